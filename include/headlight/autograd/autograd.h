@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "headlight/tensor/tensor.h"
+
+namespace headlight {
+
+// Gradients of an op's inputs from the gradient of its output; an undefined tensor means none.
+// It receives the inputs and never captures the output variable, so that no node owns itself.
+using GradientFunction =
+    std::function<std::vector<Tensor>(std::span<const Tensor> inputs, const Tensor& output_grad)>;
+
+// Attaches to `value` how it came about. Does nothing when gradients are off or no input wants one.
+// `op` must outlive the graph: a string literal.
+Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient);
+
+// True when an op on these inputs has to be recorded.
+bool wants_gradient(std::span<const Tensor> inputs);
+bool wants_gradient(std::initializer_list<Tensor> inputs);
+
+struct BackwardOptions {
+  Tensor gradient{};          // of the root; default: 1, for a root with one element
+  bool retain_graph = false;  // keep the graph for another backward pass
+};
+
+// Adds d root / d leaf to the gradient of every leaf that root depends on. Frees the graph as it
+// goes unless told to retain it. Iterative: graphs of any depth work.
+// Throws Error when root wants no gradient, has more than one element without a given gradient, or
+// a gradient arrives with another shape or type than its tensor.
+void backward(const Tensor& root, const BackwardOptions& options = {});
+
+// While one lives, ops on this thread record nothing.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool previous_;
+};
+
+bool grad_enabled();
+
+// Nodes of all graphs that are alive, leaves aside: 0 after a backward pass whose results are gone.
+Index live_graph_nodes();
+
+}  // namespace headlight

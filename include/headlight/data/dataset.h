@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "headlight/data/documents.h"
+#include "headlight/tensor/shape.h"
+
+namespace headlight {
+
+// Token ids to train on or to evaluate.
+struct TokenDataset {
+  // Documents, each <|endoftext|> ids... <|endoftext|>; or a single stream of ids.
+  std::vector<std::vector<std::int32_t>> sequences;
+  Index token_count = 0;          // of all sequences, separators included
+  bool documents = false;         // false: `sequences` holds one stream
+  std::int32_t end_of_text = -1;  // first and last token of every document; -1: none
+};
+
+// One long stream, without special tokens. Throws Error when it is empty.
+TokenDataset stream_dataset(std::vector<std::int32_t> ids);
+
+// Puts `end_of_text` before and after the ids of every document. Documents without any token are
+// dropped. Throws Error when none is left.
+TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
+                              std::int32_t end_of_text);
+
+using Encode = std::function<std::vector<std::int32_t>(std::string_view)>;
+
+// The dataset of a text: a stream for DocumentSplit::none, else its documents, each turned into ids
+// by `encode`. Throws Error when the text holds no document.
+TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& options,
+                            const Encode& encode, std::int32_t end_of_text);
+
+struct DatasetSplit {
+  TokenDataset train;
+  TokenDataset validation;  // no sequences when the fraction is 0
+};
+
+// Takes the last `validation_fraction` of the documents, or of the stream's tokens, for validation,
+// as nanoGPT does: of n, floor(n * (1 - fraction)) stay for training. Throws Error unless
+// 0 <= fraction < 1, and when nothing is left for training.
+DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction);
+
+}  // namespace headlight

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight {
+
+// How a text is cut into documents.
+enum class DocumentSplit {
+  none,        // the whole text is one stream
+  line,        // every line is a document
+  blank_line,  // documents are separated by lines that hold nothing but blanks
+  token,       // documents are separated by the text DocumentSplitOptions::separator
+};
+
+// The split with that name: "none", "line", "blank_line" or "token". Throws Error for other text.
+DocumentSplit parse_document_split(std::string_view name);
+
+struct DocumentSplitOptions {
+  DocumentSplit mode = DocumentSplit::none;
+  std::string separator = "<|endoftext|>";  // used by DocumentSplit::token; must not be empty
+};
+
+// The documents of `text` in order. Line ends around a document are removed, and documents of
+// nothing but blanks and line ends are dropped; DocumentSplit::none gives the text as it is. Throws
+// Error when no document is left or the separator is empty.
+std::vector<std::string> split_documents(std::string_view text,
+                                         const DocumentSplitOptions& options);
+
+}  // namespace headlight

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headlight/data/dataset.h"
+
+namespace headlight {
+
+// A dataset cut into pieces with at most `block_size` inputs each. Neighbouring pieces of a
+// sequence share one token, the last target of one and the first input of the next, so that every
+// target lies in exactly one piece. A sequence of one token has no target and gives no piece.
+class SequencePieces {
+ public:
+  // The dataset must outlive the pieces. Throws Error when block_size is below 1 or the dataset has
+  // no target.
+  SequencePieces(const TokenDataset& dataset, Index block_size);
+
+  Index count() const { return first_.back(); }
+  // Tokens of one piece, the last target included: 2 ... block_size + 1.
+  Index length(Index piece) const;
+  std::vector<std::int32_t> tokens(Index piece) const;
+
+ private:
+  // Tokens begin ... begin + length - 1 of one sequence.
+  struct Place {
+    std::size_t sequence = 0;
+    Index begin = 0;
+    Index length = 0;
+  };
+  Place place(Index piece) const;
+
+  const TokenDataset* dataset_;
+  Index block_size_;
+  std::vector<Index> first_;  // [sequences + 1] number of each one's first piece
+};
+
+}  // namespace headlight

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/generate/sampler.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+struct GenerateOptions {
+  Index max_new_tokens = 500;
+  SamplingOptions sampling;
+  std::vector<std::string> stop;  // the text ends before the first of these
+  // Never choose <|endoftext|>, so that the text goes on to max_new_tokens.
+  bool ignore_end_of_text = false;
+  bool use_cache = true;  // false: compute every token from the whole window again; slower
+  Index sample = 0;       // number of the text among several from one seed
+
+  // Throws Error naming the first field that is out of range.
+  void validate() const;
+};
+
+enum class FinishReason {
+  length,       // max_new_tokens were made
+  end_of_text,  // the model chose <|endoftext|>
+  stop,         // a stop text came
+};
+
+// "length", "end_of_text" or "stop".
+std::string_view finish_reason_name(FinishReason reason);
+
+struct GenerateResult {
+  // Every token that was chosen, a final <|endoftext|> and those of a stop text included.
+  std::vector<std::int32_t> tokens;
+  std::string text;  // UTF-8, without the stop text
+  FinishReason finish_reason = FinishReason::length;
+  Index prompt_tokens = 0;            // <|endoftext|> included when it begins the prompt
+  bool prompt_was_cut = false;        // the prompt was longer than the block
+  double seconds_to_first_token = 0;  // reading the prompt and choosing one token
+  double seconds = 0;                 // everything
+};
+
+// Continues a prompt; an empty one starts from <|endoftext|>. The prompt is encoded by
+// Tokenizer::encode_prompt. The unknown token is never chosen.
+//
+// The model knows block_size positions. A context that grows longer than that, be it by the prompt
+// or by the output, is cut to its last block_size / 2 tokens (rounded up), whose positions start
+// from 0 again; then it grows until it is full again.
+//
+// `on_text` gets the text piece by piece as soon as it is certain: pieces never cut a character,
+// and text that could be the beginning of a stop text waits until that is decided. The pieces
+// joined are the result's text.
+//
+// Throws Error when an option is out of range, the prompt is not UTF-8, the tokenizer has more ids
+// than the model, or the model gives logits that are not numbers.
+GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
+                        const GenerateOptions& options = {},
+                        const std::function<void(std::string_view piece)>& on_text = {});
+
+}  // namespace headlight

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/heads/attention_maps.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+struct RecordAttentionOptions {
+  std::vector<Index> layers;  // to record; empty: all
+  std::vector<Index> heads;   // to record in each of those layers; empty: all
+  // Heads by layer, instead of `layers` and `heads`: {{0, {1, 3}}, {2, {0}}}.
+  std::map<Index, std::vector<Index>> heads_by_layer;
+  Index max_tokens = 0;              // cut documents to their first tokens; 0: do not
+  Index max_bytes = Index{4} << 30;  // of all maps together
+};
+
+// One document as the model read it.
+struct RecordedDocument {
+  std::vector<std::int32_t> ids;    // [T]
+  std::vector<std::string> tokens;  // [T], see Tokenizer::token_label
+  std::string text;
+};
+
+// One layer's chosen heads over a batch of documents.
+struct RecordedLayer {
+  Index layer = 0;
+  std::vector<Index> heads;  // ascending, one per row of axis 1
+  Tensor weights;            // [B, H, T, T] float32; rows and columns of pads are 0
+};
+
+struct RecordedAttention {
+  std::vector<RecordedDocument> documents;  // [B]
+  std::vector<RecordedLayer> layers;        // ascending
+
+  Index longest() const;      // T: tokens of the longest document
+  Index token_count() const;  // N: tokens of all documents
+  Index head_count() const;   // of all layers together
+  // The maps of one document, without pads.
+  AttentionMaps maps(Index document, std::string title = "") const;
+};
+
+// Runs the model once over the documents and keeps the attention weights that it computes with:
+// weights[query][key] of a head sum to 1 over the keys, and a key in the future has exactly 0.
+// Documents are encoded by Tokenizer::encode_prompt.
+//
+// Throws Error when there is no document, one is empty, not UTF-8 or longer than the model's block,
+// a layer or head does not exist, the maps would take more than max_bytes, or the model gives
+// weights that are not numbers.
+RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
+                                         const std::vector<std::string>& documents,
+                                         const RecordAttentionOptions& options = {});
+
+// The same for one text, ready for attention_svg() and attention_html().
+AttentionMaps record_attention(const Gpt& model, const Tokenizer& tokenizer, std::string_view text,
+                               const RecordAttentionOptions& options = {});
+
+}  // namespace headlight

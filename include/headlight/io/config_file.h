@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace headlight {
+
+// One "key = value" of a configuration file.
+struct ConfigEntry {
+  enum class Type { text, integer, number, boolean };
+
+  std::string key;
+  std::string value;  // as text: "0.001", "true"
+  Type type = Type::text;
+};
+
+// The entries of a flat TOML file, in the order of the file. Throws Error naming file and line for
+// text that is not TOML, for tables and lists, and for a file above 1 MiB.
+std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path);
+
+}  // namespace headlight

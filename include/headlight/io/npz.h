@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+
+#include "headlight/io/named_tensors.h"
+
+namespace headlight {
+
+// NumPy's formats: .npy holds one array, .npz is a zip archive of them. bfloat16, which NumPy does
+// not know, is written as float32.
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+
+// Writes one array in version 1.0 of the format, replacing the file in one step.
+// Throws Error for an undefined tensor and a failed write.
+void write_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+// Writes the members NAME.npy uncompressed and with a fixed date: the same tensors give the same
+// bytes. Replaces the file in one step.
+// Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
+void write_npz(const std::filesystem::path& path, const NamedTensors& tensors);
+
+// Reads an archive of uncompressed members of type <f4, <f8, <i4 or |b1 in C order, checking each
+// member before memory of a size that it declares is taken.
+// Throws Error, naming file, member and reason, for anything else.
+NamedTensors read_npz(const std::filesystem::path& path);
+
+}  // namespace headlight

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "headlight/io/named_tensors.h"
+
+namespace headlight {
+
+// The safetensors format: a length, a JSON header, then the elements, little endian and row-major.
+// https://huggingface.co/docs/safetensors
+
+// Writes the tensors, replacing the file in one step (see replace_file). Types with larger elements
+// come first, so that every tensor is aligned; otherwise the order is kept. An empty `metadata` is
+// left out; "format": "pt" is what the transformers library expects.
+// Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+
+// Reads every tensor, in the order of the data. F16 becomes float32; I64, I16, I8 and U8 become
+// int32. The header is checked whole before memory of a size that the file declares is taken.
+// Throws Error, naming file, tensor and reason, for anything that does not follow the format, an
+// element type other than F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL, more than 8 axes, more than
+// 65,536 tensors, a header of more than 16 MiB, and an I64 value that int32 cannot hold.
+NamedTensors read_safetensors(const std::filesystem::path& path);
+
+// What the header says of one tensor.
+struct TensorInfo {
+  std::string dtype;  // as the file spells it: "F32"
+  Shape shape;
+  Index begin = 0;  // of the elements, in bytes from the start of the file
+  Index end = 0;
+};
+
+// The checked header without the data, by tensor name. Throws what read_safetensors throws.
+std::map<std::string, TensorInfo> read_safetensors_header(const std::filesystem::path& path);
+
+}  // namespace headlight

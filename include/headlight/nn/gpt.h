@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "headlight/nn/batch.h"
+#include "headlight/nn/gpt_config.h"
+#include "headlight/nn/multi_head_attention.h"
+
+namespace headlight {
+
+// One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp.
+class Block : public Module {
+ public:
+  Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random);
+
+  // x [N, C] -> [N, C], the sequences of a batch laid end to end.
+  Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
+                 const ForwardContext& context) const;
+  // Continues one sequence, x [T, C] -> [T, C]; see MultiHeadAttention::forward_cached.
+  Tensor forward_cached(const Tensor& x, KeyValueView& cache) const;
+
+  const MultiHeadAttention& attention() const { return attn_; }
+
+ private:
+  // The layer with any way of attending: attend(normalised x) and drop(x, which of the two paths).
+  template <class Attend, class Drop>
+  Tensor apply(const Tensor& x, const Attend& attend, const Drop& drop) const;
+
+  NormPosition norm_;
+  LayerNorm ln_1_;
+  MultiHeadAttention attn_;
+  LayerNorm ln_2_;
+  Mlp mlp_;
+  Dropout attention_dropout_;  // on what attention adds
+  Dropout mlp_dropout_;        // on what the MLP adds
+};
+
+// Keys and values of one sequence in every layer, so that the next token costs one step.
+struct KeyValueCache {
+  std::vector<KeyValueView> layers;
+  Index length = 0;  // positions in use
+};
+
+// GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019): a
+// decoder-only transformer with learned positions. Parameter names are those of the Hugging Face
+// checkpoint without its "transformer." prefix.
+class Gpt : public Module {
+ public:
+  // Weights start as GPT-2's: N(0, 0.02), projections onto the residual stream N(0, 0.02 / sqrt(2
+  // L)), biases 0. Throws Error when the configuration does not validate.
+  explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
+
+  // The residual stream after the last norm, [N, C]. Throws Error for a sequence longer than the
+  // block and for ids outside the vocabulary.
+  Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
+  // [N, V]
+  Tensor logits(const Batch& batch, const ForwardContext& context = {}) const;
+  // Mean cross-entropy over the targets of the batch, or their sum divided by `normalizer` when
+  // that is not 0; a scalar.
+  Tensor loss(const Batch& batch, const ForwardContext& context = {}, Index normalizer = 0) const;
+
+  KeyValueCache make_cache() const;
+  // Appends tokens to a sequence and gives the logits [V] that follow the last one. Records no
+  // gradient. Throws Error when the cache has no room left.
+  Tensor next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
+
+  const GptConfig& config() const { return config_; }
+  const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
+  // [V, C]: the token embedding when tied.
+  const Tensor& head_weight() const;
+
+ private:
+  void initialize(std::uint64_t seed);
+  Tensor embed(const Tensor& tokens, const Tensor& positions) const;
+
+  GptConfig config_;
+  DType dtype_;
+  Embedding wte_;  // [V, C]
+  Embedding wpe_;  // [block_size, C]
+  Dropout dropout_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::unique_ptr<LayerNorm> ln_f_;  // pre-norm only
+  std::unique_ptr<Linear> lm_head_;  // untied only
+};
+
+}  // namespace headlight

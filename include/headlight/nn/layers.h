@@ -1,0 +1,125 @@
+#pragma once
+
+#include <optional>
+
+#include "headlight/nn/module.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/normalization.h"
+
+// The small building blocks. Weights start as PyTorch's modules of the same name do.
+namespace headlight {
+
+struct LinearOptions {
+  Index inputs = 0;
+  Index outputs = 0;
+  bool bias = true;
+  DType dtype = DType::float32;
+};
+
+// x [..., inputs] -> [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
+class Linear : public Module {
+ public:
+  explicit Linear(const LinearOptions& options, const RandomStream& random = {});
+  Tensor forward(const Tensor& x) const;
+
+  Tensor weight;
+  Tensor bias;  // undefined without one
+};
+
+// ids [...] int32 -> [..., width]. Parameter: weight [count, width]; the row of padding_index
+// starts as zeros and learns nothing.
+class Embedding : public Module {
+ public:
+  struct Options {
+    Index count = 0;
+    Index width = 0;
+    std::optional<Index> padding_index = std::nullopt;
+    DType dtype = DType::float32;
+  };
+
+  explicit Embedding(const Options& options, const RandomStream& random = {});
+  Tensor forward(const Tensor& ids) const;
+
+  Tensor weight;
+
+ private:
+  std::optional<Index> padding_index_;
+};
+
+struct NormOptions {
+  Index width = 0;
+  double epsilon = 1e-5;
+  bool bias = true;  // LayerNorm only
+  DType dtype = DType::float32;
+};
+
+// Parameters: weight [width] (the gain), bias [width].
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(const NormOptions& options);
+  Tensor forward(const Tensor& x) const;
+
+  Tensor weight;
+  Tensor bias;  // undefined without one
+
+ private:
+  double epsilon_;
+};
+
+// x [N, width] or [N, width, L]. Parameters: weight, bias [width]; buffers: running_mean,
+// running_var [width].
+class BatchNorm1d : public Module {
+ public:
+  explicit BatchNorm1d(const NormOptions& options, double momentum = 0.1);
+  Tensor forward(const Tensor& x, const ForwardContext& context);
+
+  Tensor weight;
+  Tensor bias;
+  RunningStatistics running;
+
+ private:
+  double epsilon_;
+  double momentum_;
+};
+
+// Drops elements while training. `label` tells the modules of one model apart, so that each draws
+// numbers of its own.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double probability, std::uint64_t label = 0);
+  Tensor forward(const Tensor& x, const ForwardContext& context) const;
+
+ private:
+  double probability_;
+  std::uint64_t label_;
+};
+
+enum class Activation { gelu_tanh, gelu_erf, relu };
+
+// The activation that GPT-2 configurations call "gelu_new", "gelu" or "relu". Throws Error for
+// other names.
+Activation parse_activation(std::string_view name);
+std::string_view activation_name(Activation activation);
+Tensor activate(const Tensor& x, Activation activation);
+
+struct MlpOptions {
+  Index width = 0;
+  Index inner_width = 0;  // 0: four times the width
+  Activation activation = Activation::gelu_tanh;
+  bool bias = true;
+  DType dtype = DType::float32;
+};
+
+// c_proj(activation(c_fc(x))): [..., width] -> [..., width].
+class Mlp : public Module {
+ public:
+  explicit Mlp(const MlpOptions& options, const RandomStream& random = {});
+  Tensor forward(const Tensor& x) const;
+
+ private:
+  Linear c_fc_;
+  Linear c_proj_;
+  Activation activation_;
+};
+
+}  // namespace headlight

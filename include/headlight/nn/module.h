@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/tensor/named_tensors.h"
+#include "headlight/tensor/random.h"
+
+namespace headlight {
+
+class Recorder;
+
+// What a forward pass may need besides its input.
+struct ForwardContext {
+  bool training = false;         // dropout drops, batch norm learns
+  RandomStream random{};         // of the dropout; a step of training gets a stream of its own
+  Recorder* recorder = nullptr;  // collects attention weights when given
+};
+
+// A part of a model: it registers its tensors and its parts once, by name, and the optimizer,
+// checkpoints and printouts all walk that one list.
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // Everything that learns, parts included, in order of registration; names are joined by dots, as
+  // in "h.0.attn.c_attn.weight". The tensors share their elements and gradients with the module.
+  NamedTensors parameters() const;
+  // State that is saved but learns no gradient, such as running statistics.
+  NamedTensors buffers() const;
+  Index parameter_count() const;
+  void zero_grad();
+
+ protected:
+  // `tensor` becomes a leaf that collects gradients. Returns it.
+  Tensor register_parameter(const std::string& name, Tensor tensor);
+  Tensor register_buffer(const std::string& name, Tensor tensor);
+  // The part must live as long as this module.
+  void register_module(const std::string& name, Module& part);
+
+ private:
+  void collect(const std::string& prefix, bool buffers, NamedTensors& into) const;
+
+  NamedTensors parameters_;
+  NamedTensors buffers_;
+  std::vector<std::pair<std::string, Module*>> parts_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "headlight/nn/batch.h"
+#include "headlight/nn/layers.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/ops/attention.h"
+
+namespace headlight {
+
+struct MultiHeadAttentionOptions {
+  Index width = 0;        // C: of queries and of the output
+  Index heads = 1;        // H
+  Index head_width = 0;   // D; 0: C / H, which must divide
+  Index key_width = 0;    // of the keys given to forward(); 0: C
+  Index value_width = 0;  // of the values given to forward(); 0: C
+  bool fused = true;      // one matrix for query, key and value; needs equal widths
+  bool bias = true;
+  double dropout = 0;  // on the attention weights
+  std::uint64_t dropout_label = 0;
+  Index layer = 0;  // the number under which a Recorder knows this module
+  DType dtype = DType::float32;
+};
+
+// What a query may not see. True means hidden; all that are given apply together.
+struct AttentionMasks {
+  Tensor key_padding{};  // [B, S] bool: keys that are pads
+  Tensor mask{};         // [T, S], [B, 1, T, S] or [B, H, T, S] bool
+  bool causal = false;   // also hide the future
+};
+
+// Concat(head_1, ..., head_H) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
+// (Vaswani et al., arXiv 1706.03762, section 3.2.2). The inner width H D need not equal C.
+//
+// Parameters when fused, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj;
+// else q_proj, k_proj, v_proj and c_proj.
+class MultiHeadAttention : public Module {
+ public:
+  // Throws Error when C does not divide into the heads and no head width is given, and when a fused
+  // projection is asked for with other key or value widths.
+  explicit MultiHeadAttention(const MultiHeadAttentionOptions& options,
+                              const RandomStream& random = {});
+
+  // query [B, T, C], key [B, S, Ck], value [B, S, Cv]: the output [B, T, C] and the weights of
+  // every head [B, H, T, S], before dropout and never averaged. A query that may see nothing gets
+  // zeros before c_proj.
+  AttentionResult forward(const Tensor& query, const Tensor& key, const Tensor& value,
+                          const AttentionMasks& masks = {},
+                          const ForwardContext& context = {}) const;
+
+  // Causal self-attention of the sequences of a batch laid end to end, x [N, C] -> [N, C]; needs
+  // the fused projection. The same numbers as forward(), without pads and without [T, T] matrices.
+  Tensor forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
+                        const ForwardContext& context) const;
+
+  // Continues one sequence, x [T, C] -> [T, C]: the new keys and values are written to rows
+  // cache.length ... of the cache, whose length the caller advances afterwards.
+  Tensor forward_cached(const Tensor& x, KeyValueView& cache) const;
+
+  Index heads() const { return options_.heads; }
+  Index head_width() const { return options_.head_width; }
+  Index inner_width() const { return options_.heads * options_.head_width; }  // H D
+
+ private:
+  Tensor project(const Tensor& x, Index part) const;
+  Tensor split_heads(const Tensor& x) const;
+  Tensor whole_mask(const AttentionMasks& masks, const Tensor& query, const Tensor& key) const;
+
+  MultiHeadAttentionOptions options_;
+  std::vector<std::unique_ptr<Linear>> projections_;  // fused: 1, else query, key, value
+  std::unique_ptr<Linear> c_proj_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "headlight/tensor/random.h"
+#include "headlight/tensor/tensor.h"
+
+namespace headlight {
+
+struct AttentionOptions {
+  Tensor mask{};          // bool, broadcasts to [..., T, S]; true = hidden; undefined: nothing is
+  bool causal = false;    // also hide keys in a query's future
+  double scale = 0;       // of the scores; 0: 1 / sqrt(D)
+  double dropout = 0;     // probability, on the weights
+  RandomStream random{};  // of the dropout
+};
+
+struct AttentionResult {
+  Tensor output;   // [..., T, Dv]
+  Tensor weights;  // [..., T, S], before dropout; a row sums to 1, or is 0 when all is hidden
+};
+
+// softmax(query key^T / sqrt(D)) value: query [..., T, D], key [..., S, D], value [..., S, Dv].
+// Vaswani et al., arXiv 1706.03762, equation 1.
+AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                             const Tensor& value,
+                                             const AttentionOptions& options = {});
+
+struct RaggedAttentionOptions {
+  Index heads = 1;
+  std::vector<Index> offsets{};  // [B + 1]: sequence b is rows offsets[b] ... offsets[b + 1] - 1
+  double scale = 0;              // of the scores; 0: 1 / sqrt(D)
+  double dropout = 0;
+  RandomStream random{};
+  // When given: one tensor [H, T, T] per sequence is appended, the weights before dropout, written
+  // by the same kernel that computes the output. They carry no gradient.
+  std::vector<Tensor>* weights = nullptr;
+};
+
+// Causal self-attention of B sequences laid end to end: qkv [N, 3 H D], query, key and value side
+// by side, head-major inside each; gives [N, H D]. Memory is linear in the sequence lengths: scores
+// are computed in tiles with an online softmax (Dao et al., arXiv 2205.14135) and again in
+// backward.
+Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
+
+// Keys and values of one sequence that were computed before.
+struct KeyValueView {
+  Tensor keys;       // [S, H D]
+  Tensor values;     // [S, H D]
+  Index length = 0;  // rows that are in use; the last T of them belong to the queries
+};
+
+// The last T positions of one sequence attend to all earlier ones: query [T, H D]; gives [T, H D].
+// Records no gradient. Throws Error when fewer keys than queries are in use.
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache, Index heads);
+
+}  // namespace headlight

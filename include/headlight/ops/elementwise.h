@@ -1,0 +1,50 @@
+#pragma once
+
+#include "headlight/tensor/tensor.h"
+
+// Functions of single elements. Shapes broadcast by NumPy's rule; both operands have the same
+// floating type. All throw Error for other types and for shapes that do not broadcast.
+namespace headlight {
+
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+
+Tensor add(const Tensor& a, double b);
+Tensor mul(const Tensor& a, double b);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
+inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
+
+Tensor neg(const Tensor& x);
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+// x to a constant power.
+Tensor pow(const Tensor& x, double exponent);
+Tensor exp(const Tensor& x);
+Tensor log(const Tensor& x);
+Tensor sqrt(const Tensor& x);
+Tensor tanh(const Tensor& x);
+
+// max(x, 0), with gradient 0 at 0.
+Tensor relu(const Tensor& x);
+
+enum class GeluForm {
+  tanh,  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's "gelu_new"
+  erf,   // 0.5 x (1 + erf(x / sqrt(2))): exact
+};
+
+// Hendrycks and Gimpel, arXiv 1606.08415.
+Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
+
+// The elements converted to another floating type; the gradient is converted back.
+Tensor cast(const Tensor& x, DType dtype);
+
+}  // namespace headlight

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "headlight/optim/optimizer.h"
+
+namespace headlight {
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;  // decoupled, on tensors with two or more axes only
+};
+
+// Loshchilov and Hutter, arXiv 1711.05101. State: "exp_avg.NAME" and "exp_avg_sq.NAME".
+class AdamW : public Optimizer {
+ public:
+  explicit AdamW(NamedTensors parameters, const AdamWOptions& options = {});
+
+  void step(double learning_rate, double gradient_scale = 1.0) override;
+  NamedTensors state() const override;
+
+ private:
+  struct Slot {
+    std::string name;
+    Tensor parameter;
+    Tensor mean;      // of the gradient, shape of the parameter
+    Tensor variance;  // of the gradient, uncentred
+  };
+
+  AdamWOptions options_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace headlight

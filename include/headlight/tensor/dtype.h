@@ -1,0 +1,93 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <ostream>
+#include <string_view>
+
+#include "headlight/tensor/error.h"
+
+namespace headlight {
+
+// Element types. Arithmetic runs in float32 and float64; bfloat16 is storage (convert with
+// to(DType::float32) to compute), int32 holds token ids, boolean holds masks.
+enum class DType : std::uint8_t { float32, float64, bfloat16, int32, boolean };
+
+// One brain floating point number: the upper 16 bits of a float32.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  BFloat16() = default;
+  // Rounds to the nearest representable value, ties to even; NaN stays NaN.
+  explicit BFloat16(float value);
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
+};
+
+// Bytes of one element.
+std::size_t element_size(DType dtype);
+
+// "float32", "float64", "bfloat16", "int32" or "bool".
+std::string_view dtype_name(DType dtype);
+
+// The type with that name. Throws Error for any other text.
+DType parse_dtype(std::string_view name);
+
+bool is_floating(DType dtype);
+
+std::ostream& operator<<(std::ostream& out, DType dtype);
+
+// The DType that a C++ type is stored as: dtype_of<float>() == DType::float32.
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::float32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::float64;
+}
+template <>
+constexpr DType dtype_of<BFloat16>() {
+  return DType::bfloat16;
+}
+template <>
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::int32;
+}
+template <>
+constexpr DType dtype_of<bool>() {
+  return DType::boolean;
+}
+
+// Calls `body(T{})` with T = float or double. Throws Error for other types, naming `where`.
+template <class Body>
+decltype(auto) dispatch_floating(DType dtype, std::string_view where, Body&& body) {
+  if (dtype == DType::float64) {
+    return body(double{});
+  }
+  require(dtype == DType::float32, "[", where, "] expected float32 or float64, got ", dtype);
+  return body(float{});
+}
+
+// Calls `body(T{})` with the C++ type of any dtype.
+template <class Body>
+decltype(auto) dispatch_any(DType dtype, Body&& body) {
+  switch (dtype) {
+    case DType::float64:
+      return body(double{});
+    case DType::bfloat16:
+      return body(BFloat16{});
+    case DType::int32:
+      return body(std::int32_t{});
+    case DType::boolean:
+      return body(bool{});
+    case DType::float32:
+      break;
+  }
+  return body(float{});
+}
+
+}  // namespace headlight

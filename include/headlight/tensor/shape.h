@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <span>
+#include <string_view>
+
+namespace headlight {
+
+// Every size, position and stride. Signed, so that differences are safe.
+using Index = std::int64_t;
+
+inline constexpr Index kMaxRank = 8;
+
+// A short list of sizes or strides, kept in place: at most kMaxRank of them.
+class Shape {
+ public:
+  Shape() = default;
+  // Throws Error for more than kMaxRank entries.
+  Shape(std::initializer_list<Index> sizes);
+  explicit Shape(std::span<const Index> sizes);
+  // `rank` entries of `value`.
+  static Shape filled(Index rank, Index value);
+
+  Index rank() const { return rank_; }
+  Index operator[](Index axis) const { return sizes_[static_cast<std::size_t>(axis)]; }
+  Index& operator[](Index axis) { return sizes_[static_cast<std::size_t>(axis)]; }
+  const Index* begin() const { return sizes_.data(); }
+  const Index* end() const { return sizes_.data() + rank_; }
+  Index* begin() { return sizes_.data(); }
+  Index* end() { return sizes_.data() + rank_; }
+  Index back() const { return (*this)[rank_ - 1]; }
+
+  void push_back(Index size);
+  void insert(Index axis, Index size);
+  void erase(Index axis);
+
+  bool operator==(const Shape& other) const;
+
+ private:
+  std::array<Index, kMaxRank> sizes_{};
+  Index rank_ = 0;
+};
+
+// Elements of a tensor of this shape; 1 for a scalar. Throws Error when a size is negative or the
+// product does not fit an Index.
+Index numel(const Shape& shape);
+
+// Row-major strides, in elements.
+Shape contiguous_strides(const Shape& shape);
+
+// The shape that both broadcast to, by NumPy's rule. Throws Error naming `where`.
+Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view where);
+
+// `axis` counted from the front: -1 is the last. Throws Error naming `where` when out of range.
+Index normalize_axis(Index axis, Index rank, std::string_view where);
+
+// Prints "[4, 8]".
+std::ostream& operator<<(std::ostream& out, const Shape& shape);
+
+}  // namespace headlight

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor/dtype.h"
+#include "headlight/tensor/shape.h"
+#include "headlight/tensor/storage.h"
+
+namespace headlight {
+
+struct GradNode;  // defined by autograd/; this folder only carries the pointer
+
+// A cheap handle on a strided, typed array: copying it shares the elements and the gradient.
+//
+// A default-constructed Tensor is undefined: it has no elements and may only be assigned, compared
+// with defined() and destroyed. Reading from several threads is safe; writing needs the caller's
+// own synchronisation.
+class Tensor {
+ public:
+  Tensor() = default;
+
+  // Elements uninitialised. Throws Error when the shape is invalid.
+  static Tensor empty(const Shape& shape, DType dtype = DType::float32);
+  static Tensor zeros(const Shape& shape, DType dtype = DType::float32);
+  static Tensor ones(const Shape& shape, DType dtype = DType::float32);
+  static Tensor full(const Shape& shape, double value, DType dtype = DType::float32);
+  // A tensor without axes that holds one value.
+  static Tensor scalar(double value, DType dtype = DType::float32);
+  // 0, 1, ..., count - 1.
+  static Tensor arange(Index count, DType dtype = DType::int32);
+  // Copies row-major values. Throws Error when their number does not fit the shape.
+  template <class T>
+  static Tensor from(std::span<const T> values, const Shape& shape);
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape) {
+    return from(std::span<const T>(values), shape);
+  }
+  template <class T>
+  static Tensor from(std::initializer_list<T> values, const Shape& shape) {
+    return from(std::span<const T>(values.begin(), values.size()), shape);
+  }
+
+  bool defined() const { return storage_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  // In elements, one per axis; 0 on an expanded axis.
+  const Shape& strides() const { return strides_; }
+  DType dtype() const { return dtype_; }
+  Index rank() const { return shape_.rank(); }
+  // Size of one axis; -1 is the last. Throws Error when out of range.
+  Index size(Index axis) const;
+  Index numel() const { return numel_; }
+  bool is_contiguous() const;
+
+  // The first element. Throws Error when T is not the element type.
+  template <class T>
+  T* data() {
+    return static_cast<T*>(raw_data(dtype_of<T>()));
+  }
+  template <class T>
+  const T* data() const {
+    return static_cast<const T*>(raw_data(dtype_of<T>()));
+  }
+  // The value of a tensor with exactly one element. Throws Error otherwise.
+  double item() const;
+  // All elements in row-major order, converted.
+  std::vector<double> to_vector() const;
+
+  // A copy of the elements in row-major order, without gradient.
+  Tensor clone() const;
+  // Overwrites the elements with those of `source` (same shape; converts the type).
+  void copy_from(const Tensor& source);
+  void fill(double value);
+
+  // Another view of the same elements, without gradient; offset in elements from this view's first.
+  // The caller guarantees that every index stays inside the storage.
+  Tensor strided_view(const Shape& shape, const Shape& strides, Index offset = 0) const;
+  // True when the elements are this handle's alone, so that overwriting them surprises nobody.
+  bool owns_storage_alone() const { return storage_.use_count() == 1; }
+
+  // Gradients: declared here so that they read p.grad(); defined by autograd/.
+  bool requires_grad() const { return node_ != nullptr; }
+  // Makes this handle (and copies made from now on) a leaf that collects gradients, or drops the
+  // gradient history. Throws Error for a type that is not floating.
+  Tensor& set_requires_grad(bool value = true);
+  // The gradient collected by a leaf, or an undefined tensor.
+  Tensor grad() const;
+  void zero_grad();
+  // Keeps the gradient of a tensor that is not a leaf when backward passes through it.
+  void retain_grad();
+  // The same elements without gradient history.
+  Tensor detach() const;
+  const std::shared_ptr<GradNode>& grad_node() const { return node_; }
+  void set_grad_node(std::shared_ptr<GradNode> node) { node_ = std::move(node); }
+
+ private:
+  void* raw_data(DType expected) const;
+
+  std::shared_ptr<Storage> storage_;
+  std::shared_ptr<GradNode> node_;
+  Shape shape_;
+  Shape strides_;
+  Index offset_ = 0;  // of the first element, in elements
+  Index numel_ = 0;
+  DType dtype_ = DType::float32;
+};
+
+// A copy with another element type, without gradient; the same handle when it has that type.
+Tensor convert(const Tensor& x, DType dtype);
+
+// x itself when its elements lie in row-major order, else a copy without gradient.
+Tensor to_contiguous(const Tensor& x);
+
+template <class T>
+Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
+  Tensor result = empty(shape, dtype_of<T>());
+  require(static_cast<Index>(values.size()) == result.numel(), "[Tensor::from] ", values.size(),
+          " values do not fill shape ", shape);
+  std::copy(values.begin(), values.end(), result.data<T>());
+  return result;
+}
+
+}  // namespace headlight

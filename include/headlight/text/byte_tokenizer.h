@@ -1,0 +1,18 @@
+#pragma once
+
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+// One token per byte of UTF-8: ids 0 ... 255 are the bytes, 256 is <|endoftext|>. No text is
+// unknown to it.
+class ByteTokenizer final : public Tokenizer {
+ public:
+  std::string_view kind() const override { return "byte"; }
+  Index vocab_size() const override { return 257; }
+  std::vector<std::int32_t> encode(std::string_view text) const override;
+  std::string token_bytes(std::int32_t id) const override;
+  std::int32_t end_of_text() const override { return 256; }
+};
+
+}  // namespace headlight

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+// Decodes token by token without ever handing out a cut character: the parts joined are what
+// Tokenizer::decode gives for all ids at once.
+class StreamingDecoder {
+ public:
+  // The tokenizer must outlive the decoder.
+  explicit StreamingDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
+
+  // The text that is certain once `id` has been added; "" while a character is incomplete. Throws
+  // Error when the id is out of range.
+  std::string push(std::int32_t id);
+  // What is left, U+FFFD for an incomplete character. The decoder is then as new.
+  std::string finish();
+
+ private:
+  const Tokenizer* tokenizer_;
+  std::string pending_;  // bytes of a character that is not complete
+};
+
+}  // namespace headlight

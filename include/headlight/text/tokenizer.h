@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor/shape.h"
+
+namespace headlight {
+
+// Names of the special tokens, as they stand in tokenizer files and on labels.
+inline constexpr std::string_view kEndOfTextName = "<|endoftext|>";
+inline constexpr std::string_view kUnknownName = "<|unk|>";
+
+// Turns text into token ids 0 ... V - 1 and back. Every tokenizer has the special token
+// <|endoftext|>, which stands between documents; special tokens are never read out of a text.
+// Encoding and decoding change nothing, so one tokenizer may serve several threads.
+class Tokenizer {
+ public:
+  Tokenizer() = default;
+  virtual ~Tokenizer() = default;
+
+  // "char" or "byte".
+  virtual std::string_view kind() const = 0;
+  // V: number of ids, special tokens included.
+  virtual Index vocab_size() const = 0;
+  // The ids of plain UTF-8 text. Throws Error naming the first byte that is not UTF-8.
+  virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+  // The bytes that one token stands for, not always whole characters: "" for <|endoftext|>, U+FFFD
+  // for <|unk|>. Throws Error when the id is out of range.
+  virtual std::string token_bytes(std::int32_t id) const = 0;
+  virtual std::int32_t end_of_text() const = 0;
+  // The id of characters that the vocabulary lacks, if there can be any.
+  virtual std::optional<std::int32_t> unknown() const { return std::nullopt; }
+
+  // The text of `ids`. Bytes that are no character become U+FFFD. Throws Error when an id is out of
+  // range.
+  std::string decode(std::span<const std::int32_t> ids) const;
+  // One token for display: the special tokens by name, other tokens as their text, and bytes that
+  // are not whole characters as <0xEA>. Throws Error when the id is out of range.
+  std::string token_label(std::int32_t id) const;
+
+  // True when the model was trained on documents that each begin with <|endoftext|>, so that a
+  // prompt must, too. Kept in the tokenizer file.
+  bool prepends_end_of_text() const { return prepends_end_of_text_; }
+  void set_prepends_end_of_text(bool value) { prepends_end_of_text_ = value; }
+  // encode(text), after <|endoftext|> when prepends_end_of_text().
+  std::vector<std::int32_t> encode_prompt(std::string_view text) const;
+
+ protected:
+  Tokenizer(const Tokenizer&) = default;
+  Tokenizer(Tokenizer&&) = default;
+  Tokenizer& operator=(const Tokenizer&) = default;
+  Tokenizer& operator=(Tokenizer&&) = default;
+
+  void require_id(std::int32_t id) const;
+
+ private:
+  bool prepends_end_of_text_ = false;
+};
+
+}  // namespace headlight

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "headlight/data/batcher.h"
+#include "headlight/data/dataset.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+struct Evaluation {
+  double loss = 0;           // mean negative log-likelihood of a target, in nats
+  double perplexity = 1;     // exp(loss)
+  double bits_per_byte = 0;  // bits that a byte of the target text costs; 0 when there is no byte
+  Index tokens = 0;          // targets
+  Index bytes = 0;           // of the targets' text
+};
+
+struct EvaluationOptions {
+  Index batch_size = 12;
+  Index block_size = 0;   // 0: the model's
+  Index max_batches = 0;  // evenly spread over the dataset; 0: all
+};
+
+// The model's loss on a dataset, each target once. Without dropout and without gradients.
+// Throws Error when the dataset has no target.
+Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
+                    const EvaluationOptions& options = {});
+
+}  // namespace headlight

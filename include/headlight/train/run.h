@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "headlight/train/checkpoint.h"
+#include "headlight/train/evaluation.h"
+#include "headlight/train/trainer.h"
+
+namespace headlight {
+
+// What a run is about to do.
+struct RunPlan {
+  const TrainConfig& config;
+  const Gpt& model;
+  const Tokenizer& tokenizer;
+  Index train_tokens = 0;
+  Index validation_tokens = 0;
+  Index batches_per_epoch = 0;
+  Index first_iteration = 0;       // above 0 when resumed
+  std::vector<std::string> notes;  // one line each: what was skipped or unusual
+};
+
+struct EvaluationMetrics {
+  Index iteration = 0;  // updates made before it
+  Evaluation validation = {};
+  bool best = false;  // better than all before
+  double seconds = 0;
+};
+
+// Looks on while a run trains. Plug in progress displays, logs, sampling, head tracking.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_start(const RunPlan&) {}
+  virtual void on_step(const StepMetrics&) {}
+  virtual void on_evaluation(const EvaluationMetrics&) {}
+  virtual void on_checkpoint(const std::filesystem::path&) {}
+};
+
+struct RunOptions {
+  bool resume = false;
+  std::vector<TrainObserver*> observers;
+  std::function<bool()> stop_requested;  // asked after every update; true: save and return
+};
+
+struct RunResult {
+  Index iterations = 0;        // updates made in all
+  bool stopped = false;        // on request, before max_iters
+  Evaluation validation = {};  // of the last evaluation; no tokens: never evaluated
+  double best_validation_loss = 0;
+  std::filesystem::path directory = {};
+};
+
+// Trains as the configuration says: reads the data, makes or loads the model, evaluates every
+// eval_interval updates and at the end, saves checkpoints and metrics.jsonl in out_dir.
+// With resume it goes on from the newest complete checkpoint, bit for bit as if it had never
+// stopped. Throws Error for bad input, and when out_dir holds a run that resume was not asked for.
+RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
+
+// True when the directory holds checkpoints of a run.
+bool holds_run(const std::filesystem::path& directory);
+
+}  // namespace headlight

@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "autograd/grad_node.h"
+
+namespace headlight {
+namespace {
+
+thread_local bool recording_enabled = true;
+
+// Nodes that `root` depends on, newest first: creation order is a topological order.
+std::vector<std::shared_ptr<GradNode>> reachable_nodes(const std::shared_ptr<GradNode>& root) {
+  std::vector<std::shared_ptr<GradNode>> nodes{root};
+  std::unordered_set<const GradNode*> seen{root.get()};
+  for (std::size_t next = 0; next < nodes.size(); ++next) {
+    const std::shared_ptr<GradNode> node = nodes[next];
+    for (const Tensor& input : node->inputs) {
+      if (input.grad_node() != nullptr && seen.insert(input.grad_node().get()).second) {
+        nodes.push_back(input.grad_node());
+      }
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
+  return nodes;
+}
+
+void check_arrival(const GradNode& from, const GradNode& to, const Tensor& gradient) {
+  require(gradient.shape() == to.shape && gradient.dtype() == to.dtype, "[backward] ", from.op,
+          " gave a gradient of shape ", gradient.shape(), " and type ", gradient.dtype(),
+          " for an input of shape ", to.shape, " and type ", to.dtype);
+}
+
+using Pending = std::unordered_map<const GradNode*, Tensor>;
+
+void send_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
+  std::vector<Tensor> gradients = node.gradient(node.inputs, output_grad);
+  require(gradients.size() == node.inputs.size(), "[backward] ", node.op, " gave ",
+          gradients.size(), " gradients for ", node.inputs.size(), " inputs");
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const std::shared_ptr<GradNode>& input = node.inputs[i].grad_node();
+    if (input == nullptr || !gradients[i].defined()) {
+      continue;
+    }
+    check_arrival(node, *input, gradients[i]);
+    Tensor& slot = pending[input.get()];
+    Tensor arriving = std::move(gradients[i]);
+    slot = slot.defined() ? add_gradients(std::move(slot), arriving) : std::move(arriving);
+  }
+}
+
+void visit(GradNode& node, Pending& pending, bool retain_graph) {
+  const auto found = pending.find(&node);
+  if (found == pending.end()) {
+    return;
+  }
+  Tensor gradient = std::move(found->second);
+  pending.erase(found);
+  if (node.is_leaf()) {
+    node.accumulate(std::move(gradient));
+    return;
+  }
+  if (node.retains_grad) {
+    node.accumulate(gradient);
+  }
+  require(!node.was_freed, "[backward] the graph was freed by an earlier backward pass; ask that ",
+          "one to retain_graph");
+  send_to_inputs(node, gradient, pending);
+  if (!retain_graph) {
+    node.was_freed = true;
+    node.inputs.clear();
+    node.gradient = nullptr;
+  }
+}
+
+Tensor root_gradient(const Tensor& root, const Tensor& given) {
+  if (!given.defined()) {
+    require(root.numel() == 1, "[backward] expected a root with one element or a gradient for it, ",
+            "got shape ", root.shape());
+    return Tensor::ones(root.shape(), root.dtype());
+  }
+  require(given.shape() == root.shape() && given.dtype() == root.dtype(),
+          "[backward] expected a gradient of shape ", root.shape(), " and type ", root.dtype(),
+          ", got ", given.shape(), " and ", given.dtype());
+  return given;
+}
+
+}  // namespace
+
+void backward(const Tensor& root, const BackwardOptions& options) {
+  require(root.requires_grad(),
+          "[backward] nothing that this tensor came from requires a gradient");
+  const NoGrad no_grad;
+  Pending pending;
+  pending[root.grad_node().get()] = root_gradient(root, options.gradient);
+  std::vector<std::shared_ptr<GradNode>> nodes = reachable_nodes(root.grad_node());
+  for (std::shared_ptr<GradNode>& node : nodes) {
+    visit(*node, pending, options.retain_graph);
+    node = nullptr;  // its activations go now, not at the end
+  }
+}
+
+bool wants_gradient(std::span<const Tensor> inputs) {
+  return recording_enabled && std::any_of(inputs.begin(), inputs.end(),
+                                          [](const Tensor& x) { return x.requires_grad(); });
+}
+
+bool wants_gradient(std::initializer_list<Tensor> inputs) {
+  return wants_gradient(std::span<const Tensor>(inputs.begin(), inputs.size()));
+}
+
+Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient) {
+  if (!wants_gradient(inputs)) {
+    value.set_grad_node(nullptr);
+    return value;
+  }
+  auto node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
+  node->inputs = std::move(inputs);
+  node->gradient = std::move(gradient);
+  value.set_grad_node(std::move(node));
+  return value;
+}
+
+NoGrad::NoGrad() : previous_(recording_enabled) { recording_enabled = false; }
+
+NoGrad::~NoGrad() { recording_enabled = previous_; }
+
+bool grad_enabled() { return recording_enabled; }
+
+Tensor& Tensor::set_requires_grad(bool value) {
+  require(!value || is_floating(dtype_), "[set_requires_grad] expected a floating type, got ",
+          dtype_);
+  node_ = value ? std::make_shared<GradNode>(nullptr, shape_, dtype_) : nullptr;
+  return *this;
+}
+
+Tensor Tensor::grad() const { return node_ == nullptr ? Tensor() : node_->grad; }
+
+void Tensor::zero_grad() {
+  if (node_ != nullptr) {
+    node_->grad = Tensor();
+  }
+}
+
+void Tensor::retain_grad() {
+  require(node_ != nullptr, "[retain_grad] the tensor requires no gradient");
+  node_->retains_grad = true;
+}
+
+Tensor Tensor::detach() const {
+  Tensor result = *this;
+  result.node_ = nullptr;
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+// The commands of the program: each takes the arguments after its name, prints its results on
+// stdout and returns the exit code. All throw Error for input that does not fit.
+namespace headlight::cli {
+
+int run_train(const std::vector<std::string>& arguments);
+int run_eval(const std::vector<std::string>& arguments);
+int run_info(const std::vector<std::string>& arguments);
+
+// Continues a prompt with a model.
+int run_generate(const std::vector<std::string>& arguments);
+// Writes the attention weights of a text, as arrays and as pictures.
+int run_attention(const std::vector<std::string>& arguments);
+
+// Compares the gradients of every op with central differences; 1 when one of them differs.
+int run_gradcheck(const std::vector<std::string>& arguments);
+
+}  // namespace headlight::cli

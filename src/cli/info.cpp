@@ -1,0 +1,201 @@
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/numbers.h"
+#include "cli/options.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/text/text_file.h"
+#include "headlight/train/train_config.h"
+
+namespace headlight::cli {
+namespace {
+
+// Head widths that work well; see the advice that is printed.
+constexpr Index kNarrowHead = 32;
+constexpr Index kWideHead = 128;
+
+Options make_options() {
+  Options options(
+      {.name = "info",
+       .summary = "Parameters, memory and FLOPs of a configuration or a model.",
+       .positional = "CONFIG.toml|MODEL",
+       .details =
+           "Prints the parameters of every part with the formula beside it, what training and\n"
+           "generation need, and warns about head counts that rarely work well. A configuration's\n"
+           "vocabulary is counted from its data file; --vocab_size sets it instead.\n"
+           "JSON keys: parameters, layers, heads, width, head_width, block_size, vocab_size,\n"
+           "by_part, memory_bytes, flops_per_token, warnings.",
+       .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
+                    "headlight info configs/toy.toml --vocab_size 50257"}});
+  options.value("vocab_size", "Vocabulary of a configuration, instead of reading its data");
+  return options;
+}
+
+Index vocabulary_of(const TrainConfig& config, const Options& options) {
+  if (options.given("vocab_size")) {
+    return options.integer("vocab_size");
+  }
+  if (config.tokenizer == "byte") {
+    return ByteTokenizer().vocab_size();
+  }
+  require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
+  return build_char_tokenizer(read_text_file(config.data)).vocab_size();
+}
+
+struct Subject {
+  GptConfig model;
+  Index batch_tokens = 0;  // of one training batch; 0: unknown
+};
+
+Subject read_subject(const Options& options) {
+  const std::filesystem::path path = options.positional();
+  if (std::filesystem::is_directory(path)) {
+    return {read_model_config(find_model_directory(path)), 0};
+  }
+  TrainConfig config;
+  for (const ConfigEntry& entry : read_config_file(path)) {
+    set_config_entry(config, entry, path.string() + ": ");
+  }
+  config.validate();
+  return {config.model(vocabulary_of(config, options)), config.batch_size * config.block_size};
+}
+
+Index head_width(const GptConfig& config) {
+  return config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
+}
+
+// Multiply-adds count as two. Forward and backward together: 6 a weight in matrices, and 12 H D T a
+// layer for scores and weighted sums over a block of T (Chowdhery et al., arXiv 2204.02311, B).
+double flops_per_token(const GptConfig& config, const ParameterCounts& counts) {
+  double attention_width = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    attention_width += static_cast<double>(config.heads(layer) * head_width(config));
+  }
+  const double matrices = static_cast<double>(counts.attention + counts.mlp) +
+                          static_cast<double>(config.vocab_size * config.n_embd);
+  return 6 * matrices + 12 * attention_width * static_cast<double>(config.block_size);
+}
+
+std::vector<std::string> warnings_for(const GptConfig& config) {
+  std::vector<std::string> warnings;
+  const Index width = head_width(config);
+  if (width < kNarrowHead) {
+    warnings.push_back("heads of width " + std::to_string(width) +
+                       " are narrow: each can tell little apart, and heads tend to repeat one "
+                       "another; 32 to 128 works well (try n_head = " +
+                       std::to_string(std::max<Index>(1, config.n_embd / 64)) + ")");
+  }
+  if (width > kWideHead) {
+    warnings.push_back("heads of width " + std::to_string(width) +
+                       " are wide: few heads see few kinds of relation; 32 to 128 works well (try "
+                       "n_head = " +
+                       std::to_string(config.n_embd / 64) + ")");
+  }
+  return warnings;
+}
+
+struct Row {
+  const char* part;
+  Index count;
+  std::string formula;
+};
+
+std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts) {
+  const std::string layers = std::to_string(config.n_layer) + " x ";
+  const bool usual = config.heads_per_layer.empty() && config.head_width == 0;
+  const std::string attention =
+      usual ? (config.bias ? "(4 d^2 + 4 d)" : "4 d^2") : "4 d i + biases, i = heads x head width";
+  return {{"token embedding", counts.token_embedding, "V d"},
+          {"position embedding", counts.position_embedding, "block_size d"},
+          {"attention", counts.attention, layers + attention},
+          {"mlp", counts.mlp, layers + (config.bias ? "(8 d^2 + 5 d)" : "8 d^2")},
+          {"layer norms", counts.norms, config.bias ? "2 d each" : "d each"},
+          {"head", counts.head, config.tie_weights ? "0: shared with the embedding" : "V d"}};
+}
+
+// Of the weights; of training with AdamW: weights, gradients and two moments.
+struct Memory {
+  double weights;
+  double training;
+};
+
+Memory memory_of(const ParameterCounts& counts) {
+  const auto parameters = static_cast<double>(counts.total());
+  return {4 * parameters, 16 * parameters};
+}
+
+void print_json(const GptConfig& config, const ParameterCounts& counts) {
+  nlohmann::ordered_json parts;
+  for (const Row& row : rows_of(config, counts)) {
+    parts[row.part] = row.count;
+  }
+  const Memory memory = memory_of(counts);
+  std::cout << nlohmann::ordered_json{{"parameters", counts.total()},
+                                      {"layers", config.n_layer},
+                                      {"heads", config.n_head},
+                                      {"width", config.n_embd},
+                                      {"head_width", head_width(config)},
+                                      {"block_size", config.block_size},
+                                      {"vocab_size", config.vocab_size},
+                                      {"by_part", parts},
+                                      {"memory_bytes",
+                                       {{"weights", memory.weights},
+                                        {"training_state", memory.training}}},
+                                      {"flops_per_token", flops_per_token(config, counts)},
+                                      {"warnings", warnings_for(config)}}
+                   .dump()
+            << "\n";
+}
+
+void print_text(const Subject& subject, const ParameterCounts& counts) {
+  const GptConfig& config = subject.model;
+  std::printf("%lld layers, %lld heads of width %lld, d = %lld, block %lld, V = %lld\n\n",
+              static_cast<long long>(config.n_layer), static_cast<long long>(config.n_head),
+              static_cast<long long>(head_width(config)), static_cast<long long>(config.n_embd),
+              static_cast<long long>(config.block_size), static_cast<long long>(config.vocab_size));
+  for (const Row& row : rows_of(config, counts)) {
+    std::printf("%-20s %15s   %s\n", row.part, grouped(row.count).c_str(), row.formula.c_str());
+  }
+  std::printf("%-20s %15s\n\n", "all parameters", grouped(counts.total()).c_str());
+  const Memory memory = memory_of(counts);
+  std::printf("%-20s %15s   4 bytes a parameter\n", "weights", bytes_text(memory.weights).c_str());
+  std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
+              "training state", bytes_text(memory.training).c_str());
+  std::printf("%-20s %14.3fG   forward and backward, block of %lld\n", "FLOPs a token",
+              flops_per_token(config, counts) / 1e9, static_cast<long long>(config.block_size));
+  if (subject.batch_tokens > 0) {
+    std::printf("%-20s %15s   %s tokens\n", "a full batch",
+                (grouped(static_cast<Index>(flops_per_token(config, counts) / 1e6 *
+                                            static_cast<double>(subject.batch_tokens))) +
+                 " MFLOP")
+                    .c_str(),
+                grouped(subject.batch_tokens).c_str());
+  }
+  for (const std::string& warning : warnings_for(config)) {
+    std::printf("\nwarning: %s\n", warning.c_str());
+  }
+}
+
+}  // namespace
+
+int run_info(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const Subject subject = read_subject(options);
+  const ParameterCounts counts = count_parameters(subject.model);
+  if (options.json()) {
+    print_json(subject.model, counts);
+  } else {
+    print_text(subject, counts);
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

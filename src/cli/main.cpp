@@ -1,0 +1,90 @@
+#include <array>
+#include <cxxopts.hpp>
+#include <iostream>
+#include <new>
+
+#include "cli/commands.h"
+#include "cli/log.h"
+#include "headlight/tensor/error.h"
+#include "headlight/text/nearest_name.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr int kBadInput = 2;
+constexpr int kFailure = 1;
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr std::array kCommands{
+    Command{"train", "Train a model from a configuration", run_train},
+    Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
+    Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
+    Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
+};
+
+void print_usage(std::ostream& out) {
+  out << "Headlight " HEADLIGHT_VERSION
+         ": train small GPTs on a CPU, generate text, see every attention head\n\n"
+         "Usage: headlight <command> [options]\n\nCommands:\n";
+  for (const Command& command : kCommands) {
+    out << "  " << command.name << std::string(12 - std::string_view(command.name).size(), ' ')
+        << command.summary << "\n";
+  }
+  out << "\nheadlight <command> --help tells more about each.\n";
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Command& command : kCommands) {
+    if (name == command.name) {
+      return command;
+    }
+    known.emplace_back(command.name);
+  }
+  const std::string near = nearest_name(name, known);
+  fail("unknown command '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
+       " (see headlight --help)");
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments[0] == "help") {
+    print_usage(arguments.empty() ? std::cerr : std::cout);
+    return arguments.empty() ? kBadInput : 0;
+  }
+  if (arguments[0] == "--version") {
+    std::cout << "headlight " HEADLIGHT_VERSION "\n";
+    return 0;
+  }
+  return find_command(arguments[0]).run({arguments.begin() + 1, arguments.end()});
+}
+
+int guarded(const std::vector<std::string>& arguments) {
+  try {
+    return dispatch(arguments);
+  } catch (const Error& error) {
+    log_error(error.what());
+    return kBadInput;
+  } catch (const cxxopts::exceptions::exception& error) {
+    log_error(error.what());
+    return kBadInput;
+  } catch (const std::bad_alloc&) {
+    log_error("out of memory");
+    return kFailure;
+  } catch (const std::exception& error) {
+    log_error(std::string("unexpected failure: ") + error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace
+}  // namespace headlight::cli
+
+int main(int argc, char** argv) {
+  return headlight::cli::guarded({argv + std::min(argc, 1), argv + argc});
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "headlight/tensor/shape.h"
+
+// Numbers as people read them.
+namespace headlight::cli {
+
+// "124,439,808"
+std::string grouped(Index value);
+// "497.8 MB"
+std::string bytes_text(double bytes);
+// "0:42", "1:05:09"
+std::string duration_text(double seconds);
+
+}  // namespace headlight::cli

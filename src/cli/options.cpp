@@ -1,0 +1,208 @@
+#include "cli/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cxxopts.hpp>
+#include <iostream>
+#include <sstream>
+
+#include "cli/log.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/threads.h"
+#include "headlight/text/nearest_name.h"
+
+namespace headlight::cli {
+namespace {
+
+std::string with_underscores(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// A whole text as a number of type T.
+template <class T>
+T parse_number(const std::string& name, const std::string& text, const char* expected) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  require(error == std::errc{} && stop == end && !text.empty(), "--", name, ": expected ", expected,
+          ", got '", text, "'");
+  return value;
+}
+
+}  // namespace
+
+struct Options::Parser {
+  explicit Parser(const std::string& title) : options(title) {}
+  cxxopts::Options options;
+};
+
+Options::Options(CommandInfo info)
+    : info_(std::move(info)), parser_(std::make_unique<Parser>("headlight " + info_.name)) {
+  flag("help", "Show this help");
+  flag("json", "Print one JSON object on stdout instead of text");
+  value("threads", "Threads to compute with; results do not depend on it", "");
+  value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
+}
+
+Options::~Options() = default;
+Options::Options(Options&&) noexcept = default;
+
+Options& Options::value(const std::string& name, const std::string& help,
+                        const std::string& fallback) {
+  const auto type = fallback.empty() ? cxxopts::value<std::string>()
+                                     : cxxopts::value<std::string>()->default_value(fallback);
+  parser_->options.add_options()(name, help, type);
+  takes_value_[name] = true;
+  values_[name] = fallback;
+  return *this;
+}
+
+Options& Options::flag(const std::string& name, const std::string& help) {
+  parser_->options.add_options()(name, help);
+  takes_value_[name] = false;
+  return *this;
+}
+
+Options& Options::alias(const std::string& other_name, const std::string& name) {
+  aliases_[other_name] = name;
+  return *this;
+}
+
+Options& Options::ignored(const std::string& name) {
+  ignored_.push_back(name);
+  return *this;
+}
+
+std::string Options::known_name(const std::string& given) const {
+  const std::string spelled = with_underscores(given);
+  const auto alias = aliases_.find(spelled);
+  const std::string name = alias == aliases_.end() ? spelled : alias->second;
+  if (takes_value_.count(name) == 0 && !is_ignored(name)) {
+    std::vector<std::string> known;
+    for (const auto& [option, takes] : takes_value_) {
+      known.push_back(option);
+    }
+    const std::string near = nearest_name(name, known);
+    fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
+         " (see headlight ", info_.name, " --help)");
+  }
+  return name;
+}
+
+bool Options::is_ignored(const std::string& name) const {
+  return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
+}
+
+// Brings options into one spelling, so that cxxopts only ever sees names it knows.
+std::vector<std::string> Options::normalized(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.rfind("--", 0) != 0 || argument == "--") {
+      require(argument.size() < 2 || argument[0] != '-', "unknown option '", argument,
+              "': options start with --; see headlight ", info_.name, " --help");
+      result.push_back(argument);
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string name = known_name(argument.substr(2, equals - 2));
+    if (!is_ignored(name) && !takes_value_.at(name)) {
+      require(equals == std::string::npos, "--", name, ": takes no value");
+      result.push_back("--" + name);
+      continue;
+    }
+    require(equals != std::string::npos || i + 1 < arguments.size(), "--", name,
+            ": expected a value");
+    const std::string value =
+        equals != std::string::npos ? argument.substr(equals + 1) : arguments[++i];
+    if (is_ignored(name)) {
+      log_warning("--" + name + " means nothing here and is ignored");
+    } else {
+      result.push_back("--" + name + "=" + value);
+    }
+  }
+  return result;
+}
+
+void Options::print_help() const {
+  std::cout << "Usage: headlight " << info_.name
+            << (info_.positional.empty() ? "" : " " + info_.positional) << " [options]\n\n"
+            << info_.summary << "\n"
+            << (info_.details.empty() ? "" : "\n" + info_.details + "\n");
+  const std::string help = parser_->options.help();
+  const std::string_view marker = "[OPTION...]";
+  std::cout << "\nOptions:" << help.substr(help.find(marker) + marker.size()) << "\nExamples:\n";
+  for (const std::string& example : info_.examples) {
+    std::cout << "  " << example << "\n";
+  }
+}
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> clean = normalized(arguments);
+  std::vector<std::string> options_only;
+  for (const std::string& argument : clean) {
+    (argument.rfind("--", 0) == 0 ? options_only : positionals_).push_back(argument);
+  }
+  std::vector<const char*> pointers{"headlight"};
+  for (const std::string& argument : options_only) {
+    pointers.push_back(argument.c_str());
+  }
+  const cxxopts::ParseResult result =
+      parser_->options.parse(static_cast<int>(pointers.size()), pointers.data());
+  for (const cxxopts::KeyValue& pair : result.arguments()) {
+    given_[pair.key()] = true;
+    values_[pair.key()] = pair.value();
+  }
+  if (is_set("help")) {
+    print_help();
+    return false;
+  }
+  require(!info_.positional.empty() || positionals_.empty(), "unexpected argument '",
+          positionals_.empty() ? "" : positionals_[0], "'; see headlight ", info_.name, " --help");
+  apply_common();
+  return true;
+}
+
+void Options::apply_common() const {
+  set_log_level(text("log_level"));
+  if (given("threads")) {
+    const Index threads = integer("threads");
+    require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
+    set_thread_count(static_cast<int>(threads));
+  }
+}
+
+bool Options::given(const std::string& name) const { return given_.count(name) > 0; }
+
+bool Options::is_set(const std::string& flag_name) const { return given(flag_name); }
+
+std::string Options::text(const std::string& name) const { return values_.at(name); }
+
+Index Options::integer(const std::string& name) const {
+  return parse_number<Index>(name, text(name), "a whole number");
+}
+
+double Options::number(const std::string& name) const {
+  const double value = parse_number<double>(name, text(name), "a number");
+  require(std::isfinite(value), "--", name, ": expected a finite number, got '", text(name), "'");
+  return value;
+}
+
+std::vector<Index> Options::integers(const std::string& name) const {
+  std::vector<Index> result;
+  std::stringstream parts(text(name));
+  for (std::string part; std::getline(parts, part, ',');) {
+    result.push_back(parse_number<Index>(name, part, "whole numbers separated by commas"));
+  }
+  return result;
+}
+
+const std::string& Options::positional() const {
+  require(positionals_.size() == 1, "expected one ", info_.positional, ", got ",
+          positionals_.size(), " arguments; see headlight ", info_.name, " --help");
+  return positionals_[0];
+}
+
+}  // namespace headlight::cli

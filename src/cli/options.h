@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/tensor/shape.h"
+
+namespace headlight::cli {
+
+// What a command says about itself in --help.
+struct CommandInfo {
+  std::string name;                   // "generate"
+  std::string summary;                // one line
+  std::string positional;             // "MODEL"; empty: none
+  std::string details;                // paragraphs on what it does and prints, with its JSON keys
+  std::vector<std::string> examples;  // whole command lines
+};
+
+// The options of one command. Names are written with '_' and accept '-' as well; values come as
+// --name value or --name=value. --help, --json, --threads and --log_level are always there.
+// Everything throws Error for input that does not fit, naming the option.
+class Options {
+ public:
+  explicit Options(CommandInfo info);
+  ~Options();
+  Options(Options&&) noexcept;
+
+  // An option with a value; an empty default means that it need not be given.
+  Options& value(const std::string& name, const std::string& help,
+                 const std::string& fallback = "");
+  // An option without a value.
+  Options& flag(const std::string& name, const std::string& help);
+  // Another name that users may know an option by.
+  Options& alias(const std::string& other_name, const std::string& name);
+
+  // An option with a value that other programs have and this one takes without effect.
+  Options& ignored(const std::string& name);
+
+  // Reads the arguments after the command's name. Returns false when --help was asked for and has
+  // been printed. Applies --threads and --log_level.
+  bool parse(const std::vector<std::string>& arguments);
+
+  // True when the user gave the option, not only its default.
+  bool given(const std::string& name) const;
+  bool is_set(const std::string& flag_name) const;
+  std::string text(const std::string& name) const;
+  Index integer(const std::string& name) const;
+  double number(const std::string& name) const;
+  // "0,2,5" as numbers; empty when not given.
+  std::vector<Index> integers(const std::string& name) const;
+  bool json() const { return is_set("json"); }
+
+  const std::vector<std::string>& positionals() const { return positionals_; }
+  // The only positional argument. Throws Error naming what was expected.
+  const std::string& positional() const;
+
+ private:
+  struct Parser;
+
+  std::vector<std::string> normalized(const std::vector<std::string>& arguments) const;
+  // The option that the user means. Throws Error for an unknown one, naming the nearest.
+  std::string known_name(const std::string& given) const;
+  bool is_ignored(const std::string& name) const;
+  void print_help() const;
+  void apply_common() const;
+
+  CommandInfo info_;
+  std::unique_ptr<Parser> parser_;
+  std::map<std::string, bool> takes_value_;     // by name
+  std::map<std::string, std::string> aliases_;  // other name -> name
+  std::vector<std::string> ignored_;
+  std::map<std::string, std::string> values_;  // as given, or the default
+  std::map<std::string, bool> given_;
+  std::vector<std::string> positionals_;
+};
+
+}  // namespace headlight::cli

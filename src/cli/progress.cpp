@@ -1,0 +1,138 @@
+#include "cli/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/log.h"
+#include "cli/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
+constexpr int kBarWidth = 24;
+
+int terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  std::array<char, 256> buffer;
+  const int length = std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return {buffer.data(), static_cast<std::size_t>(std::min<int>(length, 255))};
+}
+
+std::string bar(double share) {
+  constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<int>(share * kBarWidth * 8);
+  std::string text;
+  for (int i = 0; i < eighths / 8; ++i) {
+    text += "█";
+  }
+  text += kEighths[static_cast<std::size_t>(eighths % 8)];
+  const int filled = eighths / 8 + (eighths % 8 > 0 ? 1 : 0);
+  return text + std::string(static_cast<std::size_t>(kBarWidth - filled), ' ');
+}
+
+}  // namespace
+
+TrainProgress::TrainProgress()
+    : start_(std::chrono::steady_clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+TrainProgress::~TrainProgress() { clear_bar(); }
+
+double TrainProgress::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double TrainProgress::tokens_per_second() const {
+  return static_cast<double>(tokens_) / std::max(seconds(), 1e-9);
+}
+
+void TrainProgress::on_start(const RunPlan& plan) {
+  first_iteration_ = plan.first_iteration;
+  max_iters_ = plan.config.max_iters;
+  log_interval_ = plan.config.log_interval;
+  for (const std::string& note : plan.notes) {
+    log_info(note);
+  }
+  const GptConfig& model = plan.model.config();
+  log_info(formatted(
+      "model: %lld layers, %lld heads, width %lld, block %lld, vocabulary %lld: %s parameters",
+      static_cast<long long>(model.n_layer), static_cast<long long>(model.n_head),
+      static_cast<long long>(model.n_embd), static_cast<long long>(model.block_size),
+      static_cast<long long>(model.vocab_size), grouped(plan.model.parameter_count()).c_str()));
+  log_info("data: " + grouped(plan.train_tokens) + " tokens to train on (" +
+           grouped(plan.batches_per_epoch) + " batches an epoch), " +
+           grouped(plan.validation_tokens) + " to evaluate on");
+  start_ = std::chrono::steady_clock::now();
+}
+
+void TrainProgress::on_step(const StepMetrics& metrics) {
+  tokens_ += metrics.tokens;
+  const bool first = metrics.iteration == first_iteration_;
+  smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
+  if (terminal_) {
+    if (seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
+      draw_bar(metrics);
+    }
+  } else if (metrics.iteration % log_interval_ == 0 || metrics.iteration + 1 == max_iters_) {
+    show(metrics);
+  }
+}
+
+void TrainProgress::show(const StepMetrics& metrics) {
+  log_info(formatted("iter %lld/%lld: loss %.4f, lr %.2e, grad norm %.3f, %.1f ms, %s tokens/s",
+                     static_cast<long long>(metrics.iteration + 1),
+                     static_cast<long long>(max_iters_), metrics.loss, metrics.learning_rate,
+                     metrics.gradient_norm, 1e3 * metrics.seconds,
+                     grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str()));
+}
+
+void TrainProgress::draw_bar(const StepMetrics& metrics) {
+  const auto done = static_cast<double>(metrics.iteration + 1 - first_iteration_);
+  const auto left = static_cast<double>(max_iters_ - metrics.iteration - 1);
+  const double share = static_cast<double>(metrics.iteration + 1) / static_cast<double>(max_iters_);
+  const std::string numbers =
+      formatted(" %3.0f%% %lld/%lld  loss %.3f  lr %.1e  norm %.2f  %s tok/s  ETA %s", 100 * share,
+                static_cast<long long>(metrics.iteration + 1), static_cast<long long>(max_iters_),
+                smooth_loss_, metrics.learning_rate, metrics.gradient_norm,
+                grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str(),
+                duration_text(seconds() / done * left).c_str());
+  const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <= terminal_width();
+  const std::string line = (fits ? "│" + bar(share) + "│" : "") + numbers;
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  bar_shown_ = true;
+  bar_drawn_at_ = seconds();
+}
+
+void TrainProgress::clear_bar() {
+  if (bar_shown_) {
+    std::fprintf(stderr, "\r\033[K");
+    std::fflush(stderr);
+    bar_shown_ = false;
+  }
+}
+
+void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
+  clear_bar();
+  log_info(formatted("iter %lld: validation loss %.4f, perplexity %.2f, %.3f bits per byte%s",
+                     static_cast<long long>(metrics.iteration), metrics.validation.loss,
+                     metrics.validation.perplexity, metrics.validation.bits_per_byte,
+                     metrics.best ? " (best)" : ""));
+}
+
+void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
+  clear_bar();
+  log_info("saved " + path.string());
+}
+
+}  // namespace headlight::cli

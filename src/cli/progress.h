@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+
+#include "headlight/train/run.h"
+
+namespace headlight::cli {
+
+// Shows a run on stderr: a line that updates itself on a terminal, plain lines otherwise.
+class TrainProgress : public TrainObserver {
+ public:
+  TrainProgress();
+  ~TrainProgress() override;
+
+  void on_start(const RunPlan& plan) override;
+  void on_step(const StepMetrics& metrics) override;
+  void on_evaluation(const EvaluationMetrics& metrics) override;
+  void on_checkpoint(const std::filesystem::path& path) override;
+
+  // Tokens trained on a second since the start.
+  double tokens_per_second() const;
+
+ private:
+  void show(const StepMetrics& metrics);
+  void draw_bar(const StepMetrics& metrics);
+  void clear_bar();
+  double seconds() const;
+
+  std::chrono::steady_clock::time_point start_;
+  bool terminal_ = false;
+  bool bar_shown_ = false;
+  double bar_drawn_at_ = 0;  // seconds since the start
+  Index first_iteration_ = 0;
+  Index max_iters_ = 0;
+  Index log_interval_ = 1;
+  Index tokens_ = 0;
+  double smooth_loss_ = 0;
+};
+
+}  // namespace headlight::cli

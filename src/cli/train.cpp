@@ -1,0 +1,125 @@
+#include <csignal>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/log.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "headlight/train/run.h"
+
+namespace headlight::cli {
+namespace {
+
+// Set by the signal handler, which may do nothing more.
+volatile std::sig_atomic_t stop_signals = 0;
+
+extern "C" void on_stop_signal(int) {
+  stop_signals = stop_signals + 1;
+  if (stop_signals > 1) {
+    std::_Exit(130);
+  }
+}
+
+Options make_options() {
+  Options options(
+      {.name = "train",
+       .summary = "Train a model from a configuration.",
+       .positional = "[CONFIG.toml]",
+       .details = "Settings come from the TOML file, then from the options below, which have the "
+                  "names and\n"
+                  "defaults of nanoGPT where it has them. The run directory gets config.toml (the "
+                  "effective\n"
+                  "settings), metrics.jsonl (a line for each update and evaluation) and "
+                  "checkpoints, which\n"
+                  "are Hugging Face GPT-2 directories; best and latest lead to two of them.\n"
+                  "Ctrl-C finishes the update, saves and exits; --resume goes on bit for bit.\n"
+                  "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
+                  "tokens_per_second, directory.",
+       .examples = {"headlight train configs/toy.toml",
+                    "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
+                    "headlight train configs/toy.toml --resume --max_iters 4000",
+                    "headlight train configs/shakespeare_char_cpu.toml --data input.txt"}});
+  const TrainConfig defaults;
+  options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
+  for (const ConfigField& field : config_fields()) {
+    options.value(std::string(field.key),
+                  std::string(field.help) + " [" + config_value(defaults, field) + "]");
+  }
+  for (const ConfigAlias& alias : config_aliases()) {
+    options.alias(std::string(alias.other), std::string(alias.key));
+  }
+  for (const std::string_view key : ignored_config_keys()) {
+    options.ignored(std::string(key));
+  }
+  return options;
+}
+
+void warn_if_ignored(ConfigOutcome outcome, const std::string& key) {
+  if (outcome == ConfigOutcome::ignored) {
+    log_warning(key + " means nothing here and is ignored");
+  }
+}
+
+TrainConfig effective_config(const Options& options) {
+  TrainConfig config;
+  require(options.positionals().size() <= 1, "expected one configuration file, got ",
+          options.positionals().size());
+  for (const std::string& path : options.positionals()) {
+    for (const ConfigEntry& entry : read_config_file(path)) {
+      warn_if_ignored(set_config_entry(config, entry, path + ": "), entry.key);
+    }
+  }
+  for (const ConfigField& field : config_fields()) {
+    const std::string key(field.key);
+    if (options.given(key)) {
+      set_config_value(config, key, options.text(key), "--");
+    }
+  }
+  config.validate();
+  return config;
+}
+
+void print_result(const RunResult& result, const TrainProgress& progress, bool json) {
+  if (!json) {
+    return;
+  }
+  nlohmann::ordered_json object{{"iterations", result.iterations},
+                                {"stopped", result.stopped},
+                                {"validation_loss", nullptr},
+                                {"best_validation_loss", nullptr},
+                                {"tokens_per_second", progress.tokens_per_second()},
+                                {"directory", result.directory.string()}};
+  if (result.validation.tokens > 0) {
+    object["validation_loss"] = result.validation.loss;
+    object["best_validation_loss"] = result.best_validation_loss;
+  }
+  std::cout << object.dump() << "\n";
+}
+
+}  // namespace
+
+int run_train(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const TrainConfig config = effective_config(options);
+  log_info("effective configuration:\n" + to_toml(config));
+  std::signal(SIGINT, on_stop_signal);
+  std::signal(SIGTERM, on_stop_signal);
+  TrainProgress progress;
+  // nanoGPT asks for the same with init_from.
+  const bool resume = options.is_set("resume") || config.init_from == "resume";
+  const RunResult result =
+      run_training(config, {.resume = resume, .observers = {&progress}, .stop_requested = [] {
+                              return stop_signals > 0;
+                            }});
+  if (result.stopped) {
+    log_info("stopped after update " + std::to_string(result.iterations) + "; go on with --resume");
+  }
+  print_result(result, progress, options.json());
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "headlight/data/batcher.h"
+
+namespace headlight {
+
+// The sequences of batch 0, 1, 2, ...: what one way of batching has to say.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  virtual Index batches_per_epoch() const = 0;
+  // `index` is not negative.
+  virtual std::vector<std::vector<std::int32_t>> sequences(Index index) = 0;
+};
+
+// Whole documents in random order, sorted by length inside windows when bucketed.
+std::unique_ptr<BatchSource> make_document_source(const TokenDataset& dataset,
+                                                  const BatcherOptions& options);
+
+// Blocks from random places of one stream.
+std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
+                                               const BatcherOptions& options);
+
+// Data order shares the seed with initialisation and dropout, but no number.
+inline constexpr std::uint64_t kDataOrderStream = 0x64617461;  // "data"
+
+}  // namespace headlight

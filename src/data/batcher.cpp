@@ -1,0 +1,61 @@
+#include "headlight/data/batcher.h"
+
+#include "data/batch_source.h"
+#include "headlight/data/training_batch.h"
+#include "headlight/tensor/error.h"
+
+namespace headlight {
+namespace {
+
+std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
+                                         const BatcherOptions& options) {
+  require(options.batch_size >= 1, "[Batcher] batch_size must be at least 1, got ",
+          options.batch_size);
+  require(options.block_size >= 1, "[Batcher] block_size must be at least 1, got ",
+          options.block_size);
+  require(options.bucket_window >= 1, "[Batcher] bucket_window must be at least 1, got ",
+          options.bucket_window);
+  return options.batching == Batching::packed ? make_block_source(dataset, options)
+                                              : make_document_source(dataset, options);
+}
+
+}  // namespace
+
+Batching parse_batching(std::string_view name) {
+  for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
+    if (name == batching_name(batching)) {
+      return batching;
+    }
+  }
+  fail("[batching] expected padded, bucketed or packed, got \"", name, "\"");
+}
+
+std::string_view batching_name(Batching batching) {
+  switch (batching) {
+    case Batching::padded:
+      return "padded";
+    case Batching::bucketed:
+      return "bucketed";
+    case Batching::packed:
+      break;
+  }
+  return "packed";
+}
+
+Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
+    : source_(make_source(dataset, options)), pad_id_(options.pad_id) {}
+
+Batcher::Batcher(Batcher&& other) noexcept = default;
+Batcher& Batcher::operator=(Batcher&& other) noexcept = default;
+Batcher::~Batcher() = default;
+
+Batch Batcher::batch(Index index) { return training_batch(sequences(index), pad_id_); }
+
+std::vector<std::vector<std::int32_t>> Batcher::sequences(Index index) {
+  require(index >= 0, "[Batcher] batch index must not be negative, got ", index);
+  return source_->sequences(index);
+}
+
+Index Batcher::batches_per_epoch() const { return source_->batches_per_epoch(); }
+
+}  // namespace headlight

@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <limits>
+
+#include "data/batch_source.h"
+#include "data/token_stream.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/random.h"
+
+namespace headlight {
+namespace {
+
+Index divide_up(Index value, Index by) { return value / by + (value % by == 0 ? 0 : 1); }
+
+class BlockSource final : public BatchSource {
+ public:
+  BlockSource(const TokenDataset& dataset, const BatcherOptions& options)
+      : options_(options), stream_(dataset) {
+    require(stream_.size() >= 2, "[Batcher] the stream has ", stream_.size(),
+            " tokens, expected at least 2");
+    inputs_ = std::min(options.block_size, stream_.size() - 1);
+    require(options.batch_size <= std::numeric_limits<std::int32_t>::max() / inputs_,
+            "[Batcher] batch_size ", options.batch_size, " x ", inputs_,
+            " tokens is too large for one batch");
+  }
+
+  Index batches_per_epoch() const override {
+    return divide_up(divide_up(stream_.size() - 1, inputs_), options_.batch_size);
+  }
+
+  std::vector<std::vector<std::int32_t>> sequences(Index index) override {
+    const RandomStream random =
+        RandomStream{options_.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(index));
+    const auto places = static_cast<std::uint64_t>(stream_.size() - inputs_);
+    std::vector<std::vector<std::int32_t>> result;
+    result.reserve(static_cast<std::size_t>(options_.batch_size));
+    for (Index b = 0; b < options_.batch_size; ++b) {
+      const auto begin = static_cast<Index>(random.below(static_cast<std::uint64_t>(b), places));
+      result.push_back(stream_.tokens(begin, inputs_ + 1));
+    }
+    return result;
+  }
+
+ private:
+  BatcherOptions options_;
+  TokenStream stream_;
+  Index inputs_ = 0;  // of a block: T, or all that the stream gives
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
+                                               const BatcherOptions& options) {
+  return std::make_unique<BlockSource>(dataset, options);
+}
+
+}  // namespace headlight

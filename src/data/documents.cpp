@@ -1,0 +1,90 @@
+#include "headlight/data/documents.h"
+
+#include <algorithm>
+
+#include "headlight/tensor/error.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kLineEnds = "\r\n";
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+void add_document(std::string_view text, std::vector<std::string>& documents) {
+  if (!is_blank(text)) {
+    const std::size_t first = text.find_first_not_of(kLineEnds);
+    const std::size_t last = text.find_last_not_of(kLineEnds);
+    documents.emplace_back(text.substr(first, last - first + 1));
+  }
+}
+
+std::vector<std::string> split_at(std::string_view text, std::string_view separator) {
+  std::vector<std::string> documents;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos;
+       end = text.find(separator, begin)) {
+    add_document(text.substr(begin, end - begin), documents);
+    begin = end + separator.size();
+  }
+  add_document(text.substr(begin), documents);
+  return documents;
+}
+
+std::vector<std::string> split_at_blank_lines(std::string_view text) {
+  std::vector<std::string> documents;
+  std::size_t document = 0;  // where the present document begins
+  for (std::size_t line = 0; line < text.size();) {
+    const std::size_t end = std::min(text.find('\n', line), text.size());
+    if (is_blank(text.substr(line, end - line))) {
+      add_document(text.substr(document, line - document), documents);
+      document = end;
+    }
+    line = end + 1;
+  }
+  add_document(text.substr(document), documents);
+  return documents;
+}
+
+std::vector<std::string> split(std::string_view text, const DocumentSplitOptions& options) {
+  switch (options.mode) {
+    case DocumentSplit::line:
+      return split_at(text, "\n");
+    case DocumentSplit::blank_line:
+      return split_at_blank_lines(text);
+    case DocumentSplit::token:
+      require(!options.separator.empty(), "[split_documents] the separator is empty");
+      return split_at(text, options.separator);
+    case DocumentSplit::none:
+      break;
+  }
+  return text.empty() ? std::vector<std::string>() : std::vector{std::string(text)};
+}
+
+}  // namespace
+
+DocumentSplit parse_document_split(std::string_view name) {
+  if (name == "none") {
+    return DocumentSplit::none;
+  }
+  if (name == "line") {
+    return DocumentSplit::line;
+  }
+  if (name == "blank_line") {
+    return DocumentSplit::blank_line;
+  }
+  require(name == "token", "[document split] expected none, line, blank_line or token, got \"",
+          name, "\"");
+  return DocumentSplit::token;
+}
+
+std::vector<std::string> split_documents(std::string_view text,
+                                         const DocumentSplitOptions& options) {
+  std::vector<std::string> documents = split(text, options);
+  require(!documents.empty(), "[split_documents] the text holds no document");
+  return documents;
+}
+
+}  // namespace headlight

@@ -1,0 +1,34 @@
+#include "headlight/data/sequential_batches.h"
+
+#include <algorithm>
+
+#include "headlight/data/training_batch.h"
+#include "headlight/tensor/error.h"
+
+namespace headlight {
+
+SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options)
+    : pieces_(dataset, options.block_size),
+      batch_size_(options.batch_size),
+      pad_id_(options.pad_id) {
+  require(batch_size_ >= 1, "[SequentialBatches] batch_size must be at least 1, got ", batch_size_);
+}
+
+Index SequentialBatches::count() const {
+  return pieces_.count() / batch_size_ + (pieces_.count() % batch_size_ == 0 ? 0 : 1);
+}
+
+Batch SequentialBatches::batch(Index index) const {
+  require(index >= 0 && index < count(), "[SequentialBatches] batch ", index, " is outside 0 ... ",
+          count() - 1);
+  const Index begin = index * batch_size_;
+  const Index size = std::min(batch_size_, pieces_.count() - begin);
+  std::vector<std::vector<std::int32_t>> sequences;
+  sequences.reserve(static_cast<std::size_t>(size));
+  for (Index i = begin; i < begin + size; ++i) {
+    sequences.push_back(pieces_.tokens(i));
+  }
+  return training_batch(sequences, pad_id_);
+}
+
+}  // namespace headlight

@@ -1,0 +1,58 @@
+#include "generate/stop_filter.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headlight {
+
+StopFilter::Pattern::Pattern(std::string pattern) : text(std::move(pattern)), borders(text.size()) {
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    advance(text[i]);
+    borders[i] = matched;
+  }
+  matched = 0;
+}
+
+// A pattern that is matched as a whole must not be advanced: the text has ended there.
+void StopFilter::Pattern::advance(char c) {
+  while (matched > 0 && text[matched] != c) {
+    matched = borders[matched - 1];
+  }
+  if (text[matched] == c) {
+    ++matched;
+  }
+}
+
+StopFilter::StopFilter(const std::vector<std::string>& stops) {
+  for (const std::string& stop : stops) {
+    patterns_.emplace_back(stop);
+  }
+}
+
+std::string StopFilter::push(std::string_view piece) {
+  for (std::size_t i = 0; i < piece.size() && !found_; ++i) {
+    held_ += piece[i];
+    std::size_t stop_size = 0;
+    for (Pattern& pattern : patterns_) {
+      pattern.advance(piece[i]);
+      if (pattern.matched == pattern.text.size()) {
+        stop_size = std::max(stop_size, pattern.matched);
+      }
+    }
+    if (stop_size > 0) {
+      found_ = true;
+      held_.resize(held_.size() - stop_size);
+    }
+  }
+  std::size_t undecided = 0;  // bytes at the end that may belong to a stop text
+  for (const Pattern& pattern : patterns_) {
+    undecided = std::max(undecided, found_ ? 0 : pattern.matched);
+  }
+  std::string certain = held_.substr(0, held_.size() - undecided);
+  held_.erase(0, certain.size());
+  return certain;
+}
+
+std::string StopFilter::finish() { return std::exchange(held_, std::string()); }
+
+}  // namespace headlight

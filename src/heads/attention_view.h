@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "headlight/heads/attention_maps.h"
+
+// What the SVG figure and the HTML page share: checking their input and writing tokens as labels.
+namespace headlight {
+
+// Up to this many tokens a weight is shown on a linear scale; longer rows spread the same sum over
+// more keys, so that a linear scale would show almost nothing.
+inline constexpr Index kLinearScaleTokens = 12;
+
+// The weights of a layer in row-major order.
+class LayerWeights {
+ public:
+  // Throws Error, naming `where`, when the layer does not fit the tokens or a weight is not in
+  // [0, 1] (up to rounding).
+  LayerWeights(std::string_view where, const AttentionMaps& maps, const LayerAttention& layer);
+
+  Index heads() const { return heads_; }
+  Index tokens() const { return tokens_; }
+  // [T, T], of the head in row `head` of the layer.
+  const float* head(Index head) const;
+  // True when no head gives any weight to a later token.
+  bool is_causal() const { return causal_; }
+
+ private:
+  void check_values(std::string_view where, const LayerAttention& layer);
+
+  Tensor weights_;  // [H, T, T], contiguous
+  Index heads_ = 0;
+  Index tokens_ = 0;
+  bool causal_ = true;
+};
+
+// Valid UTF-8 that HTML and XML may hold: bytes that are not UTF-8 and noncharacters become U+FFFD,
+// control characters except '\n' and '\t' become their pictures.
+std::string printable_text(std::string_view text);
+
+// A token as part of a text: printable_text(), with the names ("U+202E") of characters that show
+// nothing themselves but could reorder or hide the text around them. Joiners stay where they join.
+std::string token_text(std::string_view token);
+
+// A token on one visible line: token_text() with blanks as ·, line ends as ⏎, tabs as ⇥ and no text
+// as ∅.
+std::string token_label(std::string_view token);
+
+// `text` for element content and quoted attributes.
+std::string escape_markup(std::string_view text);
+
+// Estimated width of valid UTF-8 in a sans-serif font, in units of the font size.
+double text_width(std::string_view text);
+
+// `text` cut with an ellipsis so that text_width() does not exceed `width`.
+std::string shorten_text(std::string_view text, double width);
+
+}  // namespace headlight

@@ -1,0 +1,227 @@
+#include "headlight/heads/record_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+
+namespace headlight {
+namespace {
+
+using HeadsByLayer = std::map<Index, std::vector<Index>>;
+
+std::vector<Index> first_numbers(Index count) {
+  std::vector<Index> numbers;
+  for (Index number = 0; number < count; ++number) {
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// The heads of a layer that were asked for, ascending and each once; none named: all of them.
+std::vector<Index> chosen_heads(const GptConfig& config, Index layer,
+                                const std::vector<Index>& named) {
+  const Index count = config.heads(layer);
+  for (const Index head : named) {
+    require(head >= 0 && head < count, "heads: layer ", layer, " has heads 0 to ", count - 1,
+            ", got ", head);
+  }
+  const std::set<Index> ordered(named.begin(), named.end());
+  return named.empty() ? first_numbers(count) : std::vector<Index>(ordered.begin(), ordered.end());
+}
+
+HeadsByLayer chosen_heads(const GptConfig& config, const RecordAttentionOptions& options) {
+  require(options.heads_by_layer.empty() || (options.layers.empty() && options.heads.empty()),
+          "heads_by_layer: expected neither layers nor heads beside it");
+  HeadsByLayer named = options.heads_by_layer;
+  if (named.empty()) {
+    for (const Index layer :
+         options.layers.empty() ? first_numbers(config.n_layer) : options.layers) {
+      named[layer] = options.heads;
+    }
+  }
+  HeadsByLayer chosen;
+  for (const auto& [layer, heads] : named) {
+    require(layer >= 0 && layer < config.n_layer, "layers: the model has layers 0 to ",
+            config.n_layer - 1, ", got ", layer);
+    chosen[layer] = chosen_heads(config, layer, heads);
+  }
+  return chosen;
+}
+
+RecordedDocument encode_document(const Tokenizer& tokenizer, const std::string& text,
+                                 Index max_tokens) {
+  RecordedDocument document{tokenizer.encode_prompt(text), {}, text};
+  if (max_tokens > 0 && static_cast<Index>(document.ids.size()) > max_tokens) {
+    document.ids.resize(static_cast<std::size_t>(max_tokens));
+    document.text = tokenizer.decode(document.ids);
+  }
+  for (const std::int32_t id : document.ids) {
+    document.tokens.push_back(tokenizer.token_label(id));
+  }
+  return document;
+}
+
+std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer& tokenizer,
+                                               const std::vector<std::string>& texts,
+                                               Index max_tokens) {
+  require(!texts.empty(), "[record_attention] expected at least one document, got none");
+  require(max_tokens >= 0, "max_tokens: expected a number from 0, got ", max_tokens);
+  const Index block = model.config().block_size;
+  std::vector<RecordedDocument> documents;
+  for (const std::string& text : texts) {
+    documents.push_back(encode_document(tokenizer, text, max_tokens));
+    const std::size_t length = documents.back().ids.size();
+    const std::string name =
+        texts.size() == 1 ? "the text" : concat_text("document ", documents.size());
+    require(length > 0, name, " is empty, expected at least one token");
+    require(static_cast<Index>(length) <= block, name, " has ", length,
+            " tokens, more than the model's block of ", block, ": cut it with max_tokens ", block);
+  }
+  return documents;
+}
+
+// What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
+// overflow here.
+double bytes_needed(const Gpt& model, const HeadsByLayer& chosen,
+                    const RecordedAttention& recorded) {
+  double squares = 0;
+  for (const RecordedDocument& document : recorded.documents) {
+    const auto length = static_cast<double>(document.ids.size());
+    squares += length * length;
+  }
+  squares *= static_cast<double>(element_size(model.head_weight().dtype()));
+  const auto longest = static_cast<double>(recorded.longest());
+  const double padded =
+      longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
+  double bytes = 0;
+  for (const auto& [layer, heads] : chosen) {
+    bytes += squares * static_cast<double>(model.config().heads(layer)) +
+             padded * static_cast<double>(heads.size());
+  }
+  return bytes;
+}
+
+void require_memory(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
+                    Index max_bytes) {
+  constexpr double kMebibyte = 1024.0 * 1024.0;
+  const double bytes = bytes_needed(model, chosen, recorded);
+  require(bytes <= static_cast<double>(max_bytes), "[record_attention] the maps of ",
+          recorded.documents.size(), " documents of up to ", recorded.longest(), " tokens take ",
+          static_cast<Index>(bytes / kMebibyte), " MiB, more than ", max_bytes / (Index{1} << 20),
+          " MiB: choose fewer documents, layers or tokens");
+}
+
+Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& documents,
+                   const HeadsByLayer& chosen) {
+  std::vector<Index> layers;
+  for (const auto& [layer, heads] : chosen) {
+    layers.push_back(layer);
+  }
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (const RecordedDocument& document : documents) {
+    sequences.push_back(document.ids);
+  }
+  Recorder recorder(layers);
+  ForwardContext context;
+  context.recorder = &recorder;
+  const NoGrad no_grad;
+  model.hidden(make_batch(sequences), context);
+  return recorder;
+}
+
+// The chosen heads of all sequences [H, t, t] as one [B, H, T, T] with zeros for the pads.
+Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& heads,
+                    Index longest) {
+  const auto count = static_cast<Index>(heads.size());
+  Tensor result = Tensor::zeros({static_cast<Index>(sequences.size()), count, longest, longest});
+  Index offset = 0;
+  for (const Tensor& weights : sequences) {
+    const Index length = weights.size(1);
+    for (const Index head : heads) {
+      result.strided_view({length, length}, {longest, 1}, offset)
+          .copy_from(weights.strided_view({length, length}, {length, 1}, head * length * length));
+      offset += longest * longest;
+    }
+  }
+  return result;
+}
+
+void require_numbers(const RecordedLayer& layer) {
+  const float* weights = layer.weights.data<float>();
+  const bool good = std::all_of(weights, weights + layer.weights.numel(),
+                                [](float weight) { return std::isfinite(weight); });
+  require(good, "[record_attention] layer ", layer.layer,
+          " gives weights that are not numbers: the model may be damaged");
+}
+
+}  // namespace
+
+Index RecordedAttention::longest() const {
+  std::size_t longest = 0;
+  for (const RecordedDocument& document : documents) {
+    longest = std::max(longest, document.ids.size());
+  }
+  return static_cast<Index>(longest);
+}
+
+Index RecordedAttention::token_count() const {
+  std::size_t count = 0;
+  for (const RecordedDocument& document : documents) {
+    count += document.ids.size();
+  }
+  return static_cast<Index>(count);
+}
+
+Index RecordedAttention::head_count() const {
+  std::size_t count = 0;
+  for (const RecordedLayer& layer : layers) {
+    count += layer.heads.size();
+  }
+  return static_cast<Index>(count);
+}
+
+AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
+  const auto count = static_cast<Index>(documents.size());
+  require(document >= 0 && document < count,
+          "[RecordedAttention::maps] expected a document from 0 to ", count - 1, ", got ",
+          document);
+  const RecordedDocument& one = documents[static_cast<std::size_t>(document)];
+  const auto length = static_cast<Index>(one.ids.size());
+  AttentionMaps maps{std::move(title), one.tokens, {}};
+  for (const RecordedLayer& layer : layers) {
+    const Index width = layer.weights.size(-1);
+    const auto heads = static_cast<Index>(layer.heads.size());
+    const Tensor weights = layer.weights.strided_view(
+        {heads, length, length}, {width * width, width, 1}, document * heads * width * width);
+    maps.layers.push_back({layer.layer, layer.heads, to_contiguous(weights)});
+  }
+  return maps;
+}
+
+RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
+                                         const std::vector<std::string>& documents,
+                                         const RecordAttentionOptions& options) {
+  const HeadsByLayer chosen = chosen_heads(model.config(), options);
+  RecordedAttention recorded;
+  recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
+  require_memory(model, chosen, recorded, options.max_bytes);
+  Recorder recorder = run_model(model, recorded.documents, chosen);
+  for (const auto& [layer, heads] : chosen) {
+    // Taken out of the recorder, so that one layer at a time exists twice.
+    const std::vector<Tensor> sequences = std::exchange(recorder.sequences(layer), {});
+    recorded.layers.push_back({layer, heads, padded_heads(sequences, heads, recorded.longest())});
+    require_numbers(recorded.layers.back());
+  }
+  return recorded;
+}
+
+AttentionMaps record_attention(const Gpt& model, const Tokenizer& tokenizer, std::string_view text,
+                               const RecordAttentionOptions& options) {
+  return record_attention_batch(model, tokenizer, {std::string(text)}, options).maps(0);
+}
+
+}  // namespace headlight

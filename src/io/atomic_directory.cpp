@@ -1,0 +1,96 @@
+#include "headlight/io/atomic_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "headlight/io/manifest.h"
+#include "headlight/tensor/error.h"
+#include "io/posix_file.h"
+#include "io/printable.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Also true for a symlink that leads nowhere.
+bool is_taken(const fs::path& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
+}
+
+// Without a trailing separator.
+fs::path checked_target(const fs::path& target) {
+  const fs::path path = target.has_filename() ? target : target.parent_path();
+  const fs::path name = path.filename();
+  require(!name.empty() && name != "." && name != "..", "[AtomicDirectory] '", shown(target),
+          "' does not name a directory");
+  require(!is_taken(path), shown(path), ": already exists");
+  return path;
+}
+
+// Renames unless `to` exists. Without a flag for it, rename would replace an empty directory.
+int rename_to_new(const fs::path& from, const fs::path& to) {
+  const int result = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
+    return result;
+  }
+  if (is_taken(to)) {  // a file system that lacks the flag: nearly as good
+    errno = EEXIST;
+    return -1;
+  }
+  return std::rename(from.c_str(), to.c_str());
+}
+
+}  // namespace
+
+AtomicDirectory::AtomicDirectory(const fs::path& target)
+    : target_(checked_target(target)), temporary_(temporary_path(target_)) {
+  std::error_code error;
+  fs::remove_all(temporary_, error);
+  if (error) {
+    fail_system("remove", temporary_, error.value());
+  }
+  constexpr mode_t kAllPermissions = 0777;  // less what the user's umask takes away
+  if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
+    fail_system("create", temporary_, errno);
+  }
+}
+
+AtomicDirectory::~AtomicDirectory() {
+  if (!committed_) {
+    std::error_code ignored;
+    fs::remove_all(temporary_, ignored);
+  }
+}
+
+void AtomicDirectory::commit() {
+  require(!committed_, "[AtomicDirectory] ", shown(target_), " is already committed");
+  write_manifest(temporary_);
+  if (rename_to_new(temporary_, target_) != 0) {
+    fail_system("create", target_, errno);
+  }
+  committed_ = true;
+  sync_folder(parent_folder(target_));
+}
+
+void set_link(const fs::path& link, const fs::path& target) {
+  require(!target.empty() && target.is_relative(), shown(link),
+          ": a link needs a relative target, got '", shown(target), "'");
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(link, ignored).type();
+  require(type == fs::file_type::not_found || type == fs::file_type::symlink, shown(link),
+          ": exists and is not a symlink");
+  const fs::path temporary = temporary_path(link);
+  ::unlink(temporary.c_str());  // left by a killed process that had the same number
+  if (::symlink(target.c_str(), temporary.c_str()) != 0) {
+    fail_system("create link", temporary, errno);
+  }
+  move_into_place(temporary, link);
+}
+
+}  // namespace headlight

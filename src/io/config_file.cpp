@@ -1,0 +1,69 @@
+#include "headlight/io/config_file.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "headlight/tensor/error.h"
+#include "io/input_file.h"
+#include "io/printable.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kLargestFile = Index{1} << 20;  // bytes
+
+template <class T>
+std::string text_of(T value) {
+  std::ostringstream out;
+  out.precision(std::numeric_limits<double>::max_digits10);
+  out << value;
+  return out.str();
+}
+
+ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) {
+    return {key, text->get(), ConfigEntry::Type::text};
+  }
+  if (const auto* integer = node.as_integer()) {
+    return {key, text_of(integer->get()), ConfigEntry::Type::integer};
+  }
+  if (const auto* number = node.as_floating_point()) {
+    return {key, text_of(number->get()), ConfigEntry::Type::number};
+  }
+  if (const auto* boolean = node.as_boolean()) {
+    return {key, boolean->get() ? "true" : "false", ConfigEntry::Type::boolean};
+  }
+  fail(where, ": ", key, ": expected a text, a number, true or false");
+}
+
+}  // namespace
+
+std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
+  const std::string text = read_text_file(path, kLargestFile);
+  struct Placed {
+    toml::source_index line;
+    ConfigEntry entry;
+  };
+  std::vector<Placed> placed;
+  try {
+    const toml::table table = toml::parse(text, path.string());
+    for (const auto& [key, node] : table) {
+      const toml::source_index line = node.source().begin.line;
+      const std::string where = concat_text(shown(path), ": line ", line);
+      placed.push_back({line, entry_of(std::string(key.str()), node, where)});
+    }
+  } catch (const toml::parse_error& error) {
+    fail(shown(path), ": line ", error.source().begin.line, ": ", error.description());
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.line < b.line; });
+  std::vector<ConfigEntry> entries;
+  for (Placed& item : placed) {
+    entries.push_back(std::move(item.entry));
+  }
+  return entries;
+}
+
+}  // namespace headlight

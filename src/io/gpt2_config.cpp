@@ -1,0 +1,160 @@
+#include "io/gpt2_config.h"
+
+#include <optional>
+
+#include "io/json_checked.h"
+#include "io/printable.h"
+
+namespace headlight {
+namespace {
+
+bool fits_gpt2(const GptConfig& config) {
+  return config.norm == NormPosition::pre && config.heads_per_layer.empty() &&
+         config.head_width == 0;
+}
+
+// Reads members of one config.json and says what is wrong with them.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& object, std::string_view name) : object_(object), name_(name) {
+    require(object.is_object(), name, ": expected a JSON object");
+  }
+
+  // Absent and null are the same.
+  const Json* find(const char* key) const {
+    const auto found = object_.find(key);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  Index integer(const char* key, std::optional<Index> fallback = std::nullopt) const {
+    const Json* value = find(key);
+    require(value != nullptr || fallback.has_value(), name_, ": ", key, " is missing");
+    if (value == nullptr) {
+      return *fallback;
+    }
+    require(value->is_number_integer(), name_, ": ", key, ": expected a whole number");
+    return value->get<Index>();
+  }
+
+  double number(const char* key, double fallback) const {
+    const Json* value = find(key);
+    require(value == nullptr || value->is_number(), name_, ": ", key, ": expected a number");
+    return value == nullptr ? fallback : value->get<double>();
+  }
+
+  bool boolean(const char* key, bool fallback) const {
+    const Json* value = find(key);
+    require(value == nullptr || value->is_boolean(), name_, ": ", key, ": expected true or false");
+    return value == nullptr ? fallback : value->get<bool>();
+  }
+
+  std::string text(const char* key, const std::string& fallback) const {
+    const Json* value = find(key);
+    require(value == nullptr || value->is_string(), name_, ": ", key, ": expected a text");
+    return value == nullptr ? fallback : value->get<std::string>();
+  }
+
+  // The model would compute something else with any other value.
+  void require_value(const char* key, bool supported) const {
+    require(boolean(key, supported) == supported, name_, ": ", key, ": only ",
+            supported ? "true" : "false", " is supported");
+  }
+
+ private:
+  const Json& object_;
+  std::string_view name_;
+};
+
+void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptConfig& config) {
+  const std::string norm = reader.text("norm", "pre");
+  require(norm == "pre" || norm == "post", name, ": norm: expected pre or post, got ",
+          in_quotes(norm));
+  config.norm = norm == "post" ? NormPosition::post : NormPosition::pre;
+  config.head_width = reader.integer("head_width", 0);
+  if (const Json* heads = reader.find("heads_per_layer")) {
+    require(heads->is_array(), name, ": heads_per_layer: expected a list");
+    for (const Json& value : *heads) {
+      require(value.is_number_integer(), name, ": heads_per_layer: expected whole numbers");
+      config.heads_per_layer.push_back(value.get<Index>());
+    }
+  }
+}
+
+void check_supported(const ConfigReader& reader, std::string_view name, const GptConfig& config) {
+  const Index inner = reader.integer("n_inner", 4 * config.n_embd);
+  require(inner == 4 * config.n_embd, name, ": n_inner: expected 4 * n_embd = ", 4 * config.n_embd,
+          ", got ", inner);
+  reader.require_value("scale_attn_weights", true);
+  reader.require_value("scale_attn_by_inverse_layer_idx", false);
+  reader.require_value("add_cross_attention", false);
+}
+
+}  // namespace
+
+std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer) {
+  const bool gpt2 = fits_gpt2(config);
+  nlohmann::ordered_json json{
+      {"architectures", {gpt2 ? "GPT2LMHeadModel" : "HeadlightForCausalLM"}},
+      {"model_type", gpt2 ? "gpt2" : "headlight"},
+      {"vocab_size", config.vocab_size},
+      {"n_positions", config.block_size},
+      {"n_ctx", config.block_size},
+      {"n_embd", config.n_embd},
+      {"n_layer", config.n_layer},
+      {"n_head", config.n_head},
+      {"n_inner", nullptr},
+      {"activation_function", activation_name(config.activation)},
+      {"resid_pdrop", config.residual_dropout},
+      {"embd_pdrop", config.embedding_dropout},
+      {"attn_pdrop", config.attention_dropout},
+      {"layer_norm_epsilon", config.layer_norm_epsilon},
+      {"initializer_range", 0.02},
+      {"scale_attn_weights", true},
+      {"scale_attn_by_inverse_layer_idx", false},
+      {"reorder_and_upcast_attn", false},
+      {"use_cache", true},
+      {"bos_token_id", tokenizer.end_of_text()},
+      {"eos_token_id", tokenizer.end_of_text()},
+      {"tie_word_embeddings", config.tie_weights},
+      {"torch_dtype", "float32"},
+      {"headlight_bias", config.bias}};
+  if (!gpt2) {
+    json["norm"] = config.norm == NormPosition::post ? "post" : "pre";
+    json["heads_per_layer"] = config.heads_per_layer;
+    json["head_width"] = config.head_width;
+  }
+  return json.dump(2) + "\n";
+}
+
+GptConfig parse_gpt2_config(std::string_view text, std::string_view name) {
+  const Json json = parse_json(text, name);
+  const ConfigReader reader(json, name);
+  const std::string type = reader.text("model_type", "");
+  require(type == "gpt2" || type == "headlight", name, ": model_type: expected gpt2, got ",
+          in_quotes(type));
+  GptConfig config;
+  config.vocab_size = reader.integer("vocab_size");
+  config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
+  config.n_embd = reader.integer("n_embd");
+  config.n_layer = reader.integer("n_layer");
+  config.n_head = reader.integer("n_head");
+  config.attention_dropout = reader.number("attn_pdrop", 0.1);
+  config.residual_dropout = reader.number("resid_pdrop", 0.1);
+  config.embedding_dropout = reader.number("embd_pdrop", 0.1);
+  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+  config.bias = reader.boolean("headlight_bias", true);
+  if (type == "headlight") {
+    read_headlight_keys(reader, name, config);
+  }
+  try {
+    config.activation = parse_activation(reader.text("activation_function", "gelu_new"));
+    config.validate();
+  } catch (const Error& error) {
+    fail(name, ": ", error.what());
+  }
+  check_supported(reader, name, config);
+  return config;
+}
+
+}  // namespace headlight

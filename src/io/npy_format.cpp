@@ -1,0 +1,185 @@
+#include "io/npy_format.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "headlight/tensor/error.h"
+#include "io/printable.h"
+#include "io/tensor_file.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
+constexpr std::size_t kAlignment = 64;
+
+struct NpyType {
+  std::string_view name;
+  DType dtype;
+};
+
+constexpr std::array<NpyType, 4> kTypes{{{"<f4", DType::float32},
+                                         {"<f8", DType::float64},
+                                         {"<i4", DType::int32},
+                                         {"|b1", DType::boolean}}};
+
+std::string_view type_name(DType dtype) {
+  const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const NpyType& t) { return t.dtype == dtype; });
+  require(type != kTypes.end(), "[npy] NumPy has no ", dtype);
+  return type->name;
+}
+
+// As Python spells a tuple: "()", "(5,)", "(2, 3)".
+std::string tuple_text(const Shape& shape) {
+  std::string text = "(";
+  for (Index axis = 0; axis < shape.rank(); ++axis) {
+    text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
+  }
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
+// Reads the one kind of Python literal that the format allows.
+class DictionaryParser {
+ public:
+  DictionaryParser(std::string_view text, std::string_view where) : rest_(text), where_(where) {}
+
+  NpyHeader parse() {
+    expect('{');
+    while (!accept('}')) {
+      parse_member();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip_spaces();
+    check(rest_ == "\n", "does not end with one line break");
+    check(dtype_.has_value() && row_major_ && shape_.has_value(), "lacks a key");
+    return {*dtype_, *shape_};
+  }
+
+ private:
+  void check(bool good, std::string_view problem) const {
+    require(good, where_, ": the header ", problem);
+  }
+
+  void parse_member() {
+    const std::string_view key = parse_string();
+    expect(':');
+    if (key == "descr" && !dtype_.has_value()) {
+      dtype_ = parse_type();
+    } else if (key == "fortran_order" && !row_major_) {
+      row_major_ = parse_false();
+    } else if (key == "shape" && !shape_.has_value()) {
+      shape_ = parse_shape();
+    } else {
+      fail(where_, ": the header has an unknown or repeated key ", in_quotes(key));
+    }
+  }
+
+  DType parse_type() {
+    const std::string_view name = parse_string();
+    for (const NpyType& type : kTypes) {
+      if (type.name == name) {
+        return type.dtype;
+      }
+    }
+    fail(where_, ": element type ", in_quotes(name), " is not <f4, <f8, <i4 or |b1");
+  }
+
+  bool parse_false() {
+    constexpr std::string_view kFalse = "False";
+    skip_spaces();
+    check(rest_.starts_with(kFalse), "says other than fortran_order False");
+    rest_.remove_prefix(kFalse.size());
+    return true;
+  }
+
+  Shape parse_shape() {
+    Shape shape;
+    expect('(');
+    while (!accept(')')) {
+      check(shape.rank() < kMaxRank, "has too many axes");
+      shape.push_back(parse_size());
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return shape;
+  }
+
+  Index parse_size() {
+    skip_spaces();
+    Index value = 0;
+    std::size_t digits = 0;
+    while (digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9') {
+      value = value * 10 + (rest_[digits] - '0');
+      check(value <= kMaxAxisSize, "has an axis that is too long");
+      ++digits;
+    }
+    check(digits > 0, "has an axis that is not a number");
+    rest_.remove_prefix(digits);
+    return value;
+  }
+
+  // Between two quotes of one kind, without escapes.
+  std::string_view parse_string() {
+    skip_spaces();
+    check(rest_.starts_with('\'') || rest_.starts_with('"'), "lacks a quoted string");
+    const std::size_t end = rest_.find(rest_.front(), 1);
+    check(end != std::string_view::npos, "has a string without end");
+    const std::string_view result = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return result;
+  }
+
+  void skip_spaces() { rest_.remove_prefix(std::min(rest_.find_first_not_of(' '), rest_.size())); }
+
+  bool accept(char expected) {
+    skip_spaces();
+    const bool found = rest_.starts_with(expected);
+    rest_.remove_prefix(found ? 1 : 0);
+    return found;
+  }
+
+  void expect(char expected) {
+    require(accept(expected), where_, ": the header lacks a '", expected, "'");
+  }
+
+  std::string_view rest_;
+  std::string_view where_;
+  std::optional<DType> dtype_;
+  std::optional<Shape> shape_;
+  bool row_major_ = false;
+};
+
+}  // namespace
+
+std::string format_npy_header(const NpyHeader& header) {
+  std::string text = "{'descr': '" + std::string(type_name(header.dtype)) +
+                     "', 'fortran_order': False, 'shape': " + tuple_text(header.shape) + ", }";
+  const std::size_t unpadded = kNpyPrefixBytes + text.size() + 1;
+  text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  text += '\n';
+  std::string result(kMagic);
+  result += static_cast<char>(text.size() & 0xFF);
+  result += static_cast<char>(text.size() >> 8);
+  return result + text;
+}
+
+std::size_t npy_text_bytes(std::span<const std::byte, kNpyPrefixBytes> prefix,
+                           std::string_view where) {
+  require(std::memcmp(prefix.data(), kMagic.data(), kMagic.size()) == 0, where,
+          ": not a version 1.0 .npy file");
+  return std::to_integer<std::size_t>(prefix[8]) | std::to_integer<std::size_t>(prefix[9]) << 8;
+}
+
+NpyHeader parse_npy_text(std::string_view text, std::string_view where) {
+  return DictionaryParser(text, where).parse();
+}
+
+}  // namespace headlight

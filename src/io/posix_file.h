@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace headlight {
+
+// Throws Error "cannot ACTION PATH: TEXT" with the text of the system's error number `code`.
+[[noreturn]] void fail_system(std::string_view action, const std::filesystem::path& path, int code);
+
+// Closes the descriptor of an open file when it goes out of scope.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int number) : number_(number) {}
+  ~FileDescriptor();
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// The folder that holds `path`: "." for a bare name.
+std::filesystem::path parent_folder(const std::filesystem::path& path);
+
+// PATH.tmp.<process id>
+std::filesystem::path temporary_path(const std::filesystem::path& path);
+
+// Waits until the content of a file, or the names in a folder, are on the disk.
+void sync_file(const std::filesystem::path& path);
+void sync_folder(const std::filesystem::path& path);
+
+// Renames a flushed temporary file to `path`, replacing what is there, and flushes the folder. The
+// temporary file is removed when that fails.
+void move_into_place(const std::filesystem::path& temporary, const std::filesystem::path& path);
+
+}  // namespace headlight

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/io/safetensors.h"
+#include "io/input_file.h"
+
+namespace headlight {
+
+inline constexpr Index kMaxSafetensorsHeader = Index{16} << 20;  // in bytes
+inline constexpr std::string_view kMetadataName =
+    "__metadata__";  // not a tensor: text about the file
+
+struct SafetensorsEntry {
+  std::string name;
+  TensorInfo info;
+  DType dtype = DType::float32;  // of the tensor that the data is read into
+};
+
+// The entries in the order of their data. Throws what read_safetensors promises: whoever gets the
+// entries may trust every size and offset in them.
+std::vector<SafetensorsEntry> parse_safetensors_header(const InputFile& file);
+
+}  // namespace headlight

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "headlight/tensor/shape.h"
+
+// The innermost loops over contiguous memory, on one thread. They are compiled several times from
+// the same plain C++ (src/kernels/variants), for x86-64, x86-64-v3 (AVX2) and x86-64-v4 (AVX-512),
+// and the best variant that the machine can run is chosen once.
+namespace headlight::kernels {
+
+// Constants of one optimizer step; see AdamW in optim/.
+struct AdamWStep {
+  double learning_rate = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double epsilon = 0;
+  double weight_decay = 0;
+  double bias_correction1 = 1;  // 1 - beta1^t
+  double bias_correction2 = 1;  // 1 - beta2^t
+  double gradient_scale = 1;    // clipping, folded in
+};
+
+template <class T>
+struct AdamWArrays {
+  T* parameter;       // [n]
+  const T* gradient;  // [n]
+  T* mean;            // [n]
+  T* variance;        // [n]
+};
+
+// One row of layer_norm's backward pass.
+template <class T>
+struct LayerNormRowGradient {
+  const T* x;       // [C]
+  const T* gain;    // [C]
+  const T* y_grad;  // [C]
+  T* x_grad;        // [C], overwritten
+  T* gain_grad;     // [C], added to
+  T* shift_grad;    // [C], added to
+  T mean;
+  T inverse_deviation;
+};
+
+// Which numbers of a random stream decide about a row's dropout.
+struct DropoutRow {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t position = 0;  // of the row's first element; a multiple of 4
+  float probability = 0;       // of being dropped
+};
+
+template <class T>
+struct Loops {
+  // y[i] = a[i] + b[i]
+  void (*add)(const T* a, const T* b, T* y, Index n);
+  // y[i] += scale * x[i]
+  void (*add_scaled)(T scale, const T* x, T* y, Index n);
+  // y[i] *= scale
+  void (*scale)(T scale, T* y, Index n);
+  T (*dot)(const T* a, const T* b, Index n);
+  double (*sum_of_squares)(const T* x, Index n);
+  T (*maximum)(const T* x, Index n);  // -infinity for n = 0
+  // x[i] = exp(x[i] - shift); returns the sum
+  T (*exp_shifted)(T* x, T shift, Index n);
+  // y[i] = exp(x[i])
+  void (*exp)(const T* x, T* y, Index n);
+  // y = gelu(x), tanh form
+  void (*gelu)(const T* x, T* y, Index n);
+  // x_grad = y_grad * gelu'(x)
+  void (*gelu_backward)(const T* x, const T* y_grad, T* x_grad, Index n);
+  // Softmax gradient of one row, in place: s[i] = probability[i] * (s[i] - delta) * scale
+  void (*softmax_backward)(const T* probability, T* s, T delta, T scale, Index n);
+  // Normalises one row; mean and inverse_deviation are given back.
+  void (*layer_norm)(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
+                     T* inverse_deviation);
+  void (*layer_norm_backward)(const LayerNormRowGradient<T>& row, Index n);
+  // y[i] = keep ? x[i] / (1 - probability) : 0
+  void (*dropout)(const T* x, T* y, const DropoutRow& row, Index n);
+  void (*adamw)(const AdamWArrays<T>& arrays, const AdamWStep& step, Index n);
+};
+
+template <class T>
+const Loops<T>& loops();
+
+// "x86-64-v4", "x86-64-v3" or "baseline".
+std::string_view loops_variant();
+
+}  // namespace headlight::kernels

@@ -1,0 +1,261 @@
+// Compiled once per instruction set, with HEADLIGHT_VARIANT naming the namespace. Only static
+// functions and builtins: an inline function of the standard library could be merged with a copy
+// compiled for a smaller machine, or the other way round.
+#include "kernels/loops.h"
+
+#include "kernels/variants/tables.h"
+#include "kernels/variants/vector_math.h"
+
+namespace headlight::kernels {
+namespace {
+
+template <class T>
+void add(const T* a, const T* b, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = a[i] + b[i];
+  }
+}
+
+template <class T>
+void add_scaled(T scale, const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] += scale * x[i];
+  }
+}
+
+template <class T>
+void scale(T factor, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] *= factor;
+  }
+}
+
+template <class T>
+T dot(const T* a, const T* b, Index n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+template <class T>
+double sum_of_squares(const T* x, Index n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) {
+    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  }
+  return sum;
+}
+
+template <class T>
+T maximum(const T* x, Index n) {
+  T best = -static_cast<T>(__builtin_inff());
+#pragma omp simd reduction(max : best)
+  for (Index i = 0; i < n; ++i) {
+    best = x[i] > best ? x[i] : best;
+  }
+  return best;
+}
+
+template <class T>
+T exp_shifted(T* x, T shift, Index n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) {
+    const T value = fast_exp(x[i] - shift);
+    x[i] = value;
+    sum += value;
+  }
+  return sum;
+}
+
+template <class T>
+void exp_all(const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = fast_exp(x[i]);
+  }
+}
+
+template <class T>
+void gelu(const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = gelu_value(x[i]);
+  }
+}
+
+template <class T>
+void gelu_backward(const T* x, const T* y_grad, T* x_grad, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    x_grad[i] = y_grad[i] * gelu_slope(x[i]);
+  }
+}
+
+template <class T>
+void softmax_backward(const T* probability, T* s, T delta, T factor, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    s[i] = probability[i] * (s[i] - delta) * factor;
+  }
+}
+
+// Ba, Kiros and Hinton, arXiv 1607.06450; the variance is the population's.
+template <class T>
+void layer_norm(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
+                T* inverse_deviation) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index i = 0; i < n; ++i) {
+    sum += x[i];
+  }
+  const T average = sum / static_cast<T>(n);
+  T squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (Index i = 0; i < n; ++i) {
+    squares += (x[i] - average) * (x[i] - average);
+  }
+  const T scale_factor = T{1} / static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = (x[i] - average) * scale_factor * gain[i] + shift[i];
+  }
+  *mean = average;
+  *inverse_deviation = scale_factor;
+}
+
+template <class T>
+void layer_norm_backward(const LayerNormRowGradient<T>& row, Index n) {
+  const T* x = row.x;
+  const T* gain = row.gain;
+  const T* y_grad = row.y_grad;
+  const T mean = row.mean;
+  const T factor = row.inverse_deviation;
+  T sum = 0;
+  T weighted = 0;
+#pragma omp simd reduction(+ : sum, weighted)
+  for (Index i = 0; i < n; ++i) {
+    const T g = y_grad[i] * gain[i];
+    sum += g;
+    weighted += g * (x[i] - mean) * factor;
+  }
+  sum /= static_cast<T>(n);
+  weighted /= static_cast<T>(n);
+  T* x_grad = row.x_grad;
+  T* gain_grad = row.gain_grad;
+  T* shift_grad = row.shift_grad;
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    const T normalized = (x[i] - mean) * factor;
+    x_grad[i] = (y_grad[i] * gain[i] - sum - normalized * weighted) * factor;
+    gain_grad[i] += y_grad[i] * normalized;
+    shift_grad[i] += y_grad[i];
+  }
+}
+
+// Four words of Philox4x32-10, as RandomStream::block gives them; repeated here so that the loop
+// vectorises.
+struct PhiloxWords {
+  std::uint32_t w[4];
+};
+
+inline PhiloxWords philox(const DropoutRow& row, std::uint64_t block) {
+  std::uint32_t c0 = static_cast<std::uint32_t>(block);
+  std::uint32_t c1 = static_cast<std::uint32_t>(block >> 32);
+  std::uint32_t c2 = static_cast<std::uint32_t>(row.stream);
+  std::uint32_t c3 = static_cast<std::uint32_t>(row.stream >> 32);
+  std::uint32_t key0 = static_cast<std::uint32_t>(row.seed);
+  std::uint32_t key1 = static_cast<std::uint32_t>(row.seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53U} * c0;
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57U} * c2;
+    c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ key0;
+    c1 = static_cast<std::uint32_t>(product1);
+    c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ key1;
+    c3 = static_cast<std::uint32_t>(product0);
+    key0 += 0x9E3779B9U;
+    key1 += 0xBB67AE85U;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+template <class T>
+void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
+  const T kept_scale = T{1} / (T{1} - static_cast<T>(row.probability));
+  const float threshold = row.probability;
+  for (Index start = 0; start < n; start += 4) {
+    const PhiloxWords words = philox(row, (row.position + static_cast<std::uint64_t>(start)) / 4);
+    const Index end = start + 4 < n ? start + 4 : n;
+    for (Index i = start; i < end; ++i) {
+      const float uniform = static_cast<float>(words.w[i - start] >> 8) * 0x1.0p-24F;
+      y[i] = uniform >= threshold ? x[i] * kept_scale : T{0};
+    }
+  }
+}
+
+// Loshchilov and Hutter, "Decoupled Weight Decay Regularization", arXiv 1711.05101, Algorithm 2,
+// with PyTorch's order of operations.
+template <class T>
+void adamw(const AdamWArrays<T>& arrays, const AdamWStep& step, Index n) {
+  T* parameter = arrays.parameter;
+  const T* gradient = arrays.gradient;
+  T* mean = arrays.mean;
+  T* variance = arrays.variance;
+  const T gradient_scale = static_cast<T>(step.gradient_scale);
+  const T decay = static_cast<T>(1.0 - step.learning_rate * step.weight_decay);
+  const T beta1 = static_cast<T>(step.beta1);
+  const T beta2 = static_cast<T>(step.beta2);
+  const T rest1 = static_cast<T>(1.0 - step.beta1);
+  const T rest2 = static_cast<T>(1.0 - step.beta2);
+  const T step_size = static_cast<T>(step.learning_rate / step.bias_correction1);
+  const T root_scale = static_cast<T>(1.0 / std::sqrt(step.bias_correction2));
+  const T epsilon = static_cast<T>(step.epsilon);
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    const T g = gradient[i] * gradient_scale;
+    const T m = beta1 * mean[i] + rest1 * g;
+    const T v = beta2 * variance[i] + rest2 * g * g;
+    mean[i] = m;
+    variance[i] = v;
+    const T root = static_cast<T>(std::sqrt(v)) * root_scale + epsilon;
+    parameter[i] = parameter[i] * decay - step_size * m / root;
+  }
+}
+
+template <class T>
+constexpr Loops<T> table() {
+  return {.add = add<T>,
+          .add_scaled = add_scaled<T>,
+          .scale = scale<T>,
+          .dot = dot<T>,
+          .sum_of_squares = sum_of_squares<T>,
+          .maximum = maximum<T>,
+          .exp_shifted = exp_shifted<T>,
+          .exp = exp_all<T>,
+          .gelu = gelu<T>,
+          .gelu_backward = gelu_backward<T>,
+          .softmax_backward = softmax_backward<T>,
+          .layer_norm = layer_norm<T>,
+          .layer_norm_backward = layer_norm_backward<T>,
+          .dropout = dropout<T>,
+          .adamw = adamw<T>};
+}
+
+}  // namespace
+
+namespace HEADLIGHT_VARIANT {
+
+const Loops<float> kFloatLoops = table<float>();
+#if defined(HEADLIGHT_DOUBLE_LOOPS)
+const Loops<double> kDoubleLoops = table<double>();
+#endif
+
+}  // namespace HEADLIGHT_VARIANT
+}  // namespace headlight::kernels

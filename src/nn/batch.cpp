@@ -1,0 +1,123 @@
+#include "headlight/nn/batch.h"
+
+#include <algorithm>
+#include <span>
+
+namespace headlight {
+namespace {
+
+// Number of tokens before the first pad of a row. Throws Error when a token follows a pad.
+Index real_tokens(std::span<const bool> is_pad, Index row) {
+  const auto first_pad = std::find(is_pad.begin(), is_pad.end(), true);
+  const auto stray = std::find(first_pad, is_pad.end(), false);
+  require(stray == is_pad.end(), "[remove_padding] row ", row, ": position ",
+          stray - is_pad.begin(), " is a token after the pad at position ",
+          first_pad - is_pad.begin(), ", expected right padding");
+  return first_pad - is_pad.begin();
+}
+
+void check_padded(const PaddedBatch& padded) {
+  require(padded.tokens.defined() && padded.padding_mask.defined(),
+          "[remove_padding] tokens or padding_mask is undefined");
+  require(padded.tokens.rank() == 2 && padded.tokens.dtype() == DType::int32,
+          "[remove_padding] tokens must be [B, T] int32, got ", padded.tokens.shape(), " ",
+          padded.tokens.dtype());
+  require(padded.padding_mask.dtype() == DType::boolean &&
+              padded.padding_mask.shape() == padded.tokens.shape(),
+          "[remove_padding] padding_mask must be ", padded.tokens.shape(), " bool, got ",
+          padded.padding_mask.shape(), " ", padded.padding_mask.dtype());
+  require(static_cast<Index>(padded.lengths.size()) == padded.tokens.size(0), "[remove_padding] ",
+          padded.lengths.size(), " lengths for ", padded.tokens.size(0), " rows");
+}
+
+// A batch of the sequences between the offsets whose tokens, positions and targets are to be set.
+Batch batch_with_offsets(std::vector<Index> offsets) {
+  Batch batch;
+  batch.offsets = std::move(offsets);
+  const Shape shape{batch.token_count()};
+  batch.tokens = Tensor::empty(shape, DType::int32);
+  batch.positions = Tensor::empty(shape, DType::int32);
+  batch.targets = Tensor::empty(shape, DType::int32);
+  return batch;
+}
+
+void set_sequence(Batch& batch, Index place, std::span<const std::int32_t> ids) {
+  const Index begin = batch.offsets[static_cast<std::size_t>(place)];
+  std::int32_t* positions = batch.positions.data<std::int32_t>() + begin;
+  std::int32_t* targets = batch.targets.data<std::int32_t>() + begin;
+  std::copy(ids.begin(), ids.end(), batch.tokens.data<std::int32_t>() + begin);
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    positions[t] = static_cast<std::int32_t>(t);
+  }
+  std::copy(ids.begin() + 1, ids.end(), targets);
+  targets[ids.size() - 1] = kIgnoreTarget;
+  batch.target_count += static_cast<Index>(ids.size()) - 1;
+}
+
+}  // namespace
+
+Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
+  require(!sequences.empty(), "[make_batch] expected at least one sequence, got none");
+  std::vector<Index> offsets{0};
+  offsets.reserve(sequences.size() + 1);
+  for (const auto& sequence : sequences) {
+    require(!sequence.empty(), "[make_batch] sequence ", offsets.size() - 1, " is empty");
+    offsets.push_back(offsets.back() + static_cast<Index>(sequence.size()));
+  }
+  Batch batch = batch_with_offsets(std::move(offsets));
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    set_sequence(batch, static_cast<Index>(b), sequences[b]);
+  }
+  return batch;
+}
+
+PaddedBatch pad_sequences(const std::vector<std::vector<std::int32_t>>& sequences,
+                          std::int32_t pad_id, Index width) {
+  require(!sequences.empty(), "[pad_sequences] expected at least one sequence, got none");
+  PaddedBatch padded;
+  padded.pad_id = pad_id;
+  for (const auto& sequence : sequences) {
+    padded.lengths.push_back(static_cast<Index>(sequence.size()));
+    width = std::max(width, padded.lengths.back());
+  }
+  const Shape shape{static_cast<Index>(sequences.size()), width};
+  padded.tokens = Tensor::full(shape, pad_id, DType::int32);
+  padded.padding_mask = Tensor::ones(shape, DType::boolean);
+  std::int32_t* tokens = padded.tokens.data<std::int32_t>();
+  bool* is_pad = padded.padding_mask.data<bool>();
+  for (const auto& sequence : sequences) {
+    std::copy(sequence.begin(), sequence.end(), tokens);
+    std::fill_n(is_pad, sequence.size(), false);
+    tokens += width;
+    is_pad += width;
+  }
+  return padded;
+}
+
+Batch remove_padding(const PaddedBatch& padded) {
+  check_padded(padded);
+  const Tensor tokens = to_contiguous(padded.tokens);
+  const Tensor mask = to_contiguous(padded.padding_mask);
+  const auto width = static_cast<std::size_t>(tokens.size(1));
+  std::vector<std::span<const std::int32_t>> rows;
+  std::vector<Index> offsets{0};
+  for (Index row = 0; row < tokens.size(0); ++row) {
+    const std::size_t start = static_cast<std::size_t>(row) * width;
+    const Index length = real_tokens({mask.data<bool>() + start, width}, row);
+    const Index stated = padded.lengths[static_cast<std::size_t>(row)];
+    require(length == stated, "[remove_padding] row ", row, ": the mask leaves ", length,
+            " tokens, lengths says ", stated);
+    if (length > 0) {
+      rows.emplace_back(tokens.data<std::int32_t>() + start, static_cast<std::size_t>(length));
+      offsets.push_back(offsets.back() + length);
+    }
+  }
+  require(!rows.empty(), "[remove_padding] the batch has no real token");
+  Batch batch = batch_with_offsets(std::move(offsets));
+  for (std::size_t b = 0; b < rows.size(); ++b) {
+    set_sequence(batch, static_cast<Index>(b), rows[b]);
+  }
+  return batch;
+}
+
+}  // namespace headlight

@@ -1,0 +1,70 @@
+#include "headlight/nn/gpt.h"
+
+namespace headlight {
+namespace {
+
+NormOptions norm_options(const GptConfig& config, DType dtype) {
+  return {.width = config.n_embd,
+          .epsilon = config.layer_norm_epsilon,
+          .bias = config.bias,
+          .dtype = dtype};
+}
+
+// Streams of random numbers: 0 is the embedding's, then three for every layer.
+std::uint64_t dropout_label(Index layer, Index place) {
+  return static_cast<std::uint64_t>(1 + 3 * layer + place);
+}
+
+}  // namespace
+
+Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random)
+    : norm_(config.norm),
+      ln_1_(norm_options(config, dtype)),
+      attn_(
+          {.width = config.n_embd,
+           .heads = config.heads(layer),
+           .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
+           .bias = config.bias,
+           .dropout = config.attention_dropout,
+           .dropout_label = dropout_label(layer, 0),
+           .layer = layer,
+           .dtype = dtype},
+          random.fork(0)),
+      ln_2_(norm_options(config, dtype)),
+      mlp_({.width = config.n_embd,
+            .activation = config.activation,
+            .bias = config.bias,
+            .dtype = dtype},
+           random.fork(1)),
+      attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
+      mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
+  register_module("ln_1", ln_1_);
+  register_module("attn", attn_);
+  register_module("ln_2", ln_2_);
+  register_module("mlp", mlp_);
+}
+
+template <class Attend, class Drop>
+Tensor Block::apply(const Tensor& x, const Attend& attend, const Drop& drop) const {
+  if (norm_ == NormPosition::pre) {
+    const Tensor middle = x + drop(attend(ln_1_.forward(x)), attention_dropout_);
+    return middle + drop(mlp_.forward(ln_2_.forward(middle)), mlp_dropout_);
+  }
+  const Tensor middle = ln_1_.forward(x + drop(attend(x), attention_dropout_));
+  return ln_2_.forward(middle + drop(mlp_.forward(middle), mlp_dropout_));
+}
+
+Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
+                      const ForwardContext& context) const {
+  return apply(
+      x, [&](const Tensor& in) { return attn_.forward_ragged(in, offsets, context); },
+      [&](const Tensor& y, const Dropout& dropout) { return dropout.forward(y, context); });
+}
+
+Tensor Block::forward_cached(const Tensor& x, KeyValueView& cache) const {
+  return apply(
+      x, [&](const Tensor& in) { return attn_.forward_cached(in, cache); },
+      [](const Tensor& y, const Dropout&) { return y; });
+}
+
+}  // namespace headlight

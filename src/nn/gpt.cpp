@@ -1,0 +1,131 @@
+#include "headlight/nn/gpt.h"
+
+#include <cmath>
+#include <string_view>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kInitialDeviation = 0.02;
+constexpr std::uint64_t kInitializationStream = 1;
+
+const GptConfig& validated(const GptConfig& config) {
+  config.validate();
+  return config;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
+    : config_(validated(config)),
+      dtype_(dtype),
+      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype}),
+      wpe_({config.block_size, config.n_embd, std::nullopt, dtype}),
+      dropout_(config.embedding_dropout, 0) {
+  register_module("wte", wte_);
+  register_module("wpe", wpe_);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}));
+    register_module("h." + std::to_string(layer), *blocks_.back());
+  }
+  if (config.norm == NormPosition::pre) {
+    ln_f_ = std::make_unique<LayerNorm>(
+        NormOptions{config.n_embd, config.layer_norm_epsilon, config.bias, dtype});
+    register_module("ln_f", *ln_f_);
+  }
+  if (!config.tie_weights) {
+    lm_head_ =
+        std::make_unique<Linear>(LinearOptions{config.n_embd, config.vocab_size, false, dtype});
+    register_module("lm_head", *lm_head_);
+  }
+  initialize(seed);
+}
+
+void Gpt::initialize(std::uint64_t seed) {
+  const double residual_deviation =
+      kInitialDeviation / std::sqrt(2.0 * static_cast<double>(config_.n_layer));
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : parameters()) {
+    const RandomStream random = RandomStream{seed, kInitializationStream}.fork(number++);
+    if (ends_with(name, "bias")) {
+      parameter.fill(0);
+    } else if (parameter.rank() >= 2) {
+      const bool residual = ends_with(name, "c_proj.weight");
+      parameter.copy_from(random_normal(parameter.shape(), random, 0,
+                                        residual ? residual_deviation : kInitialDeviation, dtype_));
+    }
+  }
+}
+
+Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {
+  return wte_.forward(tokens) + wpe_.forward(positions);
+}
+
+Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
+  for (Index b = 0; b < batch.sequence_count(); ++b) {
+    const auto place = static_cast<std::size_t>(b);
+    const Index length = batch.offsets[place + 1] - batch.offsets[place];
+    require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
+            " tokens, more than the block of ", config_.block_size);
+  }
+  Tensor x = dropout_.forward(embed(batch.tokens, batch.positions), context);
+  for (const auto& block : blocks_) {
+    x = block->forward(x, batch.offsets, context);
+  }
+  return ln_f_ == nullptr ? x : ln_f_->forward(x);
+}
+
+const Tensor& Gpt::head_weight() const {
+  return lm_head_ == nullptr ? wte_.weight : lm_head_->weight;
+}
+
+Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
+  return linear(hidden(batch, context), head_weight());
+}
+
+Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
+  require(batch.targets.defined(), "[Gpt] the batch has no targets");
+  return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,
+                              {.ignore_index = kIgnoreTarget, .normalizer = normalizer});
+}
+
+KeyValueCache Gpt::make_cache() const {
+  KeyValueCache cache;
+  for (const auto& block : blocks_) {
+    const Shape shape{config_.block_size, block->attention().inner_width()};
+    cache.layers.push_back({Tensor::empty(shape, dtype_), Tensor::empty(shape, dtype_), 0});
+  }
+  return cache;
+}
+
+Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
+  const auto count = static_cast<Index>(tokens.size());
+  require(count > 0, "[Gpt] expected at least one token");
+  require(cache.length + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
+          " positions cannot take ", count, " more after ", cache.length);
+  const NoGrad no_grad;
+  Tensor positions = Tensor::arange(count);
+  for (Index i = 0; i < count; ++i) {
+    positions.data<std::int32_t>()[i] += static_cast<std::int32_t>(cache.length);
+  }
+  Tensor x = embed(Tensor::from(tokens, {count}), positions);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    x = blocks_[layer]->forward_cached(x, cache.layers[layer]);
+    cache.layers[layer].length += count;
+  }
+  cache.length += count;
+  const Tensor last = slice(x, 0, count - 1, count);
+  return reshape(linear(ln_f_ == nullptr ? last : ln_f_->forward(last), head_weight()),
+                 {config_.vocab_size});
+}
+
+}  // namespace headlight

@@ -1,0 +1,147 @@
+#include "headlight/nn/layers.h"
+
+#include <array>
+#include <cmath>
+
+#include "headlight/ops/dropout.h"
+#include "headlight/ops/embedding.h"
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+// Uniform in +-1 / sqrt(inputs), as torch.nn.Linear starts weight and bias.
+Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
+  return random_uniform(shape, random, -bound, bound, options.dtype);
+}
+
+struct ActivationName {
+  Activation activation;
+  std::string_view name;
+};
+
+constexpr std::array<ActivationName, 3> kActivations{{{Activation::gelu_tanh, "gelu_new"},
+                                                      {Activation::gelu_erf, "gelu"},
+                                                      {Activation::relu, "relu"}}};
+
+}  // namespace
+
+Linear::Linear(const LinearOptions& options, const RandomStream& random) {
+  require(options.inputs > 0 && options.outputs > 0, "[Linear] expected positive sizes, got ",
+          options.inputs, " inputs and ", options.outputs, " outputs");
+  weight = register_parameter(
+      "weight", linear_start({options.outputs, options.inputs}, options, random.fork(0)));
+  if (options.bias) {
+    bias = register_parameter("bias", linear_start({options.outputs}, options, random.fork(1)));
+  }
+}
+
+Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); }
+
+Embedding::Embedding(const Options& options, const RandomStream& random)
+    : padding_index_(options.padding_index) {
+  require(options.count > 0 && options.width > 0, "[Embedding] expected positive sizes, got ",
+          options.count, " rows of width ", options.width);
+  Tensor start = random_normal({options.count, options.width}, random, 0, 1, options.dtype);
+  if (padding_index_) {
+    require(*padding_index_ >= 0 && *padding_index_ < options.count,
+            "[Embedding] expected a padding index from 0 to ", options.count - 1, ", got ",
+            *padding_index_);
+    start.strided_view({options.width}, {1}, *padding_index_ * options.width).fill(0);
+  }
+  weight = register_parameter("weight", start);
+}
+
+Tensor Embedding::forward(const Tensor& ids) const {
+  return embedding(weight, ids, padding_index_);
+}
+
+LayerNorm::LayerNorm(const NormOptions& options) : epsilon_(options.epsilon) {
+  weight = register_parameter("weight", Tensor::ones({options.width}, options.dtype));
+  if (options.bias) {
+    bias = register_parameter("bias", Tensor::zeros({options.width}, options.dtype));
+  }
+}
+
+Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon_); }
+
+BatchNorm1d::BatchNorm1d(const NormOptions& options, double momentum)
+    : epsilon_(options.epsilon), momentum_(momentum) {
+  const Shape shape{options.width};
+  weight = register_parameter("weight", Tensor::ones(shape, options.dtype));
+  bias = register_parameter("bias", Tensor::zeros(shape, options.dtype));
+  running.mean = register_buffer("running_mean", Tensor::zeros(shape, options.dtype));
+  running.variance = register_buffer("running_var", Tensor::ones(shape, options.dtype));
+}
+
+Tensor BatchNorm1d::forward(const Tensor& x, const ForwardContext& context) {
+  return batch_norm(x, weight, bias, running,
+                    {.training = context.training, .momentum = momentum_, .epsilon = epsilon_});
+}
+
+Dropout::Dropout(double probability, std::uint64_t label)
+    : probability_(probability), label_(label) {
+  require(probability >= 0 && probability < 1,
+          "[Dropout] expected a probability from 0 to below 1, got ", probability);
+}
+
+Tensor Dropout::forward(const Tensor& x, const ForwardContext& context) const {
+  return context.training ? dropout(x, probability_, context.random.fork(label_)) : x;
+}
+
+Activation parse_activation(std::string_view name) {
+  for (const ActivationName& entry : kActivations) {
+    if (entry.name == name) {
+      return entry.activation;
+    }
+  }
+  fail("activation: expected gelu_new, gelu or relu, got '", name, "'");
+}
+
+std::string_view activation_name(Activation activation) {
+  return kActivations[static_cast<std::size_t>(activation)].name;
+}
+
+Tensor activate(const Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return gelu(x, GeluForm::tanh);
+    case Activation::gelu_erf:
+      return gelu(x, GeluForm::erf);
+    case Activation::relu:
+      break;
+  }
+  return relu(x);
+}
+
+namespace {
+
+MlpOptions with_inner_width(MlpOptions options) {
+  options.inner_width = options.inner_width > 0 ? options.inner_width : 4 * options.width;
+  return options;
+}
+
+}  // namespace
+
+Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
+    : c_fc_({.inputs = options.width,
+             .outputs = with_inner_width(options).inner_width,
+             .bias = options.bias,
+             .dtype = options.dtype},
+            random.fork(0)),
+      c_proj_({.inputs = with_inner_width(options).inner_width,
+               .outputs = options.width,
+               .bias = options.bias,
+               .dtype = options.dtype},
+              random.fork(1)),
+      activation_(options.activation) {
+  register_module("c_fc", c_fc_);
+  register_module("c_proj", c_proj_);
+}
+
+Tensor Mlp::forward(const Tensor& x) const {
+  return c_proj_.forward(activate(c_fc_.forward(x), activation_));
+}
+
+}  // namespace headlight

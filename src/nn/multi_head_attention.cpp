@@ -1,0 +1,134 @@
+#include "headlight/nn/multi_head_attention.h"
+
+#include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
+  require(options.width > 0 && options.heads > 0,
+          "[MultiHeadAttention] expected a positive width and number of heads, got ", options.width,
+          " and ", options.heads);
+  if (options.head_width == 0) {
+    require(options.width % options.heads == 0, "[MultiHeadAttention] a width of ", options.width,
+            " does not divide into ", options.heads, " heads");
+    options.head_width = options.width / options.heads;
+  }
+  options.key_width = options.key_width > 0 ? options.key_width : options.width;
+  options.value_width = options.value_width > 0 ? options.value_width : options.width;
+  require(!options.fused ||
+              (options.key_width == options.width && options.value_width == options.width),
+          "[MultiHeadAttention] a fused projection needs equal widths, got query ", options.width,
+          ", key ", options.key_width, ", value ", options.value_width);
+  return options;
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
+                                       const RandomStream& random)
+    : options_(completed(options)) {
+  const auto add = [&](const char* name, Index inputs, Index outputs) {
+    const LinearOptions linear{inputs, outputs, options_.bias, options_.dtype};
+    auto part = std::make_unique<Linear>(linear, random.fork(projections_.size()));
+    register_module(name, *part);
+    return part;
+  };
+  if (options_.fused) {
+    projections_.push_back(add("c_attn", options_.width, 3 * inner_width()));
+  } else {
+    projections_.push_back(add("q_proj", options_.width, inner_width()));
+    projections_.push_back(add("k_proj", options_.key_width, inner_width()));
+    projections_.push_back(add("v_proj", options_.value_width, inner_width()));
+  }
+  c_proj_ = add("c_proj", inner_width(), options_.width);
+}
+
+// Part 0 is the query, 1 the key, 2 the value.
+Tensor MultiHeadAttention::project(const Tensor& x, Index part) const {
+  if (!options_.fused) {
+    return projections_[static_cast<std::size_t>(part)]->forward(x);
+  }
+  const Linear& whole = *projections_[0];
+  const Index first = part * inner_width();
+  const Index last = first + inner_width();
+  return linear(x, slice(whole.weight, 0, first, last),
+                options_.bias ? slice(whole.bias, 0, first, last) : Tensor());
+}
+
+// [B, T, H D] -> [B, H, T, D]
+Tensor MultiHeadAttention::split_heads(const Tensor& x) const {
+  return transpose(reshape(x, {x.size(0), x.size(1), options_.heads, options_.head_width}), 1, 2);
+}
+
+Tensor MultiHeadAttention::whole_mask(const AttentionMasks& masks, const Tensor& query,
+                                      const Tensor& key) const {
+  Tensor result = masks.mask;
+  if (result.defined()) {
+    const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
+    require(broadcast_shapes(result.shape(), scores, "MultiHeadAttention") == scores,
+            "[MultiHeadAttention] mask ", result.shape(), " does not fit scores ", scores);
+  }
+  if (masks.key_padding.defined()) {
+    const Tensor& padding = masks.key_padding;
+    require(padding.shape() == Shape({key.size(0), key.size(1)}),
+            "[MultiHeadAttention] key padding: expected shape ", Shape({key.size(0), key.size(1)}),
+            ", got ", padding.shape());
+    const Tensor wide = reshape(padding, {padding.size(0), 1, 1, padding.size(1)});
+    result = result.defined() ? combine_masks(result, wide) : wide;
+  }
+  return result;
+}
+
+AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& key,
+                                            const Tensor& value, const AttentionMasks& masks,
+                                            const ForwardContext& context) const {
+  for (const Tensor& x : {query, key, value}) {
+    require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
+            "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
+  }
+  AttentionResult result = scaled_dot_product_attention(
+      split_heads(project(query, 0)), split_heads(project(key, 1)), split_heads(project(value, 2)),
+      {.mask = whole_mask(masks, query, key),
+       .causal = masks.causal,
+       .scale = 0,
+       .dropout = context.training ? options_.dropout : 0,
+       .random = context.random.fork(options_.dropout_label)});
+  const Tensor joined =
+      reshape(transpose(result.output, 1, 2), {query.size(0), query.size(1), inner_width()});
+  return {c_proj_->forward(joined), result.weights};
+}
+
+Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
+                                          const ForwardContext& context) const {
+  require(options_.fused, "[MultiHeadAttention] forward_ragged needs the fused projection");
+  const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
+  const Tensor output = ragged_attention(
+      projections_[0]->forward(x),
+      {.heads = options_.heads,
+       .offsets = offsets,
+       .scale = 0,
+       .dropout = context.training ? options_.dropout : 0,
+       .random = context.random.fork(options_.dropout_label),
+       .weights = records ? &context.recorder->sequences(options_.layer) : nullptr});
+  return c_proj_->forward(output);
+}
+
+Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueView& cache) const {
+  require(options_.fused, "[MultiHeadAttention] forward_cached needs the fused projection");
+  const Index count = x.size(0);
+  require(cache.length + count <= cache.keys.size(0), "[MultiHeadAttention] a cache of ",
+          cache.keys.size(0), " positions cannot take ", count, " more after ", cache.length);
+  const Tensor qkv = projections_[0]->forward(x);  // [T, 3 H D]
+  const Index inner = inner_width();
+  slice(cache.keys, 0, cache.length, cache.length + count)
+      .copy_from(slice(qkv, 1, inner, 2 * inner));
+  slice(cache.values, 0, cache.length, cache.length + count)
+      .copy_from(slice(qkv, 1, 2 * inner, 3 * inner));
+  const KeyValueView grown{cache.keys, cache.values, cache.length + count};
+  return c_proj_->forward(cached_attention(slice(qkv, 1, 0, inner), grown, options_.heads));
+}
+
+}  // namespace headlight

@@ -1,0 +1,103 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/reduce.h"
+#include "kernels/loops.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+struct Broadcast {
+  Tensor a;
+  Tensor b;
+};
+
+Broadcast broadcast_operands(const Tensor& a, const Tensor& b, std::string_view where) {
+  require(a.defined() && b.defined(), "[", where, "] an operand is undefined");
+  require_same_type(a, b, where);
+  const Shape shape = broadcast_shapes(a.shape(), b.shape(), where);
+  return {broadcast_view(a, shape), broadcast_view(b, shape)};
+}
+
+template <class F>
+Tensor pairwise(const Tensor& a, const Tensor& b, std::string_view where, F f) {
+  const Broadcast pair = broadcast_operands(a, b, where);
+  return dispatch_floating(a.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    return map_pairs<T, T>(pair.a, pair.b, f);
+  });
+}
+
+// What flows back to a pair of operands; those that want no gradient cost nothing.
+template <class GradA, class GradB>
+std::vector<Tensor> pair_gradients(std::span<const Tensor> inputs, GradA grad_a, GradB grad_b) {
+  std::vector<Tensor> gradients(2);
+  if (inputs[0].requires_grad()) {
+    gradients[0] = sum_to_shape(grad_a(), inputs[0].shape());
+  }
+  if (inputs[1].requires_grad()) {
+    gradients[1] = sum_to_shape(grad_b(), inputs[1].shape());
+  }
+  return gradients;
+}
+
+// The residual stream adds tensors of one shape: worth the vectorised loop.
+Tensor add_same_shape(const Tensor& a, const Tensor& b) {
+  Tensor result = Tensor::empty(a.shape(), a.dtype());
+  dispatch_floating(a.dtype(), "add", [&](auto zero) {
+    using T = decltype(zero);
+    const T* from_a = a.data<T>();
+    const T* from_b = b.data<T>();
+    T* to = result.data<T>();
+    kernels::parallel_for(a.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+      kernels::loops<T>().add(from_a + begin, from_b + begin, to + begin, end - begin);
+    });
+  });
+  return result;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  require(a.defined() && b.defined(), "[add] an operand is undefined");
+  const bool plain =
+      a.shape() == b.shape() && a.dtype() == b.dtype() && a.is_contiguous() && b.is_contiguous();
+  Tensor value =
+      plain ? add_same_shape(a, b) : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
+  return record("add", value, {a, b}, [](auto inputs, const Tensor& grad) {
+    return pair_gradients(
+        inputs, [&] { return grad; }, [&] { return grad; });
+  });
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  const Tensor value = pairwise(a, b, "sub", [](auto x, auto y) { return x - y; });
+  return record("sub", value, {a, b}, [](auto inputs, const Tensor& grad) {
+    return pair_gradients(
+        inputs, [&] { return grad; }, [&] { return neg(grad); });
+  });
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  const Tensor value = pairwise(a, b, "mul", [](auto x, auto y) { return x * y; });
+  return record("mul", value, {a, b}, [](auto inputs, const Tensor& grad) {
+    return pair_gradients(
+        inputs, [&] { return mul(grad, inputs[1]); }, [&] { return mul(grad, inputs[0]); });
+  });
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  const Tensor value = pairwise(a, b, "div", [](auto x, auto y) { return x / y; });
+  return record("div", value, {a, b}, [](auto inputs, const Tensor& grad) {
+    const Tensor quotient = div(grad, inputs[1]);
+    return pair_gradients(
+        inputs, [&] { return quotient; },
+        [&] { return neg(div(mul(quotient, inputs[0]), inputs[1])); });
+  });
+}
+
+Tensor add(const Tensor& a, double b) { return add(a, Tensor::scalar(b, a.dtype())); }
+
+Tensor mul(const Tensor& a, double b) { return mul(a, Tensor::scalar(b, a.dtype())); }
+
+}  // namespace headlight

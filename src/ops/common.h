@@ -1,0 +1,87 @@
+#pragma once
+
+#include <string_view>
+
+#include "headlight/tensor/strided.h"
+#include "headlight/tensor/tensor.h"
+#include "kernels/parallel.h"
+
+// What several ops share.
+namespace headlight {
+
+inline void require_same_type(const Tensor& a, const Tensor& b, std::string_view where) {
+  require(a.dtype() == b.dtype(), "[", where, "] types differ: ", a.dtype(), " and ", b.dtype());
+}
+
+inline void require_type(const Tensor& x, DType dtype, std::string_view where,
+                         std::string_view argument) {
+  require(x.defined() && x.dtype() == dtype, "[", where, "] ", argument, ": expected ", dtype,
+          ", got ", x.defined() ? dtype_name(x.dtype()) : "an undefined tensor");
+}
+
+inline void require_shape(const Tensor& x, const Shape& shape, std::string_view where,
+                          std::string_view argument) {
+  require(x.shape() == shape, "[", where, "] ", argument, ": expected shape ", shape, ", got ",
+          x.shape());
+}
+
+// x seen with a larger shape, without gradient; broadcast axes get stride 0.
+inline Tensor broadcast_view(const Tensor& x, const Shape& shape) {
+  Shape strides = Shape::filled(shape.rank(), 0);
+  for (Index back = 1; back <= x.rank(); ++back) {
+    const Index from = x.rank() - back;
+    strides[shape.rank() - back] = x.shape()[from] == 1 ? 0 : x.strides()[from];
+  }
+  return x.strided_view(shape, strides);
+}
+
+// Calls body(starts, first, last) for pieces of rows, in parallel: elements first ... last - 1 of
+// the row whose operands start at `starts`.
+template <std::size_t N, class Body>
+void parallel_rows(const StridedRows<N>& rows, const Body& body) {
+  const Index count = rows.count * rows.length;
+  kernels::parallel_for(count, kernels::kElementGrain, [&](Index begin, Index end) {
+    for (Index position = begin; position < end;) {
+      const Index row = position / rows.length;
+      const Index first = position - row * rows.length;
+      const Index last = std::min(rows.length, first + (end - position));
+      body(rows.start(row), first, last);
+      position += last - first;
+    }
+  });
+}
+
+// A new tensor with f of every element of x.
+template <class T, class F>
+Tensor map_elements(const Tensor& x, F f) {
+  Tensor result = Tensor::empty(x.shape(), x.dtype());
+  const StridedRows<2> rows(x.shape(), {result.strides(), x.strides()});
+  const T* from = x.data<T>();
+  T* to = result.data<T>();
+  parallel_rows(rows, [&](const auto& start, Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      to[start[0] + i * rows.step[0]] = f(from[start[1] + i * rows.step[1]]);
+    }
+  });
+  return result;
+}
+
+// A new tensor with f(a, b) of every pair; A and B are the element types, the result has A's. Both
+// have been broadcast to one shape.
+template <class A, class B, class F>
+Tensor map_pairs(const Tensor& a, const Tensor& b, F f) {
+  Tensor result = Tensor::empty(a.shape(), a.dtype());
+  const StridedRows<3> rows(a.shape(), {result.strides(), a.strides(), b.strides()});
+  const A* from_a = a.data<A>();
+  const B* from_b = b.data<B>();
+  A* to = result.data<A>();
+  parallel_rows(rows, [&](const auto& start, Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      to[start[0] + i * rows.step[0]] =
+          f(from_a[start[1] + i * rows.step[1]], from_b[start[2] + i * rows.step[2]]);
+    }
+  });
+  return result;
+}
+
+}  // namespace headlight

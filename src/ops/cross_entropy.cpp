@@ -1,0 +1,150 @@
+#include "headlight/ops/cross_entropy.h"
+
+#include <cmath>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "kernels/loops.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+// Logits of one chunk of linear_cross_entropy; enough for large products, small beside the model.
+constexpr Index kChunkElements = Index{1} << 22;
+
+Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index ignore_index) {
+  require_type(targets, DType::int32, "cross_entropy", "targets");
+  require_shape(targets, {rows}, "cross_entropy", "targets");
+  require(targets.is_contiguous(), "[cross_entropy] targets: expected contiguous elements");
+  const std::int32_t* values = targets.data<std::int32_t>();
+  Index count = 0;
+  for (Index i = 0; i < rows; ++i) {
+    if (values[i] != ignore_index) {
+      require(values[i] >= 0 && values[i] < vocabulary,
+              "[cross_entropy] expected targets from 0 to ", vocabulary - 1, " or ", ignore_index,
+              ", got ", values[i], " at position ", i);
+      ++count;
+    }
+  }
+  return count;
+}
+
+// Turns the logits of one row into the gradient of its loss, times `scale`; returns the loss.
+template <class T>
+double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale) {
+  const T highest = kernels::loops<T>().maximum(logits, vocabulary);
+  const T target_logit = logits[target];
+  const T total = kernels::loops<T>().exp_shifted(logits, highest, vocabulary);
+  kernels::loops<T>().scale(scale / total, logits, vocabulary);
+  logits[target] -= scale;
+  return std::log(static_cast<double>(total)) + static_cast<double>(highest - target_logit);
+}
+
+// Overwrites logits [rows, V] with their gradient and adds up the loss, in order.
+template <class T>
+double differentiate_rows(Tensor& logits, const std::int32_t* targets, Index ignore_index,
+                          T scale) {
+  const Index vocabulary = logits.size(1);
+  Tensor losses = Tensor::zeros({logits.size(0)}, DType::float64);
+  double* row_losses = losses.data<double>();
+  T* values = logits.data<T>();
+  kernels::parallel_for(
+      logits.size(0), kernels::row_grain(vocabulary), [&](Index begin, Index end) {
+        for (Index row = begin; row < end; ++row) {
+          T* row_logits = values + row * vocabulary;
+          if (targets[row] == ignore_index) {
+            std::fill_n(row_logits, vocabulary, T{0});
+          } else {
+            row_losses[row] = differentiate_row(row_logits, vocabulary, targets[row], scale);
+          }
+        }
+      });
+  double sum = 0;
+  for (Index row = 0; row < logits.size(0); ++row) {
+    sum += row_losses[row];
+  }
+  return sum;
+}
+
+double differentiate(Tensor& logits, const std::int32_t* targets, Index ignore_index,
+                     double scale) {
+  return dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
+    using T = decltype(zero);
+    return differentiate_rows<T>(logits, targets, ignore_index, static_cast<T>(scale));
+  });
+}
+
+double loss_scale(Index count, Index normalizer) {
+  const Index divisor = normalizer > 0 ? normalizer : count;
+  return divisor == 0 ? 0.0 : 1.0 / static_cast<double>(divisor);
+}
+
+// Gradients times that of the loss, which is 1 unless something was computed from the loss.
+Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
+  return loss_grad.item() == 1.0 ? gradient : mul(gradient, loss_grad);
+}
+
+struct LossAndGradients {
+  double sum = 0;
+  Tensor x_grad;       // [N, C], undefined unless training
+  Tensor weight_grad;  // [V, C], undefined unless training
+};
+
+// The gradients are computed together with the loss, while a chunk's logits exist.
+LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                      Index ignore_index, double scale) {
+  const bool training = wants_gradient({x, weight});
+  const NoGrad no_grad;
+  LossAndGradients result;
+  if (training) {
+    result.x_grad = Tensor::empty(x.shape(), x.dtype());
+    result.weight_grad = Tensor::zeros(weight.shape(), weight.dtype());
+  }
+  const Index chunk = std::max<Index>(1, kChunkElements / std::max<Index>(1, weight.size(0)));
+  for (Index start = 0; start < x.size(0); start += chunk) {
+    const Tensor rows = slice(x, 0, start, start + chunk);
+    Tensor logits = linear(rows, weight);
+    result.sum += differentiate(logits, targets.data<std::int32_t>() + start, ignore_index, scale);
+    if (training) {
+      slice(result.x_grad, 0, start, start + chunk).copy_from(matmul(logits, weight));
+      result.weight_grad = result.weight_grad + matmul(transpose(logits), rows);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options) {
+  require(logits.defined() && logits.rank() == 2, "[cross_entropy] expected logits [N, V]");
+  const Index count = count_targets(targets, logits.size(0), logits.size(1), options.ignore_index);
+  const double scale = loss_scale(count, options.normalizer);
+  Tensor gradient = logits.clone();
+  const double sum =
+      differentiate(gradient, targets.data<std::int32_t>(), options.ignore_index, scale);
+  return record("cross_entropy", Tensor::scalar(sum * scale, logits.dtype()), {logits},
+                [gradient](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{chained(gradient, grad)};
+                });
+}
+
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                            const CrossEntropyOptions& options) {
+  require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
+          "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
+  const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
+  const double scale = loss_scale(count, options.normalizer);
+  const LossAndGradients result =
+      differentiate_chunks(x, weight, targets, options.ignore_index, scale);
+  return record(
+      "linear_cross_entropy", Tensor::scalar(result.sum * scale, x.dtype()), {x, weight},
+      [result](auto, const Tensor& grad) {
+        return std::vector<Tensor>{chained(result.x_grad, grad), chained(result.weight_grad, grad)};
+      });
+}
+
+}  // namespace headlight

@@ -1,0 +1,112 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/normalization.h"
+#include "kernels/loops.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+// Fixed blocks of rows whose gain and shift gradients are summed apart.
+constexpr Index kBlocks = 16;
+
+// Mean and inverse deviation of each row.
+struct RowStatistics {
+  Tensor mean;               // [N]
+  Tensor inverse_deviation;  // [N]
+};
+
+struct LayerNormInputs {
+  Tensor x;      // contiguous [..., C]
+  Tensor gain;   // [C]
+  Tensor shift;  // [C]
+
+  Index width() const { return x.size(-1); }
+  Index rows() const { return width() == 0 ? 0 : x.numel() / width(); }
+};
+
+template <class T>
+void forward(const LayerNormInputs& in, double epsilon, Tensor& value, RowStatistics& statistics) {
+  const Index width = in.width();
+  const T* x = in.x.data<T>();
+  const T* gain = in.gain.data<T>();
+  const T* shift = in.shift.data<T>();
+  T* y = value.data<T>();
+  T* mean = statistics.mean.data<T>();
+  T* inverse = statistics.inverse_deviation.data<T>();
+  kernels::parallel_for(in.rows(), kernels::row_grain(width), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      kernels::loops<T>().layer_norm(x + row * width, gain, shift, y + row * width, width,
+                                     static_cast<T>(epsilon), mean + row, inverse + row);
+    }
+  });
+}
+
+template <class T>
+std::vector<Tensor> backward(const LayerNormInputs& in, const Tensor& grad,
+                             const RowStatistics& statistics) {
+  const Index width = in.width();
+  Tensor x_grad = Tensor::empty(in.x.shape(), in.x.dtype());
+  Tensor partial = Tensor::zeros({kBlocks, 2, width}, in.x.dtype());  // gain, shift per block
+  const Index block_rows = std::max<Index>(1, kernels::chunk_count(in.rows(), kBlocks));
+  kernels::parallel_chunks(in.rows(), block_rows, [&](Index, Index block, Index begin, Index end) {
+    T* sums = partial.data<T>() + block * 2 * width;
+    for (Index row = begin; row < end; ++row) {
+      kernels::loops<T>().layer_norm_backward(
+          {.x = in.x.data<T>() + row * width,
+           .gain = in.gain.data<T>(),
+           .y_grad = grad.data<T>() + row * width,
+           .x_grad = x_grad.data<T>() + row * width,
+           .gain_grad = sums,
+           .shift_grad = sums + width,
+           .mean = statistics.mean.data<T>()[row],
+           .inverse_deviation = statistics.inverse_deviation.data<T>()[row]},
+          width);
+    }
+  });
+  Tensor total = Tensor::zeros({2, width}, in.x.dtype());
+  for (Index block = 0; block < kBlocks; ++block) {
+    kernels::loops<T>().add(total.data<T>(), partial.data<T>() + block * 2 * width, total.data<T>(),
+                            2 * width);
+  }
+  return {x_grad, total.strided_view({width}, {1}), total.strided_view({width}, {1}, width)};
+}
+
+Tensor given_or(const Tensor& parameter, double value, const Tensor& x) {
+  if (!parameter.defined()) {
+    return Tensor::full({x.size(-1)}, value, x.dtype());
+  }
+  require_same_type(parameter, x, "layer_norm");
+  require_shape(parameter, {x.size(-1)}, "layer_norm", "gain and shift");
+  return to_contiguous(parameter.detach());
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, double epsilon) {
+  require(x.defined() && x.rank() >= 1, "[layer_norm] expected an input with at least one axis");
+  const LayerNormInputs in{to_contiguous(x.detach()), given_or(gain, 1, x), given_or(shift, 0, x)};
+  Tensor value = Tensor::empty(x.shape(), x.dtype());
+  RowStatistics statistics{Tensor::empty({in.rows()}, x.dtype()),
+                           Tensor::empty({in.rows()}, x.dtype())};
+  dispatch_floating(x.dtype(), "layer_norm",
+                    [&](auto zero) { forward<decltype(zero)>(in, epsilon, value, statistics); });
+  std::vector<Tensor> inputs{x};
+  for (const Tensor& parameter : {gain, shift}) {
+    if (parameter.defined()) {
+      inputs.push_back(parameter);
+    }
+  }
+  const bool has_gain = gain.defined();
+  return record("layer_norm", value, inputs, [=](auto given, const Tensor& grad) {
+    std::vector<Tensor> all = dispatch_floating(grad.dtype(), "layer_norm", [&](auto zero) {
+      return backward<decltype(zero)>(in, to_contiguous(grad), statistics);
+    });
+    if (!has_gain) {
+      all.erase(all.begin() + 1);
+    }
+    all.resize(given.size());
+    return all;
+  });
+}
+
+}  // namespace headlight

@@ -1,0 +1,89 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "kernels/column_sums.h"
+#include "kernels/gemm.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(x.defined() && x.rank() >= 1, "[linear] expected an input with at least one axis");
+  require(weight.defined() && weight.rank() == 2, "[linear] expected a weight with two axes");
+  require_same_type(x, weight, "linear");
+  require(x.size(-1) == weight.size(1), "[linear] input ", x.shape(), " does not fit weight ",
+          weight.shape(), ": expected a last axis of ", weight.size(1));
+  if (bias.defined()) {
+    require_same_type(x, bias, "linear");
+    require_shape(bias, {weight.size(0)}, "linear", "bias");
+  }
+}
+
+// x [N, I] times weight [O, I] transposed, plus bias: [N, O].
+Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const Index outputs = weight.size(0);
+  Tensor value = Tensor::empty({x.size(0), outputs}, x.dtype());
+  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
+  dispatch_floating(x.dtype(), "linear", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::gemm<T>({.m = x.size(0),
+                      .n = outputs,
+                      .k = x.size(1),
+                      .a = x.data<T>(),
+                      .a_stride = std::max<Index>(x.size(1), 1),
+                      .b = weight.data<T>(),
+                      .b_stride = std::max<Index>(weight.size(1), 1),
+                      .transpose_b = true,
+                      .c = value.data<T>(),
+                      .c_stride = std::max<Index>(outputs, 1),
+                      .bias = offsets.defined() ? offsets.data<T>() : nullptr});
+  });
+  return value;
+}
+
+Tensor sum_rows(const Tensor& x) {
+  Tensor sums = Tensor::empty({x.size(1)}, x.dtype());
+  dispatch_floating(x.dtype(), "linear", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::column_sums(x.data<T>(), x.size(0), x.size(1), sums.data<T>());
+  });
+  return sums;
+}
+
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_linear(x, weight, bias);
+  const Index rows = x.size(-1) == 0 ? 0 : x.numel() / x.size(-1);
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = weight.size(0);
+  if (x.size(-1) == 0) {
+    return bias.defined() ? expand(bias, shape) : Tensor::zeros(shape, x.dtype());
+  }
+  const auto flat = [rows](const Tensor& tensor) {
+    return to_contiguous(tensor).strided_view({rows, tensor.size(-1)}, {tensor.size(-1), 1});
+  };
+  const Tensor product = forward(flat(x), to_contiguous(weight), bias);
+  const Tensor value = product.strided_view(shape, contiguous_strides(shape));
+  std::vector<Tensor> inputs{x, weight};
+  if (bias.defined()) {
+    inputs.push_back(bias);
+  }
+  return record("linear", value, inputs, [flat](auto in, const Tensor& grad) {
+    const Tensor grad_rows = flat(grad);  // [N, O]
+    std::vector<Tensor> gradients(in.size());
+    if (in[0].requires_grad()) {
+      gradients[0] = reshape(matmul(grad_rows, in[1]), in[0].shape());
+    }
+    if (in[1].requires_grad()) {
+      gradients[1] = matmul(transpose(grad_rows), flat(in[0]));
+    }
+    if (in.size() > 2 && in[2].requires_grad()) {
+      gradients[2] = sum_rows(grad_rows);
+    }
+    return gradients;
+  });
+}
+
+}  // namespace headlight

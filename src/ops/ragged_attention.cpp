@@ -1,0 +1,170 @@
+#include <cmath>
+#include <memory>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/attention.h"
+#include "kernels/attention.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+// A self-attention over qkv [N, 3 H D] that backward can set up again.
+struct Plan {
+  Index heads;
+  Index head_width;
+  double scale;
+  double dropout;
+  RandomStream random;
+  std::vector<kernels::AttentionSequence> sequences;
+
+  Index width() const { return heads * head_width; }  // H D
+};
+
+template <class T>
+kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
+  const T* start = qkv.data<T>();
+  return {.query = start,
+          .key = start + plan.width(),
+          .value = start + 2 * plan.width(),
+          .query_stride = 3 * plan.width(),
+          .key_stride = 3 * plan.width(),
+          .heads = plan.heads,
+          .head_width = plan.head_width,
+          .scale = static_cast<T>(plan.scale),
+          .dropout = {.seed = plan.random.seed,
+                      .stream = plan.random.stream,
+                      .position = 0,
+                      .probability = static_cast<float>(plan.dropout)},
+          .sequences = plan.sequences};
+}
+
+Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
+  require(qkv.defined() && qkv.rank() == 2, "[ragged_attention] expected qkv [N, 3 H D]");
+  require(options.heads > 0 && qkv.size(1) % (3 * options.heads) == 0,
+          "[ragged_attention] a width of ", qkv.size(1),
+          " does not divide into query, key and value", " of ", options.heads, " heads");
+  require(options.dropout >= 0 && options.dropout < 1,
+          "[ragged_attention] expected a dropout from 0 to below 1, got ", options.dropout);
+  const std::vector<Index>& offsets = options.offsets;
+  require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
+          "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
+  const Index head_width = qkv.size(1) / (3 * options.heads);
+  Plan plan{.heads = options.heads,
+            .head_width = head_width,
+            .scale = options.scale != 0 ? options.scale
+                                        : 1.0 / std::sqrt(static_cast<double>(head_width)),
+            .dropout = options.dropout,
+            .random = options.random,
+            .sequences = {}};
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const Index count = offsets[b + 1] - offsets[b];
+    require(count >= 0, "[ragged_attention] offsets must not decrease");
+    plan.sequences.push_back({offsets[b], count, offsets[b], count});
+  }
+  return plan;
+}
+
+std::vector<Tensor> weight_tensors(const Plan& plan, DType dtype) {
+  std::vector<Tensor> weights;
+  for (const auto& sequence : plan.sequences) {
+    weights.push_back(Tensor::empty({plan.heads, sequence.query_count, sequence.key_count}, dtype));
+  }
+  return weights;
+}
+
+// Results of the forward pass; log_sum_exp [N, H] is for backward.
+struct Forward {
+  Tensor output;
+  Tensor log_sum_exp;
+};
+
+Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* recorded) {
+  Forward result{Tensor::empty({qkv.size(0), plan.width()}, qkv.dtype()),
+                 Tensor::empty({qkv.size(0), plan.heads}, qkv.dtype())};
+  std::vector<Tensor> weights =
+      recorded == nullptr ? std::vector<Tensor>{} : weight_tensors(plan, qkv.dtype());
+  dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T*> pointers;
+    for (Tensor& tensor : weights) {
+      pointers.push_back(tensor.data<T>());
+    }
+    kernels::attention_forward<T>(operands<T>(plan, qkv),
+                                  {.output = result.output.data<T>(),
+                                   .log_sum_exp = result.log_sum_exp.data<T>(),
+                                   .weights = pointers});
+  });
+  if (recorded != nullptr) {
+    recorded->insert(recorded->end(), weights.begin(), weights.end());
+  }
+  return result;
+}
+
+Tensor run_backward(const Plan& plan, const Tensor& qkv, const Forward& forward,
+                    const Tensor& output_grad) {
+  Tensor qkv_grad = Tensor::zeros(qkv.shape(), qkv.dtype());
+  dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
+    using T = decltype(zero);
+    T* start = qkv_grad.data<T>();
+    kernels::attention_backward<T>(operands<T>(plan, qkv),
+                                   {.output = forward.output.data<T>(),
+                                    .log_sum_exp = forward.log_sum_exp.data<T>(),
+                                    .output_grad = output_grad.data<T>(),
+                                    .query_grad = start,
+                                    .key_grad = start + plan.width(),
+                                    .value_grad = start + 2 * plan.width()});
+  });
+  return qkv_grad;
+}
+
+}  // namespace
+
+Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options) {
+  const auto plan = std::make_shared<const Plan>(make_plan(qkv, options));
+  const Forward forward = run_forward(*plan, to_contiguous(qkv.detach()), options.weights);
+  return record("ragged_attention", forward.output, {qkv},
+                [plan, forward](auto inputs, const Tensor& grad) {
+                  return std::vector<Tensor>{
+                      run_backward(*plan, to_contiguous(inputs[0]), forward, to_contiguous(grad))};
+                });
+}
+
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache, Index heads) {
+  require(query.defined() && query.rank() == 2 && heads > 0 && query.size(1) % heads == 0,
+          "[cached_attention] expected a query [T, H D] that divides into ", heads, " heads");
+  for (const Tensor& x : {cache.keys, cache.values}) {
+    require(x.defined() && x.rank() == 2 && x.size(1) == query.size(1) && x.is_contiguous(),
+            "[cached_attention] expected contiguous keys and values [S, ", query.size(1), "], got ",
+            x.shape());
+    require_same_type(x, query, "cached_attention");
+    require(cache.length <= x.size(0), "[cached_attention] ", cache.length,
+            " keys cannot be in use, got keys or values ", x.shape());
+  }
+  require(cache.length >= query.size(0),
+          "[cached_attention] expected at least as many keys in use as queries, got ", cache.length,
+          " for query ", query.shape());
+  const Index head_width = query.size(1) / heads;
+  const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
+  const Tensor queries = to_contiguous(query.detach());
+  Tensor output = Tensor::empty(query.shape(), query.dtype());
+  dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
+    using T = decltype(zero);
+    const kernels::AttentionOperands<T> in{
+        .query = queries.data<T>(),
+        .key = cache.keys.data<T>(),
+        .value = cache.values.data<T>(),
+        .query_stride = query.size(1),
+        .key_stride = cache.keys.size(1),
+        .heads = heads,
+        .head_width = head_width,
+        .scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(head_width))),
+        .dropout = {},
+        .sequences = {&sequence, 1}};
+    kernels::attention_forward<T>(
+        in, {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = {}});
+  });
+  return output;
+}
+
+}  // namespace headlight

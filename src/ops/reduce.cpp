@@ -1,0 +1,168 @@
+#include "headlight/ops/reduce.h"
+
+#include <array>
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+// How a reduction cuts the axes of its input in two.
+struct Reduction {
+  Shape kept;          // sizes of the axes that stay
+  Shape kept_strides;  // in the input
+  Shape reduced;       // sizes of the axes that go
+  Shape reduced_strides;
+  Shape keepdim_shape;  // the result with reduced axes as size 1
+
+  Index group_size() const { return numel(reduced); }  // elements behind one output
+};
+
+std::array<bool, kMaxRank> chosen_axes(const Tensor& x, const std::vector<Index>& axes,
+                                       std::string_view where) {
+  std::array<bool, kMaxRank> chosen{};
+  chosen.fill(axes.empty());
+  for (const Index given : axes) {
+    const Index axis = normalize_axis(given, x.rank(), where);
+    require(!chosen[static_cast<std::size_t>(axis)], "[", where, "] axis ", given,
+            " is named twice");
+    chosen[static_cast<std::size_t>(axis)] = true;
+  }
+  return chosen;
+}
+
+Reduction plan(const Tensor& x, const ReduceOptions& options, std::string_view where) {
+  require(x.defined(), "[", where, "] the input is undefined");
+  const auto chosen = chosen_axes(x, options.axes, where);
+  Reduction result;
+  for (Index axis = 0; axis < x.rank(); ++axis) {
+    const bool goes = chosen[static_cast<std::size_t>(axis)];
+    (goes ? result.reduced : result.kept).push_back(x.shape()[axis]);
+    (goes ? result.reduced_strides : result.kept_strides).push_back(x.strides()[axis]);
+    result.keepdim_shape.push_back(goes ? 1 : x.shape()[axis]);
+  }
+  return result;
+}
+
+// result[o] = finish(fold of step over the group of o, from `start`), groups in parallel.
+template <class T, class State, class Step, class Finish>
+Tensor reduce(const Tensor& x, const Reduction& axes, State start, Step step, Finish finish) {
+  Tensor result = Tensor::empty(axes.keepdim_shape, x.dtype());
+  T* to = result.data<T>();
+  const T* from = x.data<T>();
+  const StridedRows<1> groups(axes.kept, {axes.kept_strides});
+  const StridedRows<1> rows(axes.reduced, {axes.reduced_strides});
+  const Index group_size = axes.group_size();
+  kernels::parallel_for(
+      result.numel(), kernels::row_grain(group_size), [&](Index begin, Index end) {
+        for (Index output = begin; output < end; ++output) {
+          const Index row_of_groups = output / groups.length;
+          const Index place = output - row_of_groups * groups.length;
+          const T* group = from + groups.start(row_of_groups)[0] + place * groups.step[0];
+          State state = start;
+          for (Index row = 0; row < (group_size == 0 ? 0 : rows.count); ++row) {
+            const T* values = group + rows.start(row)[0];
+            for (Index i = 0; i < rows.length; ++i) {
+              state = step(state, values[i * rows.step[0]]);
+            }
+          }
+          to[output] = static_cast<T>(finish(state));
+        }
+      });
+  return result;
+}
+
+Tensor drop_reduced(const Tensor& value, const Reduction& axes, bool keepdim) {
+  return keepdim ? value : value.strided_view(axes.kept, contiguous_strides(axes.kept));
+}
+
+// The gradient of an output, seen with the shape of the input.
+Tensor spread(const Tensor& grad, const Shape& keepdim_shape, const Shape& shape) {
+  const Tensor kept = to_contiguous(grad);
+  return broadcast_view(kept.strided_view(keepdim_shape, contiguous_strides(keepdim_shape)), shape);
+}
+
+Tensor scaled_sum(const char* op, const Tensor& x, const ReduceOptions& options, bool average) {
+  const Reduction axes = plan(x, options, op);
+  const double factor = average ? 1.0 / static_cast<double>(axes.group_size()) : 1.0;
+  const Tensor value = dispatch_floating(x.dtype(), op, [&](auto zero) {
+    using T = decltype(zero);
+    return reduce<T>(
+        x, axes, 0.0, [](double state, T v) { return state + static_cast<double>(v); },
+        [factor](double state) { return state * factor; });
+  });
+  return record(op, drop_reduced(value, axes, options.keepdim), {x},
+                [factor, keepdim_shape = axes.keepdim_shape](auto inputs, const Tensor& grad) {
+                  const Tensor scaled = factor == 1.0 ? grad : mul(grad, factor);
+                  return std::vector<Tensor>{spread(scaled, keepdim_shape, inputs[0].shape())};
+                });
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const ReduceOptions& options) {
+  return scaled_sum("sum", x, options, false);
+}
+
+Tensor mean(const Tensor& x, const ReduceOptions& options) {
+  const Reduction axes = plan(x, options, "mean");
+  require(axes.group_size() > 0 || numel(axes.kept) == 0, "[mean] nothing to average: shape ",
+          x.shape());
+  return scaled_sum("mean", x, options, true);
+}
+
+Tensor var(const Tensor& x, const ReduceOptions& options, Index correction) {
+  const Reduction axes = plan(x, options, "var");
+  const Index degrees = axes.group_size() - correction;
+  require(degrees > 0 || numel(axes.kept) == 0, "[var] expected more than ", correction,
+          " elements to reduce, got ", axes.group_size());
+  const Tensor centred =
+      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed: autograd does the rest
+  return mul(sum(mul(centred, centred), options), 1.0 / static_cast<double>(degrees));
+}
+
+Tensor max(const Tensor& x, const ReduceOptions& options) {
+  const Reduction axes = plan(x, options, "max");
+  require(axes.group_size() > 0 || numel(axes.kept) == 0, "[max] nothing to choose from: shape ",
+          x.shape());
+  const Tensor value = dispatch_floating(x.dtype(), "max", [&](auto zero) {
+    using T = decltype(zero);
+    // NaN wins, as in PyTorch.
+    return reduce<T>(
+        x, axes, -std::numeric_limits<T>::infinity(),
+        [](T state, T v) { return v > state || v != v ? v : state; },
+        [](T state) { return state; });
+  });
+  return record("max", drop_reduced(value, axes, options.keepdim), {x},
+                [value, reduced = options.axes](auto inputs, const Tensor& grad) {
+                  const Tensor& input = inputs[0];
+                  const Tensor best = broadcast_view(value, input.shape());
+                  const Tensor hits = dispatch_floating(input.dtype(), "max", [&](auto zero) {
+                    using T = decltype(zero);
+                    return map_pairs<T, T>(input, best, [](T a, T b) { return T(a == b ? 1 : 0); });
+                  });
+                  const Tensor ties = sum(hits, {.axes = reduced, .keepdim = true});
+                  const Tensor spread_grad = spread(grad, value.shape(), input.shape());
+                  return std::vector<Tensor>{div(mul(hits, spread_grad), ties)};
+                });
+}
+
+Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) {
+    return x;
+  }
+  ReduceOptions options{.axes = {}, .keepdim = true};
+  const Index extra = x.rank() - shape.rank();
+  for (Index axis = 0; axis < x.rank(); ++axis) {
+    if (axis < extra || shape[axis - extra] != x.shape()[axis]) {
+      options.axes.push_back(axis);
+    }
+  }
+  return reshape(sum(x, options), shape);
+}
+
+}  // namespace headlight

@@ -1,0 +1,96 @@
+#include <cmath>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+template <class F>
+Tensor elementwise(const Tensor& x, std::string_view where, F f) {
+  require(x.defined(), "[", where, "] the input is undefined");
+  return dispatch_floating(x.dtype(), where,
+                           [&](auto zero) { return map_elements<decltype(zero)>(x, f); });
+}
+
+// slope(x) * grad, element by element, where slope is a function of the values in x.
+template <class F>
+std::vector<Tensor> chain(const Tensor& x, const Tensor& grad, F slope) {
+  return dispatch_floating(x.dtype(), "backward", [&](auto zero) {
+    using T = decltype(zero);
+    return std::vector<Tensor>{
+        map_pairs<T, T>(x, grad, [&](T value, T g) { return slope(value) * g; })};
+  });
+}
+
+}  // namespace
+
+Tensor neg(const Tensor& x) {
+  const Tensor value = elementwise(x, "neg", [](auto v) { return -v; });
+  return record("neg", value, {x},
+                [](auto, const Tensor& grad) { return std::vector<Tensor>{neg(grad)}; });
+}
+
+Tensor pow(const Tensor& x, double exponent) {
+  const Tensor value = elementwise(x, "pow", [exponent](auto v) {
+    return static_cast<decltype(v)>(std::pow(v, static_cast<decltype(v)>(exponent)));
+  });
+  return record("pow", value, {x}, [exponent](auto inputs, const Tensor& grad) {
+    return chain(inputs[0], grad, [exponent](auto v) {
+      using T = decltype(v);
+      // d(x^0) is 0 everywhere, also at x = 0 where 0 * x^-1 would be NaN.
+      return exponent == 0 ? T{0} : static_cast<T>(exponent) * std::pow(v, T(exponent - 1));
+    });
+  });
+}
+
+Tensor exp(const Tensor& x) {
+  const Tensor value = elementwise(x, "exp", [](auto v) { return std::exp(v); });
+  const Tensor result = value.detach();
+  return record("exp", value, {x}, [result](auto, const Tensor& grad) {
+    return std::vector<Tensor>{mul(grad, result)};
+  });
+}
+
+Tensor log(const Tensor& x) {
+  const Tensor value = elementwise(x, "log", [](auto v) { return std::log(v); });
+  return record("log", value, {x}, [](auto inputs, const Tensor& grad) {
+    return std::vector<Tensor>{div(grad, inputs[0])};
+  });
+}
+
+Tensor sqrt(const Tensor& x) {
+  const Tensor value = elementwise(x, "sqrt", [](auto v) { return std::sqrt(v); });
+  const Tensor result = value.detach();
+  return record("sqrt", value, {x}, [result](auto, const Tensor& grad) {
+    return chain(result, grad, [](auto root) { return decltype(root)(0.5) / root; });
+  });
+}
+
+Tensor tanh(const Tensor& x) {
+  const Tensor value = elementwise(x, "tanh", [](auto v) { return std::tanh(v); });
+  const Tensor result = value.detach();
+  return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
+    return chain(result, grad, [](auto t) { return 1 - t * t; });
+  });
+}
+
+Tensor relu(const Tensor& x) {
+  // Written so that NaN stays NaN.
+  const Tensor value = elementwise(x, "relu", [](auto v) { return v < 0 ? decltype(v){0} : v; });
+  return record("relu", value, {x}, [](auto inputs, const Tensor& grad) {
+    return chain(inputs[0], grad, [](auto v) { return decltype(v)(v > 0 ? 1 : 0); });
+  });
+}
+
+Tensor cast(const Tensor& x, DType dtype) {
+  require(x.defined() && is_floating(x.dtype()) && is_floating(dtype),
+          "[cast] expected floating types");
+  const Tensor value = convert(x, dtype).detach();
+  return record("cast", value, {x}, [](auto inputs, const Tensor& grad) {
+    return std::vector<Tensor>{convert(grad, inputs[0].dtype())};
+  });
+}
+
+}  // namespace headlight

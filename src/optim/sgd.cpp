@@ -1,0 +1,59 @@
+#include "headlight/optim/sgd.h"
+
+#include "kernels/parallel.h"
+
+namespace headlight {
+
+Sgd::Sgd(NamedTensors parameters, const SgdOptions& options) : options_(options) {
+  require(options.momentum >= 0 && options.momentum < 1,
+          "[Sgd] expected a momentum from 0 to below 1, got ", options.momentum);
+  require(options.weight_decay >= 0, "[Sgd] expected a weight_decay of at least 0, got ",
+          options.weight_decay);
+  require(!options.nesterov || options.momentum > 0, "[Sgd] nesterov needs a momentum");
+  for (auto& [name, parameter] : parameters) {
+    slots_.push_back(
+        {name, parameter,
+         options.momentum > 0 ? Tensor::zeros(parameter.shape(), parameter.dtype()) : Tensor()});
+  }
+}
+
+void Sgd::step(double learning_rate, double gradient_scale) {
+  ++step_count_;
+  for (Slot& slot : slots_) {
+    const Tensor gradient = slot.parameter.grad();
+    if (!gradient.defined()) {
+      continue;
+    }
+    dispatch_floating(slot.parameter.dtype(), "Sgd", [&](auto zero) {
+      using T = decltype(zero);
+      T* values = slot.parameter.data<T>();
+      T* velocity = slot.velocity.defined() ? slot.velocity.data<T>() : nullptr;
+      const T* gradients = gradient.data<T>();
+      const T decay = static_cast<T>(slot.parameter.rank() >= 2 ? options_.weight_decay : 0);
+      const T momentum = static_cast<T>(options_.momentum);
+      kernels::parallel_for(gradient.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) {
+          const T g = gradients[i] * static_cast<T>(gradient_scale) + decay * values[i];
+          T change = g;
+          if (velocity != nullptr) {
+            velocity[i] = momentum * velocity[i] + g;
+            change = options_.nesterov ? g + momentum * velocity[i] : velocity[i];
+          }
+          values[i] -= static_cast<T>(learning_rate) * change;
+        }
+      });
+    });
+  }
+}
+
+NamedTensors Sgd::state() const {
+  NamedTensors result;
+  for (const Slot& slot : slots_) {
+    if (slot.velocity.defined()) {
+      result.emplace_back("momentum_buffer." + slot.name, slot.velocity);
+    }
+  }
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,158 @@
+#include "headlight/tensor/tensor.h"
+
+#include <algorithm>
+
+#include "headlight/tensor/strided.h"
+
+namespace headlight {
+namespace {
+
+template <class To, class From>
+To convert_value(From value) {
+  if constexpr (std::is_same_v<From, BFloat16>) {
+    return convert_value<To>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, BFloat16>) {
+    return BFloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return value != From{0};
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class To, class From>
+void copy_rows(To* to, const From* from, const StridedRows<2>& rows) {
+  for (Index row = 0; row < rows.count; ++row) {
+    const auto [to_start, from_start] = rows.start(row);
+    for (Index i = 0; i < rows.length; ++i) {
+      to[to_start + i * rows.step[0]] = convert_value<To>(from[from_start + i * rows.step[1]]);
+    }
+  }
+}
+
+void copy_elements(Tensor& to, const Tensor& from) {
+  if (to.numel() == 0) {
+    return;
+  }
+  const StridedRows<2> rows(to.shape(), {to.strides(), from.strides()});
+  dispatch_any(to.dtype(), [&](auto to_value) {
+    dispatch_any(from.dtype(), [&](auto from_value) {
+      using To = decltype(to_value);
+      using From = decltype(from_value);
+      copy_rows(to.data<To>(), from.data<From>(), rows);
+    });
+  });
+}
+
+}  // namespace
+
+Tensor Tensor::empty(const Shape& shape, DType dtype) {
+  Tensor result;
+  result.shape_ = shape;
+  result.numel_ = headlight::numel(shape);
+  result.strides_ = contiguous_strides(shape);
+  result.dtype_ = dtype;
+  Index bytes = 0;
+  require(!__builtin_mul_overflow(result.numel_, static_cast<Index>(element_size(dtype)), &bytes),
+          "[Tensor] too many elements: ", shape);
+  result.storage_ = std::make_shared<Storage>(static_cast<std::size_t>(bytes));
+  return result;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType dtype) { return full(shape, 0.0, dtype); }
+
+Tensor Tensor::ones(const Shape& shape, DType dtype) { return full(shape, 1.0, dtype); }
+
+Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
+  Tensor result = empty(shape, dtype);
+  result.fill(value);
+  return result;
+}
+
+Tensor Tensor::scalar(double value, DType dtype) { return full({}, value, dtype); }
+
+Tensor Tensor::arange(Index count, DType dtype) {
+  Tensor result = empty({count}, dtype);
+  dispatch_any(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = result.data<T>();
+    for (Index i = 0; i < count; ++i) {
+      values[i] = convert_value<T>(i);
+    }
+  });
+  return result;
+}
+
+Index Tensor::size(Index axis) const { return shape_[normalize_axis(axis, rank(), "size")]; }
+
+bool Tensor::is_contiguous() const {
+  if (numel_ == 0) {
+    return true;
+  }
+  Index expected = 1;
+  for (Index axis = rank() - 1; axis >= 0; --axis) {
+    if (shape_[axis] != 1 && strides_[axis] != expected) {
+      return false;
+    }
+    expected *= shape_[axis];
+  }
+  return true;
+}
+
+void* Tensor::raw_data(DType expected) const {
+  require(defined(), "[data] the tensor is undefined");
+  require(expected == dtype_, "[data] the tensor holds ", dtype_, ", ", expected, " was asked for");
+  return static_cast<std::byte*>(storage_->data()) +
+         static_cast<std::size_t>(offset_) * element_size(dtype_);
+}
+
+double Tensor::item() const {
+  require(numel_ == 1, "[item] expected one element, got shape ", shape_);
+  return to_vector().front();
+}
+
+std::vector<double> Tensor::to_vector() const {
+  const Tensor values = to_contiguous(convert(*this, DType::float64));
+  const double* data = values.data<double>();
+  return {data, data + values.numel()};
+}
+
+Tensor Tensor::clone() const {
+  Tensor result = empty(shape_, dtype_);
+  copy_elements(result, *this);
+  return result;
+}
+
+void Tensor::copy_from(const Tensor& source) {
+  require(shape_ == source.shape_, "[copy_from] expected shape ", shape_, ", got ", source.shape_);
+  copy_elements(*this, source);
+}
+
+void Tensor::fill(double value) {
+  Tensor single = empty({}, DType::float64);
+  *single.data<double>() = value;
+  copy_elements(*this, single.strided_view(shape_, Shape::filled(rank(), 0)));
+}
+
+Tensor Tensor::strided_view(const Shape& shape, const Shape& strides, Index offset) const {
+  Tensor view = *this;
+  view.node_ = nullptr;
+  view.shape_ = shape;
+  view.strides_ = strides;
+  view.offset_ = offset_ + offset;
+  view.numel_ = headlight::numel(shape);
+  return view;
+}
+
+Tensor convert(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) {
+    return x;
+  }
+  Tensor result = Tensor::empty(x.shape(), dtype);
+  copy_elements(result, x);
+  return result;
+}
+
+Tensor to_contiguous(const Tensor& x) { return x.is_contiguous() ? x : x.clone(); }
+
+}  // namespace headlight

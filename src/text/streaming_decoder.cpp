@@ -1,0 +1,21 @@
+#include "headlight/text/streaming_decoder.h"
+
+#include <utility>
+
+#include "headlight/text/utf8.h"
+
+namespace headlight {
+
+std::string StreamingDecoder::push(std::int32_t id) {
+  pending_ += tokenizer_->token_bytes(id);
+  const auto complete = static_cast<std::size_t>(complete_utf8_prefix(pending_));
+  std::string text = replace_invalid_utf8(std::string_view(pending_).substr(0, complete));
+  pending_.erase(0, complete);
+  return text;
+}
+
+std::string StreamingDecoder::finish() {
+  return replace_invalid_utf8(std::exchange(pending_, std::string()));
+}
+
+}  // namespace headlight

@@ -1,0 +1,111 @@
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "headlight/tensor/error.h"
+#include "headlight/text/tokenizer_file.h"
+#include "headlight/text/utf8.h"
+#include "text/byte_characters.h"
+
+namespace headlight {
+namespace {
+
+// Keeps the keys as they are written, so that a vocabulary is listed in the order of its ids.
+using Json = nlohmann::ordered_json;
+
+Json special_token(std::int32_t id, std::string_view content) {
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
+          {"rstrip", false}, {"normalized", false}, {"special", true}};
+}
+
+Json added_tokens(const Tokenizer& tokenizer) {
+  Json tokens = Json::array();
+  tokens.push_back(special_token(tokenizer.end_of_text(), kEndOfTextName));
+  if (const auto unknown = tokenizer.unknown()) {
+    tokens.push_back(special_token(*unknown, kUnknownName));
+  }
+  return tokens;
+}
+
+// The step that puts <|endoftext|> before a text, or null.
+Json post_processor(const Tokenizer& tokenizer) {
+  if (!tokenizer.prepends_end_of_text()) {
+    return nullptr;
+  }
+  const Json end = {{"SpecialToken", {{"id", kEndOfTextName}, {"type_id", 0}}}};
+  const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
+  const Json entry = {{"id", kEndOfTextName},
+                      {"ids", Json::array({tokenizer.end_of_text()})},
+                      {"tokens", Json::array({kEndOfTextName})}};
+  Json result = {{"type", "TemplateProcessing"}};
+  result["single"] = Json::array({end, first});
+  result["pair"] = Json::array({end, first, second});
+  result["special_tokens"][std::string(kEndOfTextName)] = entry;
+  return result;
+}
+
+// How a token of bytes is written: one printable character for each byte.
+std::string byte_name(const std::string& bytes, const std::array<char32_t, 256>& characters) {
+  std::string name;
+  for (const char byte : bytes) {
+    append_utf8(characters[static_cast<std::uint8_t>(byte)], name);
+  }
+  return name;
+}
+
+Json vocabulary(const Tokenizer& tokenizer) {
+  const auto characters = byte_characters();
+  const bool in_bytes = tokenizer.kind() == "byte";
+  Json result = Json::object();
+  auto& entries = result.get_ref<Json::object_t&>();
+  entries.reserve(static_cast<std::size_t>(tokenizer.vocab_size()));
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const bool plain = !in_bytes || id == tokenizer.end_of_text();
+    // The names differ, so the list underneath may skip the map's search for an equal key, which
+    // would make this quadratic.
+    entries.Json::object_t::Container::emplace_back(
+        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id), characters), id);
+  }
+  return result;
+}
+
+Json model(const Tokenizer& tokenizer) {
+  Json result = {{"type", "BPE"}, {"dropout", nullptr}, {"unk_token", nullptr}};
+  if (tokenizer.unknown()) {
+    result["unk_token"] = kUnknownName;
+  }
+  result["continuing_subword_prefix"] = nullptr;
+  result["end_of_word_suffix"] = nullptr;
+  result["fuse_unk"] = false;
+  result["byte_fallback"] = false;
+  result["ignore_merges"] = false;
+  result["vocab"] = vocabulary(tokenizer);
+  result["merges"] = Json::array();
+  return result;
+}
+
+}  // namespace
+
+std::string to_tokenizer_json(const Tokenizer& tokenizer) {
+  const bool bytes = tokenizer.kind() == "byte";
+  require(bytes || tokenizer.kind() == "char", "[to_tokenizer_json] tokenizers of kind ",
+          tokenizer.kind(), " cannot be written");
+  Json root = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
+  root["added_tokens"] = added_tokens(tokenizer);
+  root["normalizer"] = nullptr;
+  root["pre_tokenizer"] = nullptr;
+  root["post_processor"] = post_processor(tokenizer);
+  root["decoder"] = {{"type", "Fuse"}};
+  if (bytes) {
+    const Json step = {{"type", "ByteLevel"},
+                       {"add_prefix_space", false},
+                       {"trim_offsets", true},
+                       {"use_regex", false}};
+    root["pre_tokenizer"] = step;
+    root["decoder"] = step;
+  }
+  root["model"] = model(tokenizer);
+  return root.dump(2) + "\n";
+}
+
+}  // namespace headlight

@@ -1,0 +1,101 @@
+#include <array>
+
+#include "headlight/train/train_config.h"
+
+namespace headlight {
+namespace {
+
+using C = TrainConfig;
+
+constexpr std::array kFields{
+    ConfigField{"out_dir", &C::out_dir, "Run directory: checkpoints, metrics, configuration"},
+    ConfigField{"init_from", &C::init_from, "scratch, or a model directory to start from"},
+    ConfigField{"data", &C::data, "Text file to train on"},
+    ConfigField{"validation_data", &C::validation_data,
+                "Text file to evaluate on; empty: a part of data"},
+    ConfigField{"validation_fraction", &C::validation_fraction,
+                "Share of data, from its end, kept for evaluation"},
+    ConfigField{"documents", &C::documents,
+                "How the text is cut: none (one stream), line, blank_line, token"},
+    ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
+    ConfigField{"tokenizer", &C::tokenizer, "char (Unicode characters) or byte"},
+    ConfigField{"batching", &C::batching,
+                "packed (blocks of one stream), padded or bucketed (documents)"},
+    ConfigField{"batch_size", &C::batch_size, "Sequences of a batch"},
+    ConfigField{"block_size", &C::block_size, "Longest sequence, in tokens"},
+    ConfigField{"gradient_accumulation_steps", &C::gradient_accumulation_steps,
+                "Batches of one update"},
+    ConfigField{"bucket_window", &C::bucket_window, "bucketed: batches sorted by length together"},
+    ConfigField{"n_layer", &C::n_layer, "Layers"},
+    ConfigField{"n_head", &C::n_head, "Attention heads of a layer"},
+    ConfigField{"n_embd", &C::n_embd, "Width of the model"},
+    ConfigField{"dropout", &C::dropout, "Dropout probability everywhere"},
+    ConfigField{"attention_dropout", &C::attention_dropout, "On attention weights; -1: dropout"},
+    ConfigField{"residual_dropout", &C::residual_dropout, "On what layers add; -1: dropout"},
+    ConfigField{"embedding_dropout", &C::embedding_dropout, "On the embedding; -1: dropout"},
+    ConfigField{"bias", &C::bias, "Biases in linear layers and layer norms"},
+    ConfigField{"tie_weights", &C::tie_weights, "The head shares the token embedding"},
+    ConfigField{"norm", &C::norm, "pre (GPT-2) or post (the original transformer)"},
+    ConfigField{"activation", &C::activation, "gelu_new, gelu or relu"},
+    ConfigField{"optimizer", &C::optimizer, "adamw or sgd"},
+    ConfigField{"learning_rate", &C::learning_rate, "Highest learning rate"},
+    ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after"},
+    ConfigField{"decay_lr", &C::decay_lr, "false: constant after the warm-up"},
+    ConfigField{"lr_schedule", &C::lr_schedule, "cosine, linear or constant"},
+    ConfigField{"warmup_iters", &C::warmup_iters, "Updates of linear warm-up"},
+    ConfigField{"lr_decay_iters", &C::lr_decay_iters, "Update at which min_lr is reached"},
+    ConfigField{"max_iters", &C::max_iters, "Updates in all"},
+    ConfigField{"weight_decay", &C::weight_decay, "On tensors with two or more axes"},
+    ConfigField{"beta1", &C::beta1, "AdamW: decay of the gradient's mean"},
+    ConfigField{"beta2", &C::beta2, "AdamW: decay of the gradient's square"},
+    ConfigField{"momentum", &C::momentum, "SGD: momentum"},
+    ConfigField{"grad_clip", &C::grad_clip, "Largest global gradient norm; 0: off"},
+    ConfigField{"eval_interval", &C::eval_interval, "Updates between evaluations"},
+    ConfigField{"eval_iters", &C::eval_iters, "Validation batches of an evaluation; 0: all"},
+    ConfigField{"log_interval", &C::log_interval, "Updates between lines of the log"},
+    ConfigField{"always_save_checkpoint", &C::always_save_checkpoint,
+                "false: only save at a better validation loss, and at the end"},
+    ConfigField{"keep_checkpoints", &C::keep_checkpoints, "Checkpoints kept besides the best"},
+    ConfigField{"seed", &C::seed, "Of weights, data order and dropout"},
+};
+
+// Names of other trainers for the same thing.
+constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
+                              ConfigAlias{"dataset", "data"},
+                              ConfigAlias{"train_file", "data"},
+                              ConfigAlias{"validation_file", "validation_data"},
+                              ConfigAlias{"per_device_train_batch_size", "batch_size"},
+                              ConfigAlias{"max_seq_length", "block_size"},
+                              ConfigAlias{"n_ctx", "block_size"},
+                              ConfigAlias{"num_hidden_layers", "n_layer"},
+                              ConfigAlias{"num_layers", "n_layer"},
+                              ConfigAlias{"num_attention_heads", "n_head"},
+                              ConfigAlias{"num_heads", "n_head"},
+                              ConfigAlias{"hidden_size", "n_embd"},
+                              ConfigAlias{"d_model", "n_embd"},
+                              ConfigAlias{"attn_pdrop", "attention_dropout"},
+                              ConfigAlias{"resid_pdrop", "residual_dropout"},
+                              ConfigAlias{"embd_pdrop", "embedding_dropout"},
+                              ConfigAlias{"lr", "learning_rate"},
+                              ConfigAlias{"lr_scheduler_type", "lr_schedule"},
+                              ConfigAlias{"max_steps", "max_iters"},
+                              ConfigAlias{"warmup_steps", "warmup_iters"},
+                              ConfigAlias{"adam_beta1", "beta1"},
+                              ConfigAlias{"adam_beta2", "beta2"},
+                              ConfigAlias{"max_grad_norm", "grad_clip"},
+                              ConfigAlias{"eval_steps", "eval_interval"},
+                              ConfigAlias{"logging_steps", "log_interval"},
+                              ConfigAlias{"save_total_limit", "keep_checkpoints"}};
+
+constexpr std::array<std::string_view, 7> kIgnored{
+    "device", "dtype", "compile", "backend", "wandb_log", "wandb_project", "wandb_run_name"};
+
+}  // namespace
+
+std::span<const ConfigField> config_fields() { return kFields; }
+
+std::span<const ConfigAlias> config_aliases() { return kAliases; }
+
+std::span<const std::string_view> ignored_config_keys() { return kIgnored; }
+
+}  // namespace headlight

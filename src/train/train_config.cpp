@@ -1,0 +1,168 @@
+#include "headlight/train/train_config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include "headlight/text/nearest_name.h"
+
+namespace headlight {
+namespace {
+
+std::string canonical(std::string_view given) {
+  std::string key(given);
+  std::replace(key.begin(), key.end(), '-', '_');
+  for (const ConfigAlias& alias : config_aliases()) {
+    if (alias.other == key) {
+      return std::string(alias.key);
+    }
+  }
+  return key;
+}
+
+const ConfigField* find_field(const std::string& key) {
+  const auto fields = config_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const ConfigField& field) { return field.key == key; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+[[noreturn]] void fail_unknown(std::string_view key, const std::string& where) {
+  std::vector<std::string> known;
+  for (const ConfigField& field : config_fields()) {
+    known.emplace_back(field.key);
+  }
+  const std::string near = nearest_name(canonical(key), known);
+  fail(where, "unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+template <class T>
+T parse_number(const std::string& value, const char* expected, const std::string& place) {
+  T number{};
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  require(error == std::errc{} && stop == end && !value.empty(), place, "expected ", expected,
+          ", got '", value, "'");
+  return number;
+}
+
+bool parse_boolean(const std::string& value, const std::string& place) {
+  const bool yes = value == "true" || value == "True" || value == "1";
+  require(yes || value == "false" || value == "False" || value == "0", place,
+          "expected true or false, got '", value, "'");
+  return yes;
+}
+
+struct Assign {
+  TrainConfig& config;
+  const std::string& value;
+  const std::string place;  // begins every message
+
+  void operator()(Index TrainConfig::*member) const {
+    config.*member = parse_number<Index>(value, "a whole number", place);
+  }
+  void operator()(double TrainConfig::*member) const {
+    config.*member = parse_number<double>(value, "a number", place);
+    require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
+  }
+  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
+  void operator()(std::string TrainConfig::*member) const { config.*member = value; }
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\t') {
+      result += "\\t";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      std::ostringstream hex;
+      hex << std::hex << (static_cast<unsigned>(static_cast<unsigned char>(c)) | 0x10000U);
+      result += "\\u" + hex.str().substr(1);
+    } else {
+      result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    }
+  }
+  return result + "\"";
+}
+
+std::string shortest(double value) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+struct Print {
+  const TrainConfig& config;
+
+  std::string operator()(Index TrainConfig::*member) const {
+    return std::to_string(config.*member);
+  }
+  std::string operator()(double TrainConfig::*member) const { return shortest(config.*member); }
+  std::string operator()(bool TrainConfig::*member) const {
+    return config.*member ? "true" : "false";
+  }
+  std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
+};
+
+// A file's value has a type, which must be the key's; whole numbers also serve as numbers.
+bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
+  switch (field.member.index()) {
+    case 0:
+      return type == ConfigEntry::Type::integer;
+    case 1:
+      return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
+    case 2:
+      return type == ConfigEntry::Type::boolean;
+    default:
+      return type == ConfigEntry::Type::text;
+  }
+}
+
+constexpr std::array<const char*, 4> kTypeNames{"a whole number", "a number", "true or false",
+                                                "a text in quotes"};
+
+}  // namespace
+
+ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
+                               const std::string& where) {
+  const std::string name = canonical(key);
+  const ConfigField* field = find_field(name);
+  if (field == nullptr) {
+    const auto ignored = ignored_config_keys();
+    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
+      return ConfigOutcome::ignored;
+    }
+    fail_unknown(key, where);
+  }
+  std::visit(Assign{config, value, where + std::string(key) + ": "}, field->member);
+  return ConfigOutcome::set;
+}
+
+ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
+                               const std::string& where) {
+  const ConfigField* field = find_field(canonical(entry.key));
+  require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
+          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ", entry.value);
+  return set_config_value(config, entry.key, entry.value, where);
+}
+
+std::string config_value(const TrainConfig& config, const ConfigField& field) {
+  return std::visit(Print{config}, field.member);
+}
+
+std::string to_toml(const TrainConfig& config) {
+  std::string text;
+  for (const ConfigField& field : config_fields()) {
+    const std::string value = config_value(config, field);
+    const bool is_text = field.member.index() == 3;
+    text += std::string(field.key) + " = " + (is_text ? quoted(value) : value) + "\n";
+  }
+  return text;
+}
+
+}  // namespace headlight

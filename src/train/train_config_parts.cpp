@@ -1,0 +1,94 @@
+#include "headlight/train/train_config.h"
+
+namespace headlight {
+namespace {
+
+void require_at_least(std::string_view key, Index value, Index least) {
+  require(value >= least, key, ": expected at least ", least, ", got ", value);
+}
+
+void require_not_negative(std::string_view key, double value) {
+  require(value >= 0, key, ": expected at least 0, got ", value);
+}
+
+void require_fraction(std::string_view key, double value) {
+  require(value >= 0 && value < 1, key, ": expected 0 to below 1, got ", value);
+}
+
+void require_one_of(std::string_view key, const std::string& value, std::string_view first,
+                    std::string_view second) {
+  require(value == first || value == second, key, ": expected ", first, " or ", second, ", got '",
+          value, "'");
+}
+
+double dropout_or(double specific, double general) { return specific < 0 ? general : specific; }
+
+}  // namespace
+
+void TrainConfig::validate() const {
+  require_one_of("tokenizer", tokenizer, "char", "byte");
+  require_one_of("norm", norm, "pre", "post");
+  require_one_of("optimizer", optimizer, "adamw", "sgd");
+  require_at_least("batch_size", batch_size, 1);
+  require_at_least("block_size", block_size, 1);
+  require_at_least("gradient_accumulation_steps", gradient_accumulation_steps, 1);
+  require_at_least("bucket_window", bucket_window, 1);
+  require_at_least("max_iters", max_iters, 0);
+  require_at_least("warmup_iters", warmup_iters, 0);
+  require_at_least("eval_interval", eval_interval, 1);
+  require_at_least("eval_iters", eval_iters, 0);
+  require_at_least("log_interval", log_interval, 1);
+  require_at_least("keep_checkpoints", keep_checkpoints, 1);
+  require_at_least("seed", seed, 0);
+  require_fraction("validation_fraction", validation_fraction);
+  require_not_negative("learning_rate", learning_rate);
+  require_not_negative("min_lr", min_lr);
+  require_not_negative("weight_decay", weight_decay);
+  require_not_negative("grad_clip", grad_clip);
+  require_fraction("beta1", beta1);
+  require_fraction("beta2", beta2);
+  require_fraction("momentum", momentum);
+  require(batching == "packed" || documents != "none", "batching: ", batching,
+          " needs documents; set documents to line, blank_line or token");
+  model(1).validate();
+  batcher();
+  document_split();
+  schedule();
+}
+
+GptConfig TrainConfig::model(Index vocab_size) const {
+  return {.vocab_size = vocab_size,
+          .block_size = block_size,
+          .n_layer = n_layer,
+          .n_head = n_head,
+          .n_embd = n_embd,
+          .attention_dropout = dropout_or(attention_dropout, dropout),
+          .residual_dropout = dropout_or(residual_dropout, dropout),
+          .embedding_dropout = dropout_or(embedding_dropout, dropout),
+          .bias = bias,
+          .tie_weights = tie_weights,
+          .norm = norm == "post" ? NormPosition::post : NormPosition::pre,
+          .activation = parse_activation(activation)};
+}
+
+BatcherOptions TrainConfig::batcher() const {
+  return {.batching = parse_batching(batching),
+          .batch_size = batch_size,
+          .block_size = block_size,
+          .seed = static_cast<std::uint64_t>(seed),
+          .bucket_window = bucket_window};
+}
+
+DocumentSplitOptions TrainConfig::document_split() const {
+  return {.mode = parse_document_split(documents), .separator = separator};
+}
+
+LearningRateSchedule TrainConfig::schedule() const {
+  return {.kind = decay_lr ? parse_schedule(lr_schedule) : ScheduleKind::constant,
+          .learning_rate = learning_rate,
+          .min_learning_rate = min_lr,
+          .warmup_steps = warmup_iters,
+          .decay_steps = lr_decay_iters};
+}
+
+}  // namespace headlight

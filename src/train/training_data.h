@@ -1,0 +1,19 @@
+#pragma once
+
+#include "headlight/data/dataset.h"
+#include "headlight/text/tokenizer.h"
+#include "headlight/train/train_config.h"
+
+namespace headlight {
+
+struct TrainingData {
+  std::unique_ptr<Tokenizer> tokenizer;
+  TokenDataset train;
+  TokenDataset validation;  // no sequences: there is none
+};
+
+// Reads the texts of a run. `tokenizer` is that of a model that exists already; without one, a new
+// one is made from the training text.
+TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer);
+
+}  // namespace headlight

@@ -1,0 +1,9 @@
+#pragma once
+
+// Debian 12 ships Catch2 2.13, newer systems version 3: the tests build with both.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor/random.h"
+#include "headlight/tensor/tensor.h"
+#include "headlight/tensor/threads.h"
+#include "support/catch.h"
+
+// What the tests of tensors and ops share.
+namespace headlight::test {
+
+inline Tensor doubles(std::initializer_list<double> values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+
+inline Tensor floats(std::initializer_list<float> values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+
+inline Tensor ints(std::initializer_list<std::int32_t> values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+
+inline Tensor bools(std::initializer_list<bool> values, const Shape& shape) {
+  return Tensor::from(values, shape);
+}
+
+// Reproducible values from -1 to 1.
+inline Tensor noise(const Shape& shape, std::uint64_t stream, DType dtype = DType::float64) {
+  return random_uniform(shape, {77, stream}, -1, 1, dtype);
+}
+
+inline Tensor leaf(Tensor values) { return values.set_requires_grad(); }
+
+// Every element within `tolerance` of its expected value; NaN expects NaN.
+inline void check_values(const Tensor& actual, const std::vector<double>& expected,
+                         double tolerance = 0) {
+  const std::vector<double> values = actual.to_vector();
+  REQUIRE(values.size() == expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    INFO("element " << i << " of shape " << actual.shape());
+    if (expected[i] != expected[i]) {
+      CHECK(values[i] != values[i]);
+    } else if (values[i] != expected[i]) {  // infinities have no distance
+      CHECK(values[i] == Approx(expected[i]).epsilon(0).margin(tolerance));
+    }
+  }
+}
+
+inline void check_close(const Tensor& actual, const Tensor& expected, double tolerance) {
+  REQUIRE(actual.shape() == expected.shape());
+  check_values(actual, expected.to_vector(), tolerance);
+}
+
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) {
+    return false;
+  }
+  const Tensor left = to_contiguous(a);
+  const Tensor right = to_contiguous(b);
+  return dispatch_any(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return a.numel() == 0 || std::memcmp(left.data<T>(), right.data<T>(),
+                                         static_cast<std::size_t>(a.numel()) * sizeof(T)) == 0;
+  });
+}
+
+// The message of the Error that `body` throws, or "no error".
+template <class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// True when the message is one line that holds every part.
+inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
+  UNSCOPED_INFO("message: " << message);
+  bool all = message.find('\n') == std::string::npos;
+  for (const std::string& part : parts) {
+    all = all && message.find(part) != std::string::npos;
+  }
+  return all;
+}
+
+// Computes with another number of threads while it lives.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int count) : previous_(thread_count()) { set_thread_count(count); }
+  ~ThreadScope() { set_thread_count(previous_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int previous_;
+};
+
+}  // namespace headlight::test
