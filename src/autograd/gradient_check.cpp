@@ -1,6 +1,7 @@
 #include "headlight/autograd/gradient_check.h"
 
 #include <cmath>
+#include <iomanip>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/tensor/random.h"
@@ -41,8 +42,8 @@ void note(GradientCheckResult& result, double analytic, double numeric, std::siz
   // Written so that NaN counts as worst and stays it.
   const bool is_worst = !(relative <= result.largest_error) && !std::isnan(result.largest_error);
   if (!passed && (is_worst || result.passed)) {
-    result.worst = concat_text("input ", input, ", element ", element, ": backward gives ",
-                               analytic, ", central differences ", numeric);
+    result.worst = concat_text(std::setprecision(10), "input ", input, ", element ", element,
+                               ": backward gives ", analytic, ", central differences ", numeric);
   }
   result.largest_error = is_worst ? relative : result.largest_error;
   result.passed = result.passed && passed;

@@ -9,18 +9,22 @@
 #include "headlight/generate/generator.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/text/text_file.h"
+#include "headlight/text/utf8.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr const char* kDetails =
     "Prints the prompt and its continuation; several samples are separated by a line of dashes.\n"
-    "Without a prompt the text starts from <|endoftext|>. MODEL is a run directory, a checkpoint or\n"
+    "Without a prompt the text starts from <|endoftext|>. MODEL is a run directory, a checkpoint "
+    "or\n"
     "a GPT-2 directory.\n\n"
-    "The next token is chosen in this order: repetition penalty, temperature, top_k, top_p, min_p,\n"
+    "The next token is chosen in this order: repetition penalty, temperature, top_k, top_p, "
+    "min_p,\n"
     "then one draw. The same seed gives the same text, whatever --threads is.\n\n"
     "The model knows as many positions as its block. When prompt and output together grow longer,\n"
-    "only the last half of a block is kept and the text goes on from there; a prompt that is longer\n"
+    "only the last half of a block is kept and the text goes on from there; a prompt that is "
+    "longer\n"
     "than the block is cut in the same way, with a warning.\n\n"
     "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second,\n"
     "finish_reason (length, end_of_text or stop), prompt, seconds_to_first_token, prompt_was_cut;\n"
@@ -41,7 +45,7 @@ Options make_options() {
       .value("prompt_file", "UTF-8 file with the text to continue")
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
       .value("max_new_tokens", "Tokens to generate at most", "500")
-      .value("temperature", "Below 1 bolder, above 1 wilder, 0 always the likeliest token", "1.0")
+      .value("temperature", "Below 1 safer, above 1 wilder, 0 always the likeliest token", "1.0")
       .value("top_k", "Choose among so many of the likeliest tokens; 0: all", "0")
       .value("top_p", "Choose among the likeliest tokens that sum to this probability", "1.0")
       .value("min_p", "Drop tokens below this share of the likeliest one's probability", "0")
@@ -53,11 +57,149 @@ Options make_options() {
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
       .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");
-  return options.alias("temp", "temperature")
+  options.alias("temp", "temperature")
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
-      .alias("n_predict", "max_new_tokens"),
-         options;
+      .alias("n_predict", "max_new_tokens");
+  return options;
 }
+
+std::string read_prompt(const Options& options) {
+  const int given = static_cast<int>(options.given("prompt")) +
+                    static_cast<int>(options.given("prompt_file")) +
+                    static_cast<int>(options.given("start"));
+  require(given <= 1, "--prompt, --prompt_file, --start: expected only one of them");
+  if (options.given("prompt_file")) {
+    return read_text_file(options.text("prompt_file"));
+  }
+  constexpr std::string_view kFile = "FILE:";
+  const std::string start = options.text("start");
+  if (start.starts_with(kFile)) {
+    return read_text_file(start.substr(kFile.size()));
+  }
+  const std::string prompt = options.given("start") ? start : options.text("prompt");
+  require_utf8(prompt, "--prompt");
+  return prompt;
+}
+
+GenerateOptions generate_options(const Options& options) {
+  GenerateOptions result;
+  result.max_new_tokens = options.integer("max_new_tokens");
+  result.sampling.temperature = options.number("temperature");
+  result.sampling.top_k = options.integer("top_k");
+  result.sampling.top_p = options.number("top_p");
+  result.sampling.min_p = options.number("min_p");
+  result.sampling.repetition_penalty = options.number("repetition_penalty");
+  result.sampling.repetition_window = options.integer("repetition_window");
+  const Index seed = options.integer("seed");
+  require(seed >= 0, "--seed: expected a number from 0, got ", seed);
+  result.sampling.seed = static_cast<std::uint64_t>(seed);
+  if (options.given("stop")) {
+    result.stop = {options.text("stop")};
+  }
+  result.ignore_end_of_text = options.is_set("ignore_eos");
+  result.use_cache = !options.is_set("no_cache");
+  try {
+    result.validate();
+  } catch (const Error& error) {
+    fail("--", error.what());  // the fields have the names of the options
+  }
+  return result;
+}
+
+void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
+  const std::vector<std::int32_t> ids = loaded.tokenizer->encode_prompt(prompt);
+  const auto unknown = std::count_if(
+      ids.begin(), ids.end(), [&](std::int32_t id) { return id == loaded.tokenizer->unknown(); });
+  if (unknown > 0) {
+    log_warning(concat_text(unknown, " characters of the prompt are unknown to the model"));
+  }
+  const auto count = static_cast<Index>(ids.size());
+  const Index block = loaded.model->config().block_size;
+  if (count > block) {
+    log_warning(concat_text("the prompt has ", count, " tokens, more than the block of ", block,
+                            ": the model sees the last ", (block + 1) / 2));
+  }
+}
+
+double tokens_per_second(const GenerateResult& result) {
+  return result.seconds > 0 ? static_cast<double>(result.tokens.size()) / result.seconds : 0;
+}
+
+void log_statistics(const GenerateResult& result) {
+  char text[160];
+  std::snprintf(
+      text, sizeof text, "%zu tokens in %.2f s (%.1f tokens/s), first after %.3f s, ended by %s",
+      result.tokens.size(), result.seconds, tokens_per_second(result),
+      result.seconds_to_first_token, std::string(finish_reason_name(result.finish_reason)).c_str());
+  log_info(text);
+}
+
+nlohmann::ordered_json to_json(const GenerateResult& result) {
+  return {{"text", result.text},
+          {"tokens", result.tokens.size()},
+          {"tokens_per_second", tokens_per_second(result)},
+          {"finish_reason", finish_reason_name(result.finish_reason)}};
+}
+
+void print_json(const std::string& prompt, const std::vector<GenerateResult>& results) {
+  nlohmann::ordered_json json = to_json(results[0]);
+  json["prompt"] = prompt;
+  json["seconds_to_first_token"] = results[0].seconds_to_first_token;
+  json["prompt_was_cut"] = results[0].prompt_was_cut;
+  if (results.size() > 1) {
+    for (const GenerateResult& result : results) {
+      json["samples"].push_back(to_json(result));
+    }
+  }
+  std::cout << json.dump() << "\n";
+}
+
+// One sample as text on stdout.
+void print_sample(const LoadedModel& loaded, const std::string& prompt,
+                  const GenerateOptions& options, bool stream) {
+  const auto print = [](std::string_view piece) { std::cout << piece << std::flush; };
+  GenerateResult result;
+  if (stream) {
+    print(prompt);
+    result = generate(*loaded.model, *loaded.tokenizer, prompt, options, print);
+    print("\n");
+  } else {
+    result = generate(*loaded.model, *loaded.tokenizer, prompt, options);
+    print(prompt + result.text + "\n");
+  }
+  log_statistics(result);
+}
+
 }  // namespace
+
+int run_generate(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  require(!options.json() || !options.is_set("stream"), "--stream: does not go with --json");
+  GenerateOptions generation = generate_options(options);
+  const Index samples = options.integer("num_samples");
+  require(samples >= 1, "--num_samples: expected at least 1, got ", samples);
+  const std::string prompt = read_prompt(options);
+  const LoadedModel loaded = load_model(options.positional());
+  warn_about_prompt(loaded, prompt);
+  std::vector<GenerateResult> results;  // for JSON, which is printed as a whole
+  for (generation.sample = 0; generation.sample < samples; ++generation.sample) {
+    if (options.json()) {
+      results.push_back(generate(*loaded.model, *loaded.tokenizer, prompt, generation));
+      log_statistics(results.back());
+      continue;
+    }
+    std::cout << (generation.sample > 0 ? "---------------\n" : "");
+    print_sample(loaded, prompt, generation, options.is_set("stream"));
+  }
+  if (options.json()) {
+    print_json(prompt, results);
+  }
+  require(std::cout.flush().good(), "stdout: cannot be written");
+  return 0;
+}
+
 }  // namespace headlight::cli

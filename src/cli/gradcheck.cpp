@@ -122,6 +122,11 @@ std::string error_text(double error) {
   return out.str();
 }
 
+template <class Number>
+std::string counted(Number number, const std::string& noun) {
+  return concat_text(number, " ", noun, number == 1 ? "" : "s");
+}
+
 void print_table(const std::vector<OpReport>& reports) {
   std::size_t width = 2;
   for (const OpReport& report : reports) {
@@ -145,9 +150,9 @@ void print_table(const std::vector<OpReport>& reports) {
   const auto failed = std::count_if(reports.begin(), reports.end(),
                                     [](const OpReport& report) { return !report.passed; });
   std::cout << "\n"
-            << reports.size() << " ops, " << inputs << " inputs, " << elements
-            << " gradients: " << (failed == 0 ? "all agree" : concat_text(failed, " ops FAILED"))
-            << "\n";
+            << counted(reports.size(), "op") << ", " << counted(inputs, "input") << ", "
+            << counted(elements, "gradient") << ": "
+            << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
 }
 
 void print_json(const std::vector<OpReport>& reports) {

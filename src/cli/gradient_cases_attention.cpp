@@ -92,7 +92,7 @@ GradientCase fused(const std::string& description, const std::vector<Index>& len
           description,
           {draw({rows, 3 * heads * head_width})},
           [options](const auto& in) { return ragged_attention(in[0], options); },
-          rows > 20 ? 60 : 0};  // long sequences: a sample
+          rows > 20 ? 40 : 0};  // long sequences: a sample
 }
 
 GradientCases ragged_attention_cases() {

@@ -22,6 +22,8 @@ struct Command {
 
 constexpr std::array kCommands{
     Command{"train", "Train a model from a configuration", run_train},
+    Command{"generate", "Continue a text with a model", run_generate},
+    Command{"attention", "Dump and draw what every attention head looks at", run_attention},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},

@@ -9,7 +9,7 @@
 
 #include "cli/log.h"
 #include "headlight/tensor/error.h"
-#include "headlight/tensor/threads.h"
+#include "headlight/tensor/machine.h"
 #include "headlight/text/nearest_name.h"
 
 namespace headlight::cli {

@@ -9,6 +9,7 @@
 
 #include "cli/log.h"
 #include "cli/numbers.h"
+#include "headlight/tensor/machine.h"
 
 namespace headlight::cli {
 namespace {
@@ -62,6 +63,10 @@ void TrainProgress::on_start(const RunPlan& plan) {
   log_interval_ = plan.config.log_interval;
   for (const std::string& note : plan.notes) {
     log_info(note);
+  }
+  log_info("computing with " + machine_description());
+  if (!machine_warning().empty()) {
+    log_warning(machine_warning());
   }
   const GptConfig& model = plan.model.config();
   log_info(formatted(

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "data/batch_source.h"
 #include "headlight/data/sequence_pieces.h"

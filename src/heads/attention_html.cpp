@@ -30,21 +30,36 @@ std::vector<LayerWeights> checked_layers(const AttentionMaps& maps) {
   require(!maps.layers.empty(), "[attention_html] expected at least one layer, got none");
   std::vector<LayerWeights> layers;
   std::set<Index> numbers;
-  Index characters = 0;
   for (const LayerAttention& layer : maps.layers) {
     require(numbers.insert(layer.layer).second, "[attention_html] layer ", layer.layer,
             " comes twice");
     layers.emplace_back("attention_html", maps, layer);
-    const LayerWeights& weights = layers.back();
-    const Index square = weights.tokens() * weights.tokens();
-    const Index stored = weights.is_causal() ? (square + weights.tokens()) / 2 : square;
-    // Two bytes a weight, four characters for three bytes.
-    characters += weights.heads() * ((2 * stored + 2) / 3 * 4);
-    require(characters <= kLargestData, "[attention_html] the page would hold over ",
-            kLargestData >> 20, " MiB of weights: expected fewer heads or fewer than ",
-            weights.tokens(), " tokens");
   }
   return layers;
+}
+
+bool all_causal(const std::vector<LayerWeights>& layers) {
+  return std::all_of(layers.begin(), layers.end(),
+                     [](const LayerWeights& layer) { return layer.is_causal(); });
+}
+
+Index head_count(const std::vector<LayerWeights>& layers) {
+  Index heads = 0;
+  for (const LayerWeights& layer : layers) {
+    heads += layer.heads();
+  }
+  return heads;
+}
+
+void require_embeddable(const std::vector<LayerWeights>& layers) {
+  const Index tokens = layers.front().tokens();
+  const Index heads = head_count(layers);
+  const Index stored = all_causal(layers) ? tokens * (tokens + 1) / 2 : tokens * tokens;
+  // Two bytes a weight, four characters for three bytes.
+  const Index characters = heads * ((2 * stored + 2) / 3 * 4);
+  require(characters <= kLargestData, "[attention_html] ", heads, " heads over ", tokens,
+          " tokens: expected at most ", kLargestData >> 20, " MiB of weights in the page, got ",
+          characters >> 20);
 }
 
 void append_base64(std::string& out, const std::vector<std::uint8_t>& bytes) {
@@ -135,8 +150,7 @@ std::string embedded_data(const AttentionMaps& maps, const std::vector<LayerWeig
     tokens.push_back(token_text(token));
     labels.push_back(token_label(token));
   }
-  const bool causal = std::all_of(layers.begin(), layers.end(),
-                                  [](const LayerWeights& layer) { return layer.is_causal(); });
+  const bool causal = all_causal(layers);
   const auto count = static_cast<Index>(tokens.size());
   std::string out = "<script type=\"application/json\" id=\"attention\">{\n";
   out += "\"tokens\":" + embedded_json(tokens) + ",\n\"labels\":" + embedded_json(labels);
@@ -153,19 +167,17 @@ std::string counted(Index count, const std::string& noun) {
 
 std::string heading(const AttentionMaps& maps, const std::vector<LayerWeights>& layers,
                     const std::string& title) {
-  Index heads = 0;
-  for (const LayerWeights& layer : layers) {
-    heads += layer.heads();
-  }
   return "<header class=\"top\">\n<div class=\"heading\"><h1>" + title + "</h1>\n<p>Attention of " +
-         counted(heads, "head") + " in " + counted(static_cast<Index>(layers.size()), "layer") +
-         " over " + counted(static_cast<Index>(maps.tokens.size()), "token") + "</p></div>\n";
+         counted(head_count(layers), "head") + " in " +
+         counted(static_cast<Index>(layers.size()), "layer") + " over " +
+         counted(static_cast<Index>(maps.tokens.size()), "token") + "</p></div>\n";
 }
 
 }  // namespace
 
 std::string attention_html(const AttentionMaps& maps) {
   const std::vector<LayerWeights> layers = checked_layers(maps);
+  require_embeddable(layers);
   const std::string title =
       escape_markup(printable_text(maps.title.empty() ? "Attention" : maps.title));
   std::string out(kHead);

@@ -110,6 +110,8 @@ KeyValueCache Gpt::make_cache() const {
 Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
   const auto count = static_cast<Index>(tokens.size());
   require(count > 0, "[Gpt] expected at least one token");
+  require(cache.layers.size() == blocks_.size(), "[Gpt] expected a cache of ", blocks_.size(),
+          " layers, got ", cache.layers.size());
   require(cache.length + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
           " positions cannot take ", count, " more after ", cache.length);
   const NoGrad no_grad;

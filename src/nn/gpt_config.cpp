@@ -28,6 +28,8 @@ void GptConfig::validate() const {
   require(n_layer <= 4096, "n_layer: expected 1 to 4096, got ", n_layer);
   require_size("n_head", n_head);
   require_size("n_embd", n_embd);
+  require(head_width >= 0 && head_width <= kLargestSize, "head_width: expected 0 to ", kLargestSize,
+          ", got ", head_width);
   require(head_width > 0 || n_embd % n_head == 0, "n_head: ", n_head,
           " heads do not divide n_embd ", n_embd);
   require(heads_per_layer.empty() || static_cast<Index>(heads_per_layer.size()) == n_layer,
@@ -35,7 +37,6 @@ void GptConfig::validate() const {
   for (const Index heads : heads_per_layer) {
     require(heads >= 1 && heads <= n_head, "heads_per_layer: expected 1 to ", n_head, ", got ",
             heads);
-    require(head_width > 0 || n_embd % n_head == 0, "heads_per_layer needs a head width");
   }
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);

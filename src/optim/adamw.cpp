@@ -34,6 +34,9 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options) : options_(op
   require(options.weight_decay >= 0, "[AdamW] expected a weight_decay of at least 0, got ",
           options.weight_decay);
   for (auto& [name, parameter] : parameters) {
+    // A step walks through the elements as they lie in memory.
+    require(parameter.defined() && parameter.is_contiguous(), "[AdamW] ", name,
+            ": expected a tensor of contiguous elements");
     slots_.push_back({name, parameter, Tensor::zeros(parameter.shape(), parameter.dtype()),
                       Tensor::zeros(parameter.shape(), parameter.dtype())});
   }

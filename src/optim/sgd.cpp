@@ -11,6 +11,9 @@ Sgd::Sgd(NamedTensors parameters, const SgdOptions& options) : options_(options)
           options.weight_decay);
   require(!options.nesterov || options.momentum > 0, "[Sgd] nesterov needs a momentum");
   for (auto& [name, parameter] : parameters) {
+    // A step walks through the elements as they lie in memory.
+    require(parameter.defined() && parameter.is_contiguous(), "[Sgd] ", name,
+            ": expected a tensor of contiguous elements");
     slots_.push_back(
         {name, parameter,
          options.momentum > 0 ? Tensor::zeros(parameter.shape(), parameter.dtype()) : Tensor()});

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/tensor/machine.h"
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
-#include "headlight/tensor/threads.h"
 #include "support/catch.h"
 
 // What the tests of tensors and ops share.

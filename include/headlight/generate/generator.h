@@ -13,8 +13,8 @@ namespace headlight {
 
 struct GenerateOptions {
   Index max_new_tokens = 500;
-  SamplingOptions sampling;
-  std::vector<std::string> stop;  // the text ends before the first of these
+  SamplingOptions sampling = {};
+  std::vector<std::string> stop = {};  // the text ends before the first of these
   // Never choose <|endoftext|>, so that the text goes on to max_new_tokens.
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute every token from the whole window again; slower

@@ -12,10 +12,10 @@
 namespace headlight {
 
 struct RecordAttentionOptions {
-  std::vector<Index> layers;  // to record; empty: all
-  std::vector<Index> heads;   // to record in each of those layers; empty: all
+  std::vector<Index> layers = {};  // to record; empty: all
+  std::vector<Index> heads = {};   // to record in each of those layers; empty: all
   // Heads by layer, instead of `layers` and `heads`: {{0, {1, 3}}, {2, {0}}}.
-  std::map<Index, std::vector<Index>> heads_by_layer;
+  std::map<Index, std::vector<Index>> heads_by_layer = {};
   Index max_tokens = 0;              // cut documents to their first tokens; 0: do not
   Index max_bytes = Index{4} << 30;  // of all maps together
 };

@@ -62,7 +62,7 @@ class Gpt : public Module {
 
   KeyValueCache make_cache() const;
   // Appends tokens to a sequence and gives the logits [V] that follow the last one. Records no
-  // gradient. Throws Error when the cache has no room left.
+  // gradient. Throws Error when the cache has no room left or is another model's.
   Tensor next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
 
   const GptConfig& config() const { return config_; }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+namespace headlight {
+
+// Threads that the library computes with. Results do not depend on the number.
+int thread_count();
+
+// Throws Error unless 1 <= count <= 1024.
+void set_thread_count(int count);
+
+// What computes: "2 threads, x86-64-v4 loops, OpenBLAS 0.3.21, core SkylakeX, OpenMP build".
+std::string machine_description();
+
+// One line when something holds the machine below what it can do, else an empty text.
+std::string machine_warning();
+
+}  // namespace headlight

@@ -1,0 +1,275 @@
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("backward gives every leaf its derivative") {
+  const Tensor a = leaf(doubles({2, 3}, {2}));
+  const Tensor b = leaf(doubles({5, 7}, {2}));
+  backward(sum(a * b + a));
+  check_values(a.grad(), {6, 8});
+  check_values(b.grad(), {2, 3});
+}
+
+TEST_CASE("a tensor used several times collects the sum of its gradients") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  backward(x * x * x + 2.0 * x);
+  check_values(x.grad(), {29});  // 3 x^2 + 2
+}
+
+TEST_CASE("a leaf adds gradients up over backward passes until it is told to forget them") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  backward(sum(x * 3.0));
+  backward(sum(x * 4.0));
+  check_values(x.grad(), {7, 7});
+  x.zero_grad();
+  CHECK_FALSE(x.grad().defined());
+  backward(sum(x * 5.0));
+  check_values(x.grad(), {5, 5});
+}
+
+TEST_CASE("gradients of several leaves never share elements") {
+  Tensor a = leaf(doubles({1, 1}, {2}));
+  Tensor b = leaf(doubles({2, 2}, {2}));
+  Tensor gradient = doubles({1, 10}, {2});
+  backward(a + b, {.gradient = gradient});
+  REQUIRE(a.grad().data<double>() != b.grad().data<double>());
+  CHECK(a.grad().data<double>() != gradient.data<double>());
+  CHECK(b.grad().data<double>() != gradient.data<double>());
+  a.grad().fill(99);
+  check_values(b.grad(), {1, 10});
+  check_values(gradient, {1, 10});
+}
+
+TEST_CASE("views of one gradient that reach several leaves end up apart") {
+  const std::vector<Tensor> parts{leaf(doubles({1}, {1})), leaf(doubles({2, 3}, {2}))};
+  backward(concat(parts, 0) * doubles({5, 6, 7}, {3}), {.gradient = doubles({1, 1, 1}, {3})});
+  parts[0].grad().fill(-1);
+  check_values(parts[1].grad(), {6, 7});
+  CHECK(parts[1].grad().is_contiguous());
+}
+
+TEST_CASE("accumulating into a leaf leaves a gradient that was handed out before unchanged") {
+  const Tensor x = leaf(doubles({1}, {1}));
+  backward(x * 2.0);
+  const Tensor first = x.grad();
+  backward(x * 3.0);
+  check_values(x.grad(), {5});
+  check_values(first, {2});
+}
+
+TEST_CASE("a root with several elements needs a gradient of its shape and type") {
+  const Tensor x = leaf(doubles({1, 2}, {2}));
+  const Tensor y = x * x;
+  CHECK(mentions(error_of([&] { backward(y); }), {"[backward]", "one element", "[2]"}));
+  CHECK(mentions(error_of([&] { backward(y, {.gradient = doubles({1}, {1})}); }),
+                 {"[backward]", "[2]", "[1]"}));
+  CHECK(mentions(error_of([&] {
+                   backward(y, {.gradient = floats({1, 1}, {2})});
+                 }),
+                 {"[backward]", "float64", "float32"}));
+  backward(y, {.gradient = doubles({10, 100}, {2})});
+  check_values(x.grad(), {20, 400});
+}
+
+TEST_CASE("a leaf may itself be the root") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  backward(x);
+  backward(x);
+  check_values(x.grad(), {2});
+}
+
+TEST_CASE("backward from a tensor without history is an error") {
+  CHECK(mentions(error_of([] { backward(Tensor::ones({1})); }), {"[backward]", "gradient"}));
+  const Tensor x = leaf(Tensor::ones({1}));
+  CHECK(mentions(error_of([&] { backward(x.detach()); }), {"[backward]"}));
+}
+
+TEST_CASE("a second backward pass over a freed graph is an error") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  const Tensor y = x * x;
+  backward(y);
+  CHECK(mentions(error_of([&] { backward(y); }), {"[backward]", "freed", "retain_graph"}));
+  CHECK(mentions(error_of([&] { backward(y * 2.0); }), {"[backward]", "freed"}));
+}
+
+TEST_CASE("a retained graph can be walked again") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  const Tensor y = x * x;
+  backward(y, {.gradient = {}, .retain_graph = true});
+  backward(y, {.gradient = {}, .retain_graph = true});
+  check_values(x.grad(), {12});
+  backward(y);
+  check_values(x.grad(), {18});
+}
+
+TEST_CASE("retain_grad keeps the gradient of a tensor on the way") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  Tensor y = x * x;
+  const Tensor other = x * 1.0;
+  y.retain_grad();
+  backward(y * 5.0 + other);
+  check_values(y.grad(), {5});
+  CHECK_FALSE(other.grad().defined());
+  check_values(x.grad(), {31});
+  CHECK(mentions(error_of([] { Tensor::ones({1}).retain_grad(); }), {"[retain_grad]"}));
+}
+
+TEST_CASE("a detached tensor shares the elements but not the history") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  const Tensor y = x * x;
+  CHECK_FALSE(y.detach().requires_grad());
+  CHECK(y.detach().data<double>() == y.data<double>());
+  backward(y.detach() * x);
+  check_values(x.grad(), {9});  // the factor 9 counts as a constant
+}
+
+TEST_CASE("nothing is recorded while NoGrad lives, nested or not") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  CHECK(grad_enabled());
+  {
+    const NoGrad outer;
+    CHECK_FALSE(grad_enabled());
+    {
+      const NoGrad inner;
+      CHECK_FALSE((x * x).requires_grad());
+    }
+    CHECK_FALSE(grad_enabled());
+    CHECK_FALSE((x * x).requires_grad());
+    CHECK_FALSE(reshape(x, {1, 1}).requires_grad());
+  }
+  CHECK(grad_enabled());
+  CHECK((x * x).requires_grad());
+}
+
+TEST_CASE("constants collect no gradient and ops on them alone are not recorded") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  const Tensor constant = doubles({4}, {1});
+  CHECK_FALSE((constant * constant).requires_grad());
+  backward(x * constant);
+  CHECK_FALSE(constant.grad().defined());
+  check_values(x.grad(), {4});
+}
+
+TEST_CASE("only floating tensors can require gradients, and the wish can be taken back") {
+  Tensor ids = ints({1}, {1});
+  CHECK(mentions(error_of([&] { ids.set_requires_grad(); }), {"[set_requires_grad]", "int32"}));
+  Tensor x = leaf(Tensor::ones({1}));
+  CHECK(x.requires_grad());
+  x.set_requires_grad(false);
+  CHECK_FALSE(x.requires_grad());
+  CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("copies of a leaf share its gradient") {
+  const Tensor x = leaf(doubles({3}, {1}));
+  const Tensor copy = x;
+  backward(copy * copy);
+  check_values(x.grad(), {6});
+}
+
+TEST_CASE("a gradient of the wrong shape or type is reported with the name of its op") {
+  const auto broken = [](const Tensor& x, const Tensor& gradient) {
+    return record("broken_op", x.detach().clone(), {x},
+                  [gradient](auto, const Tensor&) { return std::vector<Tensor>{gradient}; });
+  };
+  const Tensor x = leaf(doubles({1, 2}, {2}));
+  const BackwardOptions ones{.gradient = Tensor::ones({2}, DType::float64)};
+  CHECK(mentions(error_of([&] { backward(broken(x, doubles({1}, {1})), ones); }),
+                 {"[backward]", "broken_op", "[1]", "[2]"}));
+  CHECK(mentions(error_of([&] {
+                   backward(broken(x, floats({1, 1}, {2})), ones);
+                 }),
+                 {"[backward]", "broken_op", "float32", "float64"}));
+  CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("a wrong number of gradients is reported with the name of the op") {
+  const Tensor x = leaf(doubles({1}, {1}));
+  const Tensor y = record("broken_op", x.detach().clone(), {x, x},
+                          [](auto, const Tensor& grad) { return std::vector<Tensor>{grad}; });
+  CHECK(mentions(error_of([&] { backward(y); }), {"broken_op", "1 gradients for 2 inputs"}));
+}
+
+TEST_CASE("an undefined gradient means that the input has none") {
+  const Tensor x = leaf(doubles({1}, {1}));
+  const Tensor y = record("constant", x.detach().clone(), {x},
+                          [](auto, const Tensor&) { return std::vector<Tensor>(1); });
+  backward(y + x);
+  check_values(x.grad(), {1});
+}
+
+TEST_CASE("NaN flows back and is not hidden") {
+  const Tensor x = leaf(doubles({-1, 4}, {2}));
+  backward(sum(sqrt(x)));
+  check_values(x.grad(), {std::numeric_limits<double>::quiet_NaN(), 0.25});
+}
+
+TEST_CASE("a graph frees its nodes as soon as nothing needs them") {
+  REQUIRE(live_graph_nodes() == 0);
+  const Tensor x = leaf(doubles({1, 2}, {2}));
+  CHECK(live_graph_nodes() == 0);  // leaves are not counted
+  {
+    const Tensor y = sum(x * x);
+    CHECK(live_graph_nodes() == 2);
+    const Tensor unused = exp(x);
+    CHECK(live_graph_nodes() == 3);
+  }
+  CHECK(live_graph_nodes() == 0);
+  const Tensor loss = sum(x * x);
+  backward(loss);
+  CHECK(live_graph_nodes() == 1);  // the root itself, which we hold
+}
+
+TEST_CASE("backward releases what an op kept for it") {
+  std::optional<Tensor> x(leaf(noise({1000, 1000}, 1)));
+  const std::size_t before = storage_statistics().live_bytes;
+  const Tensor loss = sum(tanh(tanh(tanh(*x))));
+  CHECK(storage_statistics().live_bytes > before + 20'000'000);
+  backward(loss);
+  // The gradient of x alone is left, and the loss itself.
+  CHECK(storage_statistics().live_bytes < before + 10'000'000);
+}
+
+TEST_CASE("a chain of 100,000 ops runs forward, backward and into oblivion") {
+  constexpr int kLength = 100000;
+  {
+    const Tensor x = leaf(doubles({1}, {1}));
+    Tensor y = x;
+    for (int i = 0; i < kLength; ++i) {
+      y = y + x;
+    }
+    CHECK(live_graph_nodes() == kLength);
+    backward(y);
+    check_values(x.grad(), {kLength + 1.0});
+  }
+  CHECK(live_graph_nodes() == 0);
+  {
+    Tensor y = leaf(doubles({1}, {1}));
+    for (int i = 0; i < kLength; ++i) {
+      y = y * 1.0;
+    }
+    CHECK(live_graph_nodes() == kLength);
+  }  // destroyed without a backward pass
+  CHECK(live_graph_nodes() == 0);
+}
+
+TEST_CASE("a graph in which every tensor is used twice is walked once per node") {
+  // 2^200 paths lead to x, but there are 200 nodes.
+  const Tensor x = leaf(doubles({1}, {1}));
+  Tensor y = x;
+  for (int i = 0; i < 200; ++i) {
+    y = y + y;
+  }
+  backward(y * 0x1p-200);
+  check_values(x.grad(), {1});
+}

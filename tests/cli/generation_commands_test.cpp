@@ -1,0 +1,198 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// generate and attention with the real program and models made in memory.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+// A model directory that writes "hello" and ends when the prompt is one byte long.
+std::string hello_model(const ScratchFolder& folder) {
+  const std::string path = folder.at("hello");
+  std::filesystem::create_directory(path);
+  write_model_files(path, *scripted_model(257, script_of("hello")), ByteTokenizer());
+  return path;
+}
+
+std::string random_model(const ScratchFolder& folder) {
+  const std::string path = folder.at("random");
+  std::filesystem::create_directory(path);
+  write_model_files(path, *lively_model(257, 32), ByteTokenizer());
+  return path;
+}
+
+std::string output_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+// The first message of a run that is refused.
+std::string refusal(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  return result.messages().empty() ? "" : result.messages().back();
+}
+
+Tensor array_of(const NamedTensors& arrays, const std::string& name) {
+  for (const auto& [other, tensor] : arrays) {
+    if (other == name) {
+      return tensor;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = hello_model(folder);
+  CHECK(output_of({"generate", model, "--prompt", "?"}) == "?hello\n");
+  CHECK(output_of({"generate", model, "--prompt", "?", "--stream"}) == "?hello\n");
+  CHECK(output_of({"generate", model, "--prompt", "?", "--no-cache", "--temp=0"}) == "?hello\n");
+  CHECK(output_of({"generate", model}) == "hello\n");
+  CHECK(output_of({"generate", model, "--prompt", "?", "--stop", "lo"}) == "?hel\n");
+  for (const char* name : {"--max_new_tokens", "--n", "--predict", "--n_predict"}) {
+    CHECK(output_of({"generate", model, "--prompt", "?", name, "2"}) == "?he\n");
+  }
+  CHECK(output_of({"generate", model, "--prompt", "?", "--num_samples", "2"}) ==
+        "?hello\n---------------\n?hello\n");
+}
+
+TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = hello_model(folder);
+  const std::string file = folder.write("prompt.txt", "!");
+  CHECK(output_of({"generate", model, "--prompt_file", file}) == "!hello\n");
+  CHECK(output_of({"generate", model, "--start", "FILE:" + file}) == "!hello\n");
+  CHECK(output_of({"generate", model, "--start", "#"}) == "#hello\n");
+  CHECK(refusal({"generate", model, "--prompt", "a", "--start", "b"}) ==
+        "error: --prompt, --prompt_file, --start: expected only one of them");
+}
+
+TEST_CASE("generate describes its result as JSON", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = hello_model(folder);
+  const Json one = Json::parse(output_of({"generate", model, "--prompt", "?", "--json"}));
+  CHECK(one["text"] == "hello");
+  CHECK(one["prompt"] == "?");
+  CHECK(one["tokens"] == 6);
+  CHECK(one["finish_reason"] == "end_of_text");
+  CHECK(one["prompt_was_cut"] == false);
+  CHECK(one["tokens_per_second"].get<double>() > 0);
+  CHECK(!one.contains("samples"));
+  const Json many = Json::parse(output_of({"generate", random_model(folder), "--num_samples", "3",
+                                           "--n", "9", "--ignore_eos", "--json"}));
+  REQUIRE(many["samples"].size() == 3);
+  CHECK(many["text"] == many["samples"][0]["text"]);
+  CHECK(many["samples"][0]["text"] != many["samples"][1]["text"]);
+  CHECK(many["samples"][2]["tokens"] == 9);
+  CHECK(many["finish_reason"] == "length");
+}
+
+TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") {
+  const ScratchFolder folder;
+  const ProgramResult result = run_headlight(
+      {"generate", random_model(folder), "--prompt", std::string(33, 'x'), "--n", "1"});
+  CHECK(result.exit_code == 0);
+  REQUIRE(!result.messages().empty());
+  CHECK(result.messages()[0] ==
+        "warning: the prompt has 33 tokens, more than the block of 32: the model sees the last 16");
+}
+
+TEST_CASE("generate refuses options out of range by name", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = hello_model(folder);
+  const auto error = [&](const std::string& option, const std::string& value) {
+    return refusal({"generate", model, "--prompt", "?", option, value});
+  };
+  CHECK(error("--temperature", "-1") == "error: --temperature: expected a number from 0, got -1");
+  CHECK(error("--top_p", "2") == "error: --top_p: expected 0 to 1, got 2");
+  CHECK(error("--top_k", "many") == "error: --top_k: expected a whole number, got 'many'");
+  CHECK(error("--stop", "") == "error: --stop: expected a text, got an empty one");
+  CHECK(error("--seed", "-3") == "error: --seed: expected a number from 0, got -3");
+  CHECK(error("--num_samples", "0") == "error: --num_samples: expected at least 1, got 0");
+  CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
+        "error: --prompt: invalid UTF-8 at byte 1");
+  CHECK(refusal({"generate", model, "--json", "--stream"}) ==
+        "error: --stream: does not go with --json");
+}
+
+TEST_CASE("attention writes arrays, tokens and pictures and says which", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("new/maps");
+  const Json result = Json::parse(output_of(
+      {"attention", random_model(folder), "--text", "a\xC3\xA9", "--out", out, "--json"}));
+  CHECK(result["tokens"] == 3);
+  CHECK(result["layers"] == 2);
+  CHECK(result["heads"] == 4);
+  CHECK(result["directory"] == out);
+  CHECK(result["files"] ==
+        Json::array({out + "/attention.npz", out + "/tokens.json", out + "/layer_0.svg",
+                     out + "/layer_1.svg", out + "/attention.html"}));
+  for (const Json& file : result["files"]) {
+    CHECK(!file_contents(file.get<std::string>()).empty());
+  }
+  const NamedTensors arrays = read_npz(out + "/attention.npz");
+  REQUIRE(arrays.size() == 2);
+  CHECK(arrays[0].first == "blocks.0.attn.hook_pattern");
+  CHECK(arrays[1].first == "blocks.1.attn.hook_pattern");
+  CHECK(arrays[1].second.shape() == Shape({1, 2, 3, 3}));
+  CHECK(arrays[1].second.dtype() == DType::float32);
+  const Json tokens = Json::parse(file_contents(out + "/tokens.json"));
+  CHECK(tokens["documents"][0]["ids"] == Json::array({97, 0xC3, 0xA9}));
+  CHECK(tokens["documents"][0]["tokens"] == Json::array({"a", "<0xC3>", "<0xA9>"}));
+  CHECK(tokens["documents"][0]["text"] == "a\xC3\xA9");
+}
+
+TEST_CASE("attention writes a padded batch of documents", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("maps");
+  const std::string file = folder.write("lines.txt", "abc\n\ndefgh\nij\n");
+  const std::string printed = output_of({"attention", random_model(folder), "--file", file,
+                                         "--documents", "line", "--max_documents", "2", "--heads",
+                                         "1.0,0.1", "--format", "json,npz", "--out", out});
+  CHECK(printed == "wrote " + out + "/attention.npz\nwrote " + out + "/tokens.json\n");
+  const NamedTensors arrays = read_npz(out + "/attention.npz");
+  const Tensor maps = array_of(arrays, "blocks.0.attn.hook_pattern");
+  REQUIRE(maps.defined());
+  CHECK(maps.shape() == Shape({2, 1, 5, 5}));
+  CHECK(array_of(arrays, "lengths").to_vector() == std::vector<double>{3, 5});
+  CHECK(array_of(arrays, "tokens").to_vector() ==
+        std::vector<double>{97, 98, 99, 256, 256, 100, 101, 102, 103, 104});
+  const Json tokens = Json::parse(file_contents(out + "/tokens.json"));
+  CHECK(tokens["documents"].size() == 2);
+  CHECK(tokens["layers"] ==
+        Json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
+}
+
+TEST_CASE("attention refuses what does not fit by name", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = random_model(folder);
+  const auto error = [&](const std::string& option, const std::string& value) {
+    return refusal({"attention", model, "--text", "ab", "--out", folder.at("maps"), option, value});
+  };
+  CHECK(error("--heads", "0.x") ==
+        "error: --heads: expected heads like 0,2 or LAYER.HEAD like 0.1,2.3, got '0.x'");
+  CHECK(error("--heads", "0.2") == "error: heads: layer 0 has heads 0 to 1, got 2");
+  CHECK(error("--layers", "2") == "error: layers: the model has layers 0 to 1, got 2");
+  CHECK(error("--format", "png") ==
+        "error: --format: expected npz, json, svg, html or some of them, got 'png'");
+  CHECK(error("--file", "x") == "error: expected either --text or --file");
+  CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==
+        "error: the text has 40 tokens, more than the model's block of 32: cut it with max_tokens "
+        "32");
+  CHECK(!std::filesystem::exists(folder.at("maps")));
+}

@@ -1,0 +1,182 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+// The way of a new user, from a text to a trained model, with the real program.
+namespace {
+
+using Json = nlohmann::json;
+
+std::string small_corpus() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "Mina has a red kite. \"Fly!\" said Mina.\nThe kite flies.\n\n";
+    text += "미나는 연을 봐요.\n\n";
+    text += std::to_string(i) + " birds sing (softly) near the river.\n\n";
+  }
+  return text;
+}
+
+std::vector<std::string> train_arguments(const std::string& data, const std::string& out,
+                                         const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{
+      "train",  "--data",          data,         "--out_dir",
+      out,      "--documents",     "blank_line", "--batching",
+      "padded", "--n_layer",       "2",          "--n_head",
+      "2",      "--n_embd",        "32",         "--block_size",
+      "48",     "--batch_size",    "6",          "--dropout",
+      "0.1",    "--warmup_iters",  "2",          "--lr_decay_iters",
+      "12",     "--max_iters",     "12",         "--eval_interval",
+      "4",      "--learning_rate", "0.01",       "--keep_checkpoints",
+      "9"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string weights(const std::string& run, const std::string& checkpoint = "latest") {
+  return file_contents(std::filesystem::path(run) / checkpoint / "model.safetensors");
+}
+
+// The metrics without what may differ between two runs of the same numbers: times.
+std::vector<Json> metrics(const std::string& run) {
+  std::istringstream lines(file_contents(std::filesystem::path(run) / "metrics.jsonl"));
+  std::vector<Json> result;
+  for (std::string line; std::getline(lines, line);) {
+    result.push_back(Json::parse(line));
+    result.back().erase("seconds");
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("training writes checkpoints, metrics and the effective configuration", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const std::string run = folder.at("run");
+  const ProgramResult result = run_headlight(train_arguments(data, run, {"--json"}));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json report = Json::parse(result.out);
+  CHECK(report["iterations"] == 12);
+  CHECK(report["stopped"] == false);
+  CHECK(report["best_validation_loss"].get<double>() < 4.0);
+  CHECK(file_contents(run + "/config.toml").find("n_embd = 32") != std::string::npos);
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "MANIFEST.json",
+                           "optimizer.safetensors", "state.json", "tokenizer_config.json"}) {
+    INFO(name);
+    CHECK(std::filesystem::exists(std::filesystem::path(run) / "best" / name));
+    CHECK(std::filesystem::exists(std::filesystem::path(run) / "latest" / name));
+  }
+  const std::vector<Json> lines = metrics(run);
+  REQUIRE(lines.size() == 12 + 3);
+  CHECK(lines.front()["loss"].get<double>() > lines[lines.size() - 2]["loss"].get<double>());
+
+  SECTION("and the model can be evaluated") {
+    const ProgramResult eval =
+        run_headlight({"eval", run, "--data", data, "--documents=blank-line", "--json"});
+    INFO(eval.err);
+    REQUIRE(eval.exit_code == 0);
+    const Json numbers = Json::parse(eval.out);
+    CHECK(numbers["perplexity"].get<double>() ==
+          Approx(std::exp(numbers["loss"].get<double>())).epsilon(1e-12));
+    CHECK(numbers["bits_per_byte"].get<double>() ==
+          Approx(numbers["loss"].get<double>() * numbers["tokens"].get<double>() / std::log(2.0) /
+                 numbers["bytes"].get<double>()));
+  }
+  SECTION("and continued in words") {
+    const ProgramResult generated =
+        run_headlight({"generate", run, "--prompt", "Mina ", "--max_new_tokens=20", "--temperature",
+                       "0", "--json"});
+    INFO(generated.err);
+    REQUIRE(generated.exit_code == 0);
+    CHECK(Json::parse(generated.out)["tokens"].get<int>() >= 1);
+  }
+  SECTION("and its attention drawn") {
+    const ProgramResult drawn = run_headlight(
+        {"attention", run, "--text", "Mina has a kite.", "--out", folder.at("maps"), "--json"});
+    INFO(drawn.err);
+    REQUIRE(drawn.exit_code == 0);
+    CHECK(Json::parse(drawn.out)["layers"] == 2);
+    for (const char* name : {"attention.npz", "attention.html", "tokens.json", "layer_0.svg"}) {
+      INFO(name);
+      CHECK(std::filesystem::file_size(folder.path() / "maps" / name) > 100);
+    }
+  }
+  SECTION("and described") {
+    const ProgramResult info = run_headlight({"info", run, "--json"});
+    REQUIRE(info.exit_code == 0);
+    CHECK(Json::parse(info.out)["layers"] == 2);
+    CHECK(Json::parse(info.out)["head_width"] == 16);
+  }
+}
+
+TEST_CASE("a resumed run ends with the same bits as one that never stopped", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const std::string whole = folder.at("whole");
+  const std::string parts = folder.at("parts");
+  REQUIRE(run_headlight(train_arguments(data, whole)).exit_code == 0);
+  REQUIRE(run_headlight(train_arguments(data, parts, {"--max_iters", "4"})).exit_code == 0);
+  REQUIRE(run_headlight(train_arguments(data, parts, {"--max_iters", "8", "--resume"})).exit_code ==
+          0);
+  const ProgramResult last = run_headlight(train_arguments(data, parts, {"--resume"}));
+  INFO(last.err);
+  REQUIRE(last.exit_code == 0);
+  CHECK(weights(whole) == weights(parts));
+  CHECK(file_contents(whole + "/latest/optimizer.safetensors") ==
+        file_contents(parts + "/latest/optimizer.safetensors"));
+  CHECK(metrics(whole) == metrics(parts));
+}
+
+TEST_CASE("resuming skips a damaged checkpoint and says so", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train_arguments(data, run)).exit_code == 0);
+  const std::string undisturbed = weights(run);
+  std::filesystem::resize_file(run + "/step_00000012/optimizer.safetensors", 100);
+  const ProgramResult resumed = run_headlight(train_arguments(data, run, {"--resume"}));
+  INFO(resumed.err);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(resumed.err.find("step_00000012/optimizer.safetensors") != std::string::npos);
+  CHECK(resumed.err.find("step_00000008") != std::string::npos);
+  CHECK(weights(run) == undisturbed);
+}
+
+TEST_CASE("weights do not depend on the number of threads", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  std::set<std::string> different;
+  for (const char* threads : {"1", "2", "3", "8"}) {
+    const std::string run = folder.at(std::string("threads") + threads);
+    const ProgramResult result = run_headlight(train_arguments(
+        data, run,
+        {"--threads", threads, "--n_embd", "96", "--n_head", "3", "--batch_size", "16"}));
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    different.insert(weights(run));
+  }
+  CHECK(different.size() == 1);
+}
+
+TEST_CASE("old checkpoints go, the best one stays", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train_arguments(data, run,
+                                        {"--eval_interval", "2", "--keep_checkpoints", "2",
+                                         "--learning_rate", "0.003"}))
+              .exit_code == 0);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(run)) {
+    names.insert(entry.path().filename().string());
+  }
+  CHECK(names.count("step_00000012") == 1);
+  CHECK(names.count("step_00000010") == 1);
+  CHECK(names.count("step_00000002") == 0);
+  CHECK(std::filesystem::exists(std::filesystem::path(run) / "best" / "model.safetensors"));
+}

@@ -1,0 +1,56 @@
+#include "headlight/data/documents.h"
+
+#include "headlight/tensor/error.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts split(std::string_view text, DocumentSplit mode) { return split_documents(text, {mode}); }
+
+}  // namespace
+
+TEST_CASE("names of document splits are read and others refused") {
+  CHECK(parse_document_split("none") == DocumentSplit::none);
+  CHECK(parse_document_split("line") == DocumentSplit::line);
+  CHECK(parse_document_split("blank_line") == DocumentSplit::blank_line);
+  CHECK(parse_document_split("token") == DocumentSplit::token);
+  CHECK_THROWS_WITH(parse_document_split("lines"),
+                    "[document split] expected none, line, blank_line or token, got \"lines\"");
+}
+
+TEST_CASE("without a split the whole text is one document, unchanged") {
+  CHECK(split("\n a\n\nb\n", DocumentSplit::none) == Texts{"\n a\n\nb\n"});
+}
+
+TEST_CASE("every line is a document and blank lines are none") {
+  CHECK(split("one\n two \n\n \t\nthree", DocumentSplit::line) == Texts{"one", " two ", "three"});
+  CHECK(split("one\r\ntwo\r\n", DocumentSplit::line) == Texts{"one", "two"});
+}
+
+TEST_CASE("blank lines separate documents of several lines") {
+  CHECK(split("\n\na\nb\n\nc\n \t \n\n  d\ne\n", DocumentSplit::blank_line) ==
+        Texts{"a\nb", "c", "  d\ne"});
+  CHECK(split("a\r\n\r\nb", DocumentSplit::blank_line) == Texts{"a", "b"});
+  CHECK(split("a", DocumentSplit::blank_line) == Texts{"a"});
+}
+
+TEST_CASE("a separator text cuts documents and line ends around them go") {
+  CHECK(split("a\nb\n<|endoftext|>\nc<|endoftext|><|endoftext|>\n\n<|endoftext|>d",
+              DocumentSplit::token) == Texts{"a\nb", "c", "d"});
+  CHECK(split_documents("a---b", {DocumentSplit::token, "--"}) == Texts{"a", "-b"});
+  CHECK(split_documents("abc", {DocumentSplit::token, "abcd"}) == Texts{"abc"});
+}
+
+TEST_CASE("a text without any document is refused in every mode") {
+  const std::string message = "[split_documents] the text holds no document";
+  CHECK_THROWS_WITH(split("", DocumentSplit::none), message);
+  CHECK_THROWS_WITH(split("\n \n", DocumentSplit::line), message);
+  CHECK_THROWS_WITH(split("", DocumentSplit::blank_line), message);
+  CHECK_THROWS_WITH(split("<|endoftext|>\n<|endoftext|>", DocumentSplit::token), message);
+  CHECK_THROWS_WITH(split_documents("a", {DocumentSplit::token, ""}),
+                    "[split_documents] the separator is empty");
+}

@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <set>
+
+#include "headlight/data/batcher.h"
+#include "headlight/tensor/error.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+BatcherOptions packed_options(Index batch_size, Index block_size) {
+  BatcherOptions options;
+  options.batch_size = batch_size;
+  options.block_size = block_size;
+  return options;
+}
+
+Ids ids_of(const Tensor& tensor) {
+  const auto* values = tensor.data<std::int32_t>();
+  return {values, values + tensor.numel()};
+}
+
+}  // namespace
+
+TEST_CASE("packed blocks are parts of the stream from everywhere in it") {
+  const TokenDataset dataset = stream_dataset(ids_of(Tensor::arange(50)));
+  Batcher batcher(dataset, packed_options(6, 8));
+  std::set<std::int32_t> starts;
+  for (Index i = 0; i < 100; ++i) {
+    const Batch batch = batcher.batch(i);
+    REQUIRE(batch.sequence_count() == 6);
+    REQUIRE(batch.token_count() == 48);
+    const Ids tokens = ids_of(batch.tokens);
+    const Ids targets = ids_of(batch.targets);
+    const Ids positions = ids_of(batch.positions);
+    for (std::size_t n = 0; n < tokens.size(); ++n) {
+      REQUIRE(targets[n] == tokens[n] + 1);
+      REQUIRE(positions[n] == static_cast<std::int32_t>(n % 8));
+      REQUIRE((n % 8 == 0 || tokens[n] == tokens[n - 1] + 1));
+    }
+    for (std::size_t n = 0; n < tokens.size(); n += 8) {
+      starts.insert(tokens[n]);
+    }
+  }
+  CHECK(starts.size() == 42);  // 0 ... 41: the last block's last target is token 49
+  CHECK(*starts.rbegin() == 41);
+}
+
+TEST_CASE("packed documents stand in one stream with a single end of text between them") {
+  const TokenDataset dataset = document_dataset({{1, 2}, {3}, {4, 5, 6}}, 0);
+  const Ids stream = {0, 1, 2, 0, 3, 0, 4, 5, 6, 0};
+  Batcher batcher(dataset, packed_options(4, 5));
+  for (Index i = 0; i < 20; ++i) {
+    for (const Ids& block : batcher.sequences(i)) {
+      CHECK(block.size() == 6);
+      CHECK(std::search(stream.begin(), stream.end(), block.begin(), block.end()) != stream.end());
+    }
+  }
+}
+
+TEST_CASE("a stream shorter than a block is taken whole, and one without a target refused") {
+  const TokenDataset dataset = stream_dataset({7, 8, 9});
+  Batcher batcher(dataset, packed_options(2, 1024));
+  CHECK(batcher.sequences(5) == std::vector<Ids>{{7, 8, 9}, {7, 8, 9}});
+  CHECK(batcher.batches_per_epoch() == 1);
+  const TokenDataset single = stream_dataset({7});
+  CHECK_THROWS_WITH(Batcher(single, packed_options(2, 8)),
+                    "[Batcher] the stream has 1 tokens, expected at least 2");
+  BatcherOptions padded = packed_options(2, 8);
+  padded.batching = Batching::padded;
+  CHECK_THROWS_AS(Batcher(single, padded), Error);
+}

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "generate/test_models.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr std::int32_t kEnd = 256;  // <|endoftext|> of a ByteTokenizer
+
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
+}  // namespace
+
+TEST_CASE("generation follows the model until it ends the text") {
+  const auto model = scripted_model(257, script_of("hello"));
+  const GenerateResult result = generate(*model, ByteTokenizer(), "?", greedy(100));
+  CHECK(result.text == "hello");
+  CHECK(result.tokens == script_of("hello"));
+  CHECK(result.finish_reason == FinishReason::end_of_text);
+  CHECK(result.prompt_tokens == 1);
+  CHECK_FALSE(result.prompt_was_cut);
+  CHECK(result.seconds_to_first_token > 0);
+  CHECK(result.seconds >= result.seconds_to_first_token);
+}
+
+TEST_CASE("generation ends after max_new_tokens") {
+  const auto model = scripted_model(257, script_of("hello"));
+  const GenerateResult three = generate(*model, ByteTokenizer(), "?", greedy(3));
+  CHECK(three.text == "hel");
+  CHECK(three.finish_reason == FinishReason::length);
+  const GenerateResult none = generate(*model, ByteTokenizer(), "?", greedy(0));
+  CHECK(none.text.empty());
+  CHECK(none.tokens.empty());
+  CHECK(none.finish_reason == FinishReason::length);
+}
+
+TEST_CASE("with ignore_end_of_text the text goes on to max_new_tokens") {
+  const auto model = scripted_model(257, script_of("hello"));
+  GenerateOptions options = greedy(20);
+  options.ignore_end_of_text = true;
+  const GenerateResult result = generate(*model, ByteTokenizer(), "?", options);
+  CHECK(result.tokens.size() == 20);
+  CHECK(result.finish_reason == FinishReason::length);
+  CHECK(std::count(result.tokens.begin(), result.tokens.end(), kEnd) == 0);
+}
+
+TEST_CASE("the window keeps the last half of the block, rounded up, when it is full") {
+  // The token after position p is the byte p: the text tells the positions that were used.
+  const auto run = [](Index block, const std::string& prompt, Index count) {
+    std::vector<std::int32_t> script;
+    for (std::int32_t p = 0; p < block; ++p) {
+      script.push_back(p);
+    }
+    std::vector<std::vector<std::int32_t>> texts;
+    for (const bool use_cache : {true, false}) {
+      GenerateOptions options = greedy(count);
+      options.use_cache = use_cache;
+      texts.push_back(
+          generate(*scripted_model(257, script), ByteTokenizer(), prompt, options).tokens);
+    }
+    CHECK(texts[0] == texts[1]);
+    return texts[0];
+  };
+  using Ids = std::vector<std::int32_t>;
+  CHECK(run(6, "?", 13) == Ids{0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 2, 3, 4});
+  CHECK(run(5, "?", 10) == Ids{0, 1, 2, 3, 4, 2, 3, 4, 2, 3});
+  CHECK(run(2, "?", 5) == Ids{0, 1, 0, 1, 0});
+  CHECK(run(1, "?", 4) == Ids{0, 0, 0, 0});
+  // A prompt that fills the block fits; a longer one is cut like any other context.
+  CHECK(run(6, "123456", 3) == Ids{5, 2, 3});
+  CHECK(run(6, "1234567", 3) == Ids{2, 3, 4});
+}
+
+TEST_CASE("a prompt longer than the block continues as its last half does") {
+  const auto model = lively_model(257, 16);
+  GenerateOptions options = greedy(40);
+  const GenerateResult cut = generate(*model, ByteTokenizer(), "abcdefghijklmnopq", options);
+  CHECK(cut.prompt_was_cut);
+  CHECK(cut.prompt_tokens == 17);
+  const GenerateResult whole = generate(*model, ByteTokenizer(), "jklmnopq", options);
+  CHECK_FALSE(whole.prompt_was_cut);
+  CHECK(cut.tokens == whole.tokens);
+  CHECK_FALSE(generate(*model, ByteTokenizer(), "abcdefghijklmnop", greedy(1)).prompt_was_cut);
+}
+
+TEST_CASE("500 greedy tokens are the same with and without the key/value cache") {
+  const auto check = [](Index block, Index layers, Index prompt_length) {
+    const auto model = lively_model(257, block, layers);
+    std::string prompt;
+    for (Index i = 0; i < prompt_length; ++i) {
+      prompt += static_cast<char>('a' + i * i % 26);
+    }
+    GenerateOptions options = greedy(500);
+    options.ignore_end_of_text = true;
+    const GenerateResult cached = generate(*model, ByteTokenizer(), prompt, options);
+    options.use_cache = false;
+    const GenerateResult plain = generate(*model, ByteTokenizer(), prompt, options);
+    CHECK(cached.tokens.size() == 500);
+    CHECK(cached.tokens == plain.tokens);
+    CHECK(cached.text == plain.text);
+    // A text that repeats one token would prove little.
+    CHECK(std::set(cached.tokens.begin(), cached.tokens.end()).size() > 40);
+  };
+  check(64, 2, 10);
+  check(1024, 1, 700);  // crosses the end of the block once
+}
+
+TEST_CASE("an empty prompt starts from the end of a text") {
+  // Token 256 stands at position 0 in both cases.
+  const auto model = lively_model(257, 16);
+  ByteTokenizer plain;
+  const GenerateResult empty = generate(*model, plain, "", greedy(30));
+  CHECK(empty.prompt_tokens == 1);
+  ByteTokenizer documents;
+  documents.set_prepends_end_of_text(true);
+  const GenerateResult document = generate(*model, documents, "", greedy(30));
+  CHECK(document.prompt_tokens == 1);
+  CHECK(empty.tokens == document.tokens);
+  CHECK(generate(*model, documents, "abc", greedy(1)).prompt_tokens == 4);
+  CHECK(generate(*model, plain, "abc", greedy(1)).prompt_tokens == 3);
+}
+
+TEST_CASE("the unknown token and ids that the tokenizer lacks never come") {
+  const CharTokenizer tokenizer = build_char_tokenizer("ab");  // 4 ids
+  const auto unknown = scripted_model(4, {1, 1, 1, 1, 1, 1});
+  const GenerateResult result = generate(*unknown, tokenizer, "a", greedy(6));
+  CHECK(std::count(result.tokens.begin(), result.tokens.end(), 1) == 0);
+  const auto rounded_up = scripted_model(8, {2, 7, 3, 0});
+  GenerateOptions options = greedy(3);
+  options.sampling.temperature = 1;
+  for (const std::int32_t id : generate(*rounded_up, tokenizer, "a", options).tokens) {
+    CHECK(id < 4);
+  }
+}
+
+TEST_CASE("a seed repeats its texts and samples differ from one another") {
+  const auto model = lively_model(257, 32);
+  const auto text = [&](std::uint64_t seed, Index sample) {
+    GenerateOptions options;
+    options.max_new_tokens = 50;
+    options.sampling.seed = seed;
+    options.sample = sample;
+    options.ignore_end_of_text = true;
+    return generate(*model, ByteTokenizer(), "a", options).tokens;
+  };
+  CHECK(text(1, 0) == text(1, 0));
+  CHECK(text(1, 2) == text(1, 2));
+  CHECK(text(1, 0) != text(1, 1));
+  CHECK(text(1, 0) != text(2, 0));
+}
+
+TEST_CASE("the number of threads does not change the text") {
+  const auto model = lively_model(257, 48);
+  const int before = thread_count();
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    GenerateOptions options;
+    options.max_new_tokens = 120;
+    options.ignore_end_of_text = true;
+    texts.push_back(generate(*model, ByteTokenizer(), "threads", options).tokens);
+  }
+  set_thread_count(before);
+  CHECK(texts[0] == texts[1]);
+  CHECK(texts[0] == texts[2]);
+}
+
+TEST_CASE("the repetition penalty sees the prompt and the output") {
+  // Every position prefers "a", and "b" half as much.
+  const auto model = scripted_model(257, std::vector<std::int32_t>(8, 'a'));
+  Tensor head = model->head_weight();
+  const Index width = head.size(1);
+  for (Index p = 0; p < 8; ++p) {
+    head.data<float>()['b' * width + p] = 50;
+  }
+  CHECK(generate(*model, ByteTokenizer(), "x", greedy(4)).text == "aaaa");
+  GenerateOptions options = greedy(4);
+  options.sampling.repetition_penalty = 4;
+  // "a" counts a quarter once it has occurred, "b" too.
+  CHECK(generate(*model, ByteTokenizer(), "x", options).text == "abaa");
+  CHECK(generate(*model, ByteTokenizer(), "a", options).text == "baaa");
+  CHECK(generate(*model, ByteTokenizer(), "ab", options).text == "aaaa");
+}
+
+TEST_CASE("generation refuses what does not fit by name") {
+  const auto model = lively_model(257, 8, 1);
+  const ByteTokenizer bytes;
+  const auto error = [&](const GenerateOptions& options, const std::string& prompt = "a") {
+    return error_of([&] { generate(*model, bytes, prompt, options); });
+  };
+  GenerateOptions options;
+  options.max_new_tokens = -1;
+  CHECK(error(options) == "max_new_tokens: expected a number from 0, got -1");
+  options = {};
+  options.sample = -1;
+  CHECK(error(options) == "sample: expected a number from 0, got -1");
+  options = {};
+  options.stop = {"x", ""};
+  CHECK(error(options) == "stop: expected a text, got an empty one");
+  options.stop = {"\xFF"};
+  CHECK(error(options) == "stop: invalid UTF-8 at byte 0");
+  options = {};
+  options.sampling.top_p = 2;
+  CHECK(error(options) == "top_p: expected 0 to 1, got 2");
+  CHECK(error({}, "a\x80").find("invalid UTF-8 at byte 1") != std::string::npos);
+  const auto small = lively_model(200, 8, 1);
+  CHECK(error_of([&] { generate(*small, bytes, "a"); }) ==
+        "[generate] the tokenizer has 257 ids, the model only 200");
+}
+
+TEST_CASE("a model with damaged weights gives an error, not a text") {
+  const auto model = lively_model(257, 8, 1);
+  for (auto& [name, parameter] : model->parameters()) {
+    if (name == "lm_head.weight") {
+      parameter.data<float>()[16 * 30] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  CHECK(error_of([&] {
+          generate(*model, ByteTokenizer(), "a");
+        }).rfind("[Sampler] the logit of token 30 is NaN", 0) == 0);
+}
+
+TEST_CASE("finish reasons have names") {
+  CHECK(finish_reason_name(FinishReason::length) == "length");
+  CHECK(finish_reason_name(FinishReason::end_of_text) == "end_of_text");
+  CHECK(finish_reason_name(FinishReason::stop) == "stop");
+}

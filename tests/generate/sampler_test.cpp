@@ -1,0 +1,272 @@
+#include "headlight/generate/sampler.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "headlight/tensor/error.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Logits [V] whose softmax is `probabilities`.
+Tensor logits_of(const std::vector<double>& probabilities) {
+  std::vector<double> logits;
+  for (const double probability : probabilities) {
+    logits.push_back(std::log(probability) + 3.0);  // softmax does not see the 3
+  }
+  return Tensor::from(logits, {static_cast<Index>(logits.size())});
+}
+
+Tensor tensor_of(const std::vector<double>& logits) {
+  return Tensor::from(logits, {static_cast<Index>(logits.size())});
+}
+
+std::map<std::int32_t, double> distribution(const SamplingOptions& options, const Tensor& logits,
+                                            const std::vector<std::int32_t>& history = {},
+                                            const std::vector<std::int32_t>& excluded = {}) {
+  std::map<std::int32_t, double> result;
+  for (const auto& token : Sampler(options, 0, excluded).distribution(logits, history)) {
+    result[token.id] = token.probability;
+  }
+  return result;
+}
+
+void check_distribution(const std::map<std::int32_t, double>& got,
+                        const std::map<std::int32_t, double>& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (const auto& [id, probability] : expected) {
+    REQUIRE(got.count(id) == 1);
+    CHECK(got.at(id) == Approx(probability).epsilon(1e-12));
+  }
+}
+
+std::string error_of(const SamplingOptions& options, const Tensor& logits,
+                     const std::vector<std::int32_t>& history = {},
+                     const std::vector<std::int32_t>& excluded = {}) {
+  try {
+    Sampler(options, 0, excluded).distribution(logits, history);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
+}  // namespace
+
+TEST_CASE("without any filter the distribution is the softmax of the logits") {
+  check_distribution(distribution({}, logits_of({0.5, 0.125, 0.25, 0.125})),
+                     {{0, 0.5}, {1, 0.125}, {2, 0.25}, {3, 0.125}});
+  check_distribution(distribution({}, tensor_of({7.0})), {{0, 1.0}});
+  // Logits far outside what exp can take.
+  check_distribution(distribution({}, tensor_of({10000.0, 10000.0, -10000.0})),
+                     {{0, 0.5}, {1, 0.5}, {2, 0.0}});
+}
+
+TEST_CASE("temperature divides the logits") {
+  // sqrt(0.64) : sqrt(0.36) = 0.8 : 0.6, squares 0.4096 : 0.1296.
+  check_distribution(distribution({.temperature = 2}, logits_of({0.64, 0.36})),
+                     {{0, 0.8 / 1.4}, {1, 0.6 / 1.4}});
+  check_distribution(distribution({.temperature = 0.5}, logits_of({0.64, 0.36})),
+                     {{0, 0.4096 / 0.5392}, {1, 0.1296 / 0.5392}});
+}
+
+TEST_CASE("temperature 0 always takes the likeliest token, the lowest id of several") {
+  check_distribution(distribution({.temperature = 0}, tensor_of({1, 3, 2, 3})), {{1, 1.0}});
+  check_distribution(distribution({.temperature = 0}, tensor_of({-5})), {{0, 1.0}});
+  // The penalty comes first: 3 / 2 is less than 2.
+  check_distribution(
+      distribution({.repetition_penalty = 2, .temperature = 0}, tensor_of({1, 3, 2}), {1}),
+      {{2, 1.0}});
+}
+
+TEST_CASE("extreme temperatures stay numbers") {
+  for (const double temperature : {1e-9, 1e-300, 5e-324}) {
+    check_distribution(distribution({.temperature = temperature}, tensor_of({40, 41, -90})),
+                       {{0, 0.0}, {1, 1.0}, {2, 0.0}});
+  }
+  check_distribution(distribution({.temperature = 1e300}, tensor_of({40, -40})),
+                     {{0, 0.5}, {1, 0.5}});
+  // Equal weights after rounding, yet top_k still knows which logit was larger.
+  check_distribution(distribution({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40})),
+                     {{1, 1.0}});
+}
+
+TEST_CASE("top_k keeps the likeliest tokens and never more than there are") {
+  const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
+  check_distribution(distribution({.top_k = 1}, logits), {{1, 1.0}});
+  check_distribution(distribution({.top_k = 2}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  const std::map<std::int32_t, double> all{{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}};
+  check_distribution(distribution({.top_k = 4}, logits), all);
+  check_distribution(distribution({.top_k = 1000000}, logits), all);
+  check_distribution(distribution({.top_k = 0}, logits), all);
+  // Of equal tokens the lower ids stay.
+  check_distribution(distribution({.top_k = 2}, tensor_of({1, 2, 2, 2})), {{1, 0.5}, {2, 0.5}});
+}
+
+TEST_CASE("top_p keeps the likeliest tokens up to the sum that crosses it") {
+  const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
+  check_distribution(distribution({.top_p = 0}, logits), {{1, 1.0}});
+  check_distribution(distribution({.top_p = 0.39}, logits), {{1, 1.0}});
+  check_distribution(distribution({.top_p = 0.41}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_distribution(distribution({.top_p = 0.69}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_distribution(distribution({.top_p = 0.71}, logits),
+                     {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
+  // The token that reaches the sum exactly is the last.
+  check_distribution(distribution({.top_p = 0.5}, tensor_of({2, 2, 2, 2})), {{0, 0.5}, {1, 0.5}});
+  check_distribution(distribution({.top_p = 1}, logits), {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
+}
+
+TEST_CASE("min_p drops tokens below a share of the likeliest") {
+  const Tensor logits = logits_of({0.1, 0.4, 0.2, 0.3});
+  check_distribution(distribution({.min_p = 0.24}, logits),
+                     {{0, 0.1}, {1, 0.4}, {2, 0.2}, {3, 0.3}});
+  check_distribution(distribution({.min_p = 0.26}, logits),
+                     {{1, 4.0 / 9}, {2, 2.0 / 9}, {3, 3.0 / 9}});
+  check_distribution(distribution({.min_p = 0.74}, logits), {{1, 4.0 / 7}, {3, 3.0 / 7}});
+  check_distribution(distribution({.min_p = 1}, logits), {{1, 1.0}});
+}
+
+TEST_CASE("the filters run in their order: penalty, temperature, top_k, top_p, min_p") {
+  // top_p sees what top_k left, renormalised: 0.4 / 0.7 = 0.571 is already above 0.5.
+  check_distribution(distribution({.top_k = 2, .top_p = 0.5}, logits_of({0.1, 0.4, 0.2, 0.3})),
+                     {{1, 1.0}});
+  // Temperature 2 turns 0.81 : 0.09 : 0.09 : 0.01 into 9 : 3 : 3 : 1, of which 9 / 16 < 0.6.
+  check_distribution(
+      distribution({.temperature = 2, .top_p = 0.6}, logits_of({0.81, 0.09, 0.09, 0.01})),
+      {{0, 0.75}, {1, 0.25}});
+  // min_p looks at the probabilities after temperature: 3 / 9 passes, 1 / 9 does not.
+  check_distribution(
+      distribution({.temperature = 2, .min_p = 0.2}, logits_of({0.81, 0.09, 0.09, 0.01})),
+      {{0, 0.6}, {1, 0.2}, {2, 0.2}});
+}
+
+TEST_CASE("the repetition penalty divides positive and multiplies negative logits, once each") {
+  const Tensor logits = tensor_of({2, -1, 0, 1});
+  const double sum = std::exp(1.0) + std::exp(-2.0) + std::exp(0.0) + std::exp(1.0);
+  check_distribution(distribution({.repetition_penalty = 2}, logits, {0, 1, 0, 2, 1, 0}),
+                     {{0, std::exp(1.0) / sum},
+                      {1, std::exp(-2.0) / sum},
+                      {2, std::exp(0.0) / sum},
+                      {3, std::exp(1.0) / sum}});
+}
+
+TEST_CASE("the repetition window counts from the end of the history") {
+  const Tensor logits = tensor_of({2, 2, 2});
+  const SamplingOptions one{.repetition_penalty = 2, .repetition_window = 1, .temperature = 0};
+  check_distribution(distribution(one, logits, {0, 1}), {{0, 1.0}});
+  check_distribution(distribution(one, logits, {1, 0}), {{1, 1.0}});
+  SamplingOptions two = one;
+  two.repetition_window = 2;
+  check_distribution(distribution(two, logits, {2, 1, 0}), {{2, 1.0}});
+  two.repetition_window = 50;
+  check_distribution(distribution(two, logits, {1, 0}), {{2, 1.0}});
+}
+
+TEST_CASE("extreme penalties leave every token possible") {
+  const Tensor logits = tensor_of({-1e10, -1e10});
+  check_distribution(distribution({.repetition_penalty = 1e300}, logits, {0, 1}),
+                     {{0, 0.5}, {1, 0.5}});
+  check_distribution(distribution({.repetition_penalty = 1e-320}, tensor_of({5, 5}), {0, 1}),
+                     {{0, 0.5}, {1, 0.5}});
+}
+
+TEST_CASE("excluded and impossible tokens never come") {
+  check_distribution(distribution({}, tensor_of({1, -kInfinity, 1, 9}), {}, {3}),
+                     {{0, 0.5}, {2, 0.5}});
+  check_distribution(distribution({.temperature = 0}, tensor_of({1, 9}), {}, {1}), {{0, 1.0}});
+  check_distribution(distribution({}, tensor_of({1, 9}), {}, {1, 77}), {{0, 1.0}});
+  CHECK(error_of({}, tensor_of({1, 9}), {}, {0, 1}) ==
+        "[Sampler] none of the 2 tokens is possible");
+  CHECK(error_of({}, tensor_of({-kInfinity})) == "[Sampler] none of the 1 tokens is possible");
+}
+
+TEST_CASE("a penalty does not make an impossible token possible") {
+  check_distribution(
+      distribution({.repetition_penalty = 2}, tensor_of({-1e308, -kInfinity}), {0, 1}), {{0, 1.0}});
+}
+
+TEST_CASE("a draw takes the token on whose stretch the number falls") {
+  const std::vector<TokenProbability> tokens{{4, 0.25}, {7, 0.0}, {8, 0.5}, {9, 0.25}};
+  CHECK(choose_token(tokens, 0.0) == 4);
+  CHECK(choose_token(tokens, 0.2499) == 4);
+  CHECK(choose_token(tokens, 0.25) == 8);
+  CHECK(choose_token(tokens, 0.7499) == 8);
+  CHECK(choose_token(tokens, 0.75) == 9);
+  CHECK(choose_token(tokens, 0.99999) == 9);
+  // A token without probability comes neither first nor last, whatever rounding does.
+  const std::vector<TokenProbability> rounded{{1, 0.0}, {2, 0.9999}, {3, 0.0}};
+  CHECK(choose_token(rounded, 0.0) == 2);
+  CHECK(choose_token(rounded, 0.99999) == 2);
+  CHECK_THROWS_AS(choose_token({}, 0.5), Error);
+}
+
+TEST_CASE("draw n of a sample is a function of the seed, the sample and n") {
+  const Tensor logits = logits_of({0.25, 0.25, 0.25, 0.25});
+  const auto draws = [&](std::uint64_t seed, Index sample) {
+    Sampler sampler({.seed = seed}, sample);
+    std::vector<std::int32_t> ids;
+    for (int i = 0; i < 40; ++i) {
+      ids.push_back(sampler.next(logits, {}));
+    }
+    return ids;
+  };
+  CHECK(draws(1, 0) == draws(1, 0));
+  CHECK(draws(1, 0) != draws(1, 1));
+  CHECK(draws(1, 0) != draws(2, 0));
+  // Greedy choices use up their numbers, too: the third draw is the third number.
+  Sampler sampler({.seed = 1});
+  sampler.next(tensor_of({1}), {});
+  sampler.next(tensor_of({1}), {});
+  CHECK(sampler.next(logits, {}) == draws(1, 0)[2]);
+}
+
+TEST_CASE("float32 logits give the same choice as float64") {
+  const Tensor wide = tensor_of({0.5, 2.25, -1.5});
+  check_distribution(distribution({}, convert(wide, DType::float32)), distribution({}, wide));
+}
+
+TEST_CASE("logits that are not numbers are refused by name") {
+  CHECK(error_of({}, tensor_of({1, std::nan(""), 2})) ==
+        "[Sampler] the logit of token 1 is NaN, expected a number: the model's weights may be "
+        "damaged");
+  CHECK(error_of({.temperature = 0}, tensor_of({1, 2, kInfinity})) ==
+        "[Sampler] the logit of token 2 is infinite, expected a number: the model's weights may "
+        "be damaged");
+  CHECK(error_of({}, Tensor::zeros({2, 2})) == "[Sampler] expected logits [V]");
+  CHECK(error_of({}, Tensor::zeros({0})) == "[Sampler] expected logits [V]");
+  CHECK(error_of({}, Tensor()) == "[Sampler] expected logits [V]");
+}
+
+TEST_CASE("a history that does not fit the vocabulary is refused") {
+  const SamplingOptions options{.repetition_penalty = 1.5};
+  CHECK(error_of(options, tensor_of({1, 2}), {0, 2}) ==
+        "[Sampler] expected ids below 2 in the history, got 2");
+  CHECK(error_of(options, tensor_of({1, 2}), {-1}) ==
+        "[Sampler] expected ids below 2 in the history, got -1");
+}
+
+TEST_CASE("options out of range are refused by name") {
+  const double nan = std::nan("");
+  const Tensor logits = tensor_of({1, 2});
+  const auto starts = [&](const SamplingOptions& options, const std::string& start) {
+    INFO(start);
+    CHECK(error_of(options, logits).rfind(start, 0) == 0);
+  };
+  starts({.repetition_penalty = 0}, "repetition_penalty: expected a number above 0, got 0");
+  starts({.repetition_penalty = nan}, "repetition_penalty:");
+  starts({.repetition_window = -1}, "repetition_window: expected a number from 0, got -1");
+  starts({.temperature = -0.5}, "temperature: expected a number from 0, got -0.5");
+  starts({.temperature = kInfinity}, "temperature:");
+  starts({.temperature = nan}, "temperature:");
+  starts({.top_k = -2}, "top_k: expected a number from 0, got -2");
+  starts({.top_p = 1.5}, "top_p: expected 0 to 1, got 1.5");
+  starts({.top_p = nan}, "top_p:");
+  starts({.min_p = -0.1}, "min_p: expected 0 to 1, got -0.1");
+  starts({.min_p = nan}, "min_p:");
+  CHECK_THROWS_AS(Sampler({}, -1), Error);
+}

@@ -1,0 +1,275 @@
+#include "headlight/heads/record_attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "headlight/heads/attention_html.h"
+#include "headlight/heads/attention_svg.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/normalization.h"
+#include "headlight/ops/softmax.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using headlight::test::contains;
+using headlight::test::error_of;
+
+namespace {
+
+constexpr Index kBlock = 24;
+
+// Two layers of three heads over the bytes, with weights so large that attention is far from even.
+const Gpt& model() {
+  static const auto instance = [] {
+    GptConfig config;
+    config.vocab_size = 257;
+    config.block_size = kBlock;
+    config.n_layer = 2;
+    config.n_head = 3;
+    config.n_embd = 24;
+    auto gpt = std::make_unique<Gpt>(config);
+    std::uint64_t number = 0;
+    for (auto& [name, parameter] : gpt->parameters()) {
+      parameter.copy_from(random_normal(parameter.shape(), RandomStream{3, number++}, 0.2, 0.4));
+    }
+    return gpt;
+  }();
+  return *instance;
+}
+
+float weight(const Tensor& maps, std::initializer_list<Index> place) {
+  Index offset = 0;
+  Index axis = 0;
+  for (const Index index : place) {
+    offset += index * maps.strides()[axis++];
+  }
+  return maps.data<float>()[offset];
+}
+
+// The largest difference of a row's sum from 1 over the first `length` queries of one head; the
+// future must be exactly 0.
+double largest_error(const Tensor& maps, Index document, Index head, Index length) {
+  double largest = 0;
+  for (Index query = 0; query < length; ++query) {
+    double sum = 0;
+    for (Index key = 0; key < maps.size(-1); ++key) {
+      const float value = weight(maps, {document, head, query, key});
+      sum += value;
+      CHECK((key <= query || value == 0.0F));
+    }
+    largest = std::max(largest, std::abs(sum - 1));
+  }
+  return largest;
+}
+
+// Attention weights of the first layer by the textbook, [H, T, T].
+Tensor first_layer_by_hand(const Gpt& gpt, const std::vector<std::int32_t>& ids) {
+  std::map<std::string, Tensor> parts;
+  for (const auto& [name, parameter] : gpt.parameters()) {
+    parts[name] = parameter.detach();
+  }
+  const auto count = static_cast<Index>(ids.size());
+  const Index width = gpt.config().n_embd;
+  const Index heads = gpt.config().n_head;
+  Tensor x = Tensor::empty({count, width});
+  for (Index t = 0; t < count; ++t) {
+    for (Index c = 0; c < width; ++c) {
+      x.data<float>()[t * width + c] =
+          parts["wte.weight"].data<float>()[ids[static_cast<std::size_t>(t)] * width + c] +
+          parts["wpe.weight"].data<float>()[t * width + c];
+    }
+  }
+  const Tensor qkv = linear(layer_norm(x, parts["h.0.ln_1.weight"], parts["h.0.ln_1.bias"]),
+                            parts["h.0.attn.c_attn.weight"], parts["h.0.attn.c_attn.bias"]);
+  std::vector<Tensor> maps;
+  const Index head_width = width / heads;
+  for (Index head = 0; head < heads; ++head) {
+    const Index start = head * head_width;
+    const Tensor query = slice(qkv, 1, start, start + head_width);
+    const Tensor key = slice(qkv, 1, width + start, width + start + head_width);
+    const Tensor scores =
+        matmul(query, transpose(key)) * (1.0 / std::sqrt(static_cast<double>(head_width)));
+    maps.push_back(masked_softmax(scores, causal_mask(count)));
+  }
+  return stack(maps);
+}
+
+}  // namespace
+
+TEST_CASE("recorded rows sum to 1 and never look ahead") {
+  const RecordedAttention recorded =
+      record_attention_batch(model(), ByteTokenizer(), {"the cat sat on the mat"});
+  REQUIRE(recorded.layers.size() == 2);
+  CHECK(recorded.token_count() == 22);
+  CHECK(recorded.head_count() == 6);
+  for (const RecordedLayer& layer : recorded.layers) {
+    CHECK(layer.heads == std::vector<Index>{0, 1, 2});
+    REQUIRE(layer.weights.shape() == Shape({1, 3, 22, 22}));
+    for (Index head = 0; head < 3; ++head) {
+      CHECK(largest_error(layer.weights, 0, head, 22) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("recorded weights are those of the textbook's attention") {
+  const std::string text = "headlight";
+  const RecordedAttention recorded = record_attention_batch(model(), ByteTokenizer(), {text});
+  const Tensor expected = first_layer_by_hand(model(), ByteTokenizer().encode(text));
+  const std::vector<double> got = recorded.layers[0].weights.to_vector();
+  const std::vector<double> wanted = expected.to_vector();
+  REQUIRE(got.size() == wanted.size());
+  double largest = 0;
+  double spread = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    largest = std::max(largest, std::abs(got[i] - wanted[i]));
+    spread = std::max(spread, wanted[i] == 1.0 ? 0.0 : wanted[i]);
+  }
+  CHECK(largest < 1e-5);
+  CHECK(spread > 0.5);  // even weights would hide a wrong order
+}
+
+TEST_CASE("heads are chosen by layers and heads or by both at once") {
+  const ByteTokenizer tokenizer;
+  const auto all = record_attention_batch(model(), tokenizer, {"abcdef"});
+  const auto some =
+      record_attention_batch(model(), tokenizer, {"abcdef"}, {.layers = {1}, .heads = {2, 0, 2}});
+  REQUIRE(some.layers.size() == 1);
+  CHECK(some.layers[0].layer == 1);
+  CHECK(some.layers[0].heads == std::vector<Index>{0, 2});
+  REQUIRE(some.layers[0].weights.shape() == Shape({1, 2, 6, 6}));
+  CHECK(weight(some.layers[0].weights, {0, 1, 5, 3}) ==
+        weight(all.layers[1].weights, {0, 2, 5, 3}));
+  CHECK(weight(some.layers[0].weights, {0, 0, 5, 3}) ==
+        weight(all.layers[1].weights, {0, 0, 5, 3}));
+  const auto pairs = record_attention_batch(model(), tokenizer, {"abcdef"},
+                                            {.heads_by_layer = {{1, {1}}, {0, {2}}}});
+  REQUIRE(pairs.layers.size() == 2);
+  CHECK(pairs.layers[0].layer == 0);
+  CHECK(pairs.layers[0].heads == std::vector<Index>{2});
+  CHECK(pairs.layers[1].heads == std::vector<Index>{1});
+  CHECK(pairs.head_count() == 2);
+  CHECK(weight(pairs.layers[0].weights, {0, 0, 4, 1}) ==
+        weight(all.layers[0].weights, {0, 2, 4, 1}));
+}
+
+TEST_CASE("documents of different lengths make a padded batch with zeros") {
+  const std::vector<std::string> texts{"abc", "defghij", "k"};
+  const auto batch = record_attention_batch(model(), ByteTokenizer(), texts);
+  CHECK(batch.longest() == 7);
+  CHECK(batch.token_count() == 11);
+  const Tensor& maps = batch.layers[1].weights;
+  REQUIRE(maps.shape() == Shape({3, 3, 7, 7}));
+  for (Index document = 0; document < 3; ++document) {
+    const auto length = static_cast<Index>(texts[static_cast<std::size_t>(document)].size());
+    const auto alone = record_attention_batch(model(), ByteTokenizer(),
+                                              {texts[static_cast<std::size_t>(document)]});
+    for (Index head = 0; head < 3; ++head) {
+      CHECK(largest_error(maps, document, head, length) < 1e-6);
+      for (Index query = 0; query < 7; ++query) {
+        for (Index key = 0; key < 7; ++key) {
+          const float got = weight(maps, {document, head, query, key});
+          if (query < length && key < length) {
+            CHECK(got ==
+                  Approx(weight(alone.layers[1].weights, {0, head, query, key})).margin(1e-6));
+          } else {
+            CHECK(got == 0.0F);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the maps of one document have no pads and fit the views") {
+  const auto batch = record_attention_batch(model(), ByteTokenizer(), {"defghij", "a\xC3\xA9"});
+  const AttentionMaps maps = batch.maps(1, "toy");
+  CHECK(maps.title == "toy");
+  CHECK(maps.tokens == std::vector<std::string>{"a", "<0xC3>", "<0xA9>"});
+  REQUIRE(maps.layers.size() == 2);
+  REQUIRE(maps.layers[1].weights.shape() == Shape({3, 3, 3}));
+  CHECK(weight(maps.layers[1].weights, {2, 2, 1}) == weight(batch.layers[1].weights, {1, 2, 2, 1}));
+  CHECK(contains(attention_svg(maps, maps.layers[0]), "<svg"));
+  CHECK(contains(attention_html(maps), "<!doctype html>"));
+  CHECK(error_of([&] { batch.maps(2); }) ==
+        "[RecordedAttention::maps] expected a document from 0 to 1, got 2");
+  CHECK_THROWS_AS(batch.maps(-1), Error);
+}
+
+TEST_CASE("one text gives the maps of its tokens") {
+  ByteTokenizer tokenizer;
+  CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});
+  tokenizer.set_prepends_end_of_text(true);
+  const AttentionMaps maps = record_attention(model(), tokenizer, "ab", {.layers = {1}});
+  CHECK(maps.tokens == std::vector<std::string>{"<|endoftext|>", "a", "b"});
+  REQUIRE(maps.layers.size() == 1);
+  CHECK(maps.layers[0].layer == 1);
+  CHECK(weight(maps.layers[0].weights, {0, 0, 0}) == 1.0F);
+}
+
+TEST_CASE("max_tokens cuts every document to its beginning") {
+  const auto recorded = record_attention_batch(
+      model(), ByteTokenizer(), {std::string(100, 'x') + "y", "ab"}, {.max_tokens = 4});
+  CHECK(recorded.documents[0].text == "xxxx");
+  CHECK(recorded.documents[0].ids.size() == 4);
+  CHECK(recorded.documents[1].text == "ab");
+  CHECK(recorded.layers[0].weights.shape() == Shape({2, 3, 4, 4}));
+}
+
+TEST_CASE("layers with different numbers of heads are recorded each with its own") {
+  GptConfig config = model().config();
+  config.heads_per_layer = {1, 3};
+  const Gpt pruned(config);
+  const auto recorded = record_attention_batch(pruned, ByteTokenizer(), {"abcd"});
+  CHECK(recorded.layers[0].weights.shape() == Shape({1, 1, 4, 4}));
+  CHECK(recorded.layers[1].weights.shape() == Shape({1, 3, 4, 4}));
+  CHECK(error_of([&] {
+          record_attention_batch(pruned, ByteTokenizer(), {"abcd"}, {.heads = {1}});
+        }) == "heads: layer 0 has heads 0 to 0, got 1");
+}
+
+TEST_CASE("recording refuses what does not fit by name") {
+  const ByteTokenizer tokenizer;
+  const auto error = [&](const std::vector<std::string>& texts,
+                         const RecordAttentionOptions& options = {}) {
+    return error_of([&] { record_attention_batch(model(), tokenizer, texts, options); });
+  };
+  CHECK(error({std::string(25, 'x')}) ==
+        "the text has 25 tokens, more than the model's block of 24: cut it with max_tokens 24");
+  CHECK(error({"a", std::string(26, 'x')}) ==
+        "document 2 has 26 tokens, more than the model's block of 24: cut it with max_tokens 24");
+  CHECK(error({std::string(24, 'x')}) == "no Error");
+  CHECK(error({""}) == "the text is empty, expected at least one token");
+  CHECK(error({}) == "[record_attention] expected at least one document, got none");
+  CHECK(error({"a"}, {.layers = {2}}) == "layers: the model has layers 0 to 1, got 2");
+  CHECK(error({"a"}, {.layers = {-1}}) == "layers: the model has layers 0 to 1, got -1");
+  CHECK(error({"a"}, {.heads = {3}}) == "heads: layer 0 has heads 0 to 2, got 3");
+  CHECK(error({"a"}, {.heads_by_layer = {{1, {-1}}}}) == "heads: layer 1 has heads 0 to 2, got -1");
+  CHECK(error({"a"}, {.heads = {0}, .heads_by_layer = {{1, {1}}}}) ==
+        "heads_by_layer: expected neither layers nor heads beside it");
+  CHECK(error({"a"}, {.max_tokens = -1}) == "max_tokens: expected a number from 0, got -1");
+  CHECK(contains(error({"a\xFF"}), "invalid UTF-8 at byte 1"));
+}
+
+TEST_CASE("maps that would take too much memory are refused before they are computed") {
+  const std::vector<std::string> texts(1000, std::string(24, 'x'));
+  // 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4 bytes, recorded and padded.
+  constexpr Index kBytes = Index{1000} * 2 * 3 * 24 * 24 * 4 * 2;
+  CHECK(error_of([&] {
+          record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1});
+        }) ==
+        "[record_attention] the maps of 1000 documents of up to 24 tokens take 26 MiB, more than "
+        "26 MiB: choose fewer documents, layers or tokens");
+  CHECK_NOTHROW(record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes}));
+}
+
+TEST_CASE("weights that are not numbers are refused") {
+  Gpt damaged(model().config());
+  damaged.parameters()[0].second.fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
+        "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
+}

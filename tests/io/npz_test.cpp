@@ -1,0 +1,272 @@
+#include "headlight/io/npz.h"
+
+#include "io/npy_format.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using test::contains;
+using test::error_of;
+using test::read_bytes;
+using test::TemporaryFolder;
+using test::write_bytes;
+
+namespace {
+
+// A header line as NumPy writes it.
+std::string npy_text(const std::string& descr, const std::string& order, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }  \n";
+}
+
+std::string text_error(const std::string& text) {
+  return error_of([&] { parse_npy_text(text, "a.npz"); });
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  require(from.size() == to.size(), "lengths differ");
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + 1)) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string read_error(const std::string& bytes) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.npz", bytes);
+  return error_of([&] { read_npz(folder / "a.npz"); });
+}
+
+std::string npz_bytes(const NamedTensors& tensors) {
+  const TemporaryFolder folder;
+  write_npz(folder / "a.npz", tensors);
+  CHECK(folder.names() == std::vector<std::string>{"a.npz"});
+  return read_bytes(folder / "a.npz");
+}
+
+// Sets one byte of the only member's headers, given where it lies in each: the local header is the
+// first thing in the file, the central one starts with PK 01 02.
+std::string with_field(std::string bytes, std::size_t local, std::size_t central, char value) {
+  const std::size_t directory = bytes.find("PK\x01\x02");
+  require(directory != std::string::npos, "no central directory");
+  bytes[local] = value;
+  bytes[directory + central] = value;
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a tiny npy file has the expected bytes") {
+  const TemporaryFolder folder;
+  write_npy(folder / "a.npy", Tensor::from<float>({1.0F, -2.0F}, {2}));
+  CHECK(read_bytes(folder / "a.npy") ==
+        std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" + std::string(60, ' ') +
+            "\n" + std::string("\0\0\x80\x3F\0\0\0\xC0", 8));
+}
+
+TEST_CASE("npy headers spell types and tuples as NumPy does and align the data to 64 bytes") {
+  const auto header = [](DType dtype, const Shape& shape) {
+    return format_npy_header({dtype, shape});
+  };
+  CHECK(contains(header(DType::float64, {}),
+                 "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"));
+  CHECK(contains(header(DType::int32, {5}),
+                 "{'descr': '<i4', 'fortran_order': False, 'shape': (5,), }"));
+  CHECK(contains(header(DType::boolean, {2, 0, 3}), "'descr': '|b1'"));
+  CHECK(contains(header(DType::boolean, {2, 0, 3}), "'shape': (2, 0, 3), }"));
+  CHECK_THROWS_AS(header(DType::bfloat16, {1}), Error);
+  for (Index size = 1; size < 1000000000000; size *= 10) {
+    const std::string text = header(DType::float32, {size, size, 1});
+    CHECK(text.size() % 64 == 0);
+    CHECK(text.back() == '\n');
+    CHECK(static_cast<unsigned char>(text[8]) + 10U == text.size());
+  }
+}
+
+TEST_CASE("npz arrays survive a round trip, bfloat16 as float32") {
+  const TemporaryFolder folder;
+  write_npz(folder / "a.npz",
+            {{"blocks.0.attn.hook_pattern", Tensor::from<float>({1, 2, 3, 4, 5, 6}, {1, 2, 3})},
+             {"f64", Tensor::from<double>({1.0 / 3.0, -1e300}, {2})},
+             {"i32", Tensor::from<std::int32_t>({-1, 2147483647}, {2, 1})},
+             {"bool", Tensor::from<bool>({true, false}, {2})},
+             {"bf16", Tensor::from<BFloat16>({BFloat16(-1.5F)}, {1})},
+             {"scalar", Tensor::scalar(7)},
+             {"empty", Tensor::empty({0, 3})},
+             {"무게/x", Tensor::scalar(1, DType::int32)}});
+  const NamedTensors read = read_npz(folder / "a.npz");
+  REQUIRE(read.size() == 8);
+  CHECK(read[0].first == "blocks.0.attn.hook_pattern");
+  CHECK(read[0].second.shape() == Shape{1, 2, 3});
+  CHECK(read[0].second.to_vector() == std::vector<double>{1, 2, 3, 4, 5, 6});
+  CHECK(read[1].second.dtype() == DType::float64);
+  CHECK(read[1].second.to_vector() == std::vector<double>{1.0 / 3.0, -1e300});
+  CHECK(read[2].second.dtype() == DType::int32);
+  CHECK(read[2].second.shape() == Shape{2, 1});
+  CHECK(read[2].second.to_vector() == std::vector<double>{-1, 2147483647});
+  CHECK(read[3].second.dtype() == DType::boolean);
+  CHECK(read[3].second.to_vector() == std::vector<double>{1, 0});
+  CHECK(read[4].second.dtype() == DType::float32);
+  CHECK(read[4].second.item() == -1.5);
+  CHECK(read[5].second.rank() == 0);
+  CHECK(read[5].second.item() == 7);
+  CHECK(read[6].second.shape() == Shape{0, 3});
+  CHECK(read[7].first == "무게/x");
+  CHECK(folder.names() == std::vector<std::string>{"a.npz"});
+}
+
+TEST_CASE("an npz file stores a strided view in row-major order") {
+  const TemporaryFolder folder;
+  const Tensor rows = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  write_npz(folder / "a.npz", {{"t", rows.strided_view({3, 2}, {1, 3})}});
+  const Tensor read = read_npz(folder / "a.npz")[0].second;
+  CHECK(read.shape() == Shape{3, 2});
+  CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("an archive without arrays is written and read") {
+  CHECK(npz_bytes({}) == std::string("PK\x05\x06", 4) + std::string(18, '\0'));
+  const TemporaryFolder folder;
+  write_npz(folder / "a.npz", {});
+  CHECK(read_npz(folder / "a.npz").empty());
+}
+
+TEST_CASE("npz members are stored, dated 1980-01-01, and the same tensors give the same bytes") {
+  const NamedTensors tensors{{"a", Tensor::arange(3)}, {"b", Tensor::scalar(2)}};
+  const std::string bytes = npz_bytes(tensors);
+  CHECK(bytes == npz_bytes(tensors));
+  CHECK(bytes.substr(0, 4) == "PK\x03\x04");
+  CHECK(bytes.substr(8, 2) == std::string("\0\0", 2));         // method: stored
+  CHECK(bytes.substr(10, 4) == std::string("\0\0\x21\0", 4));  // midnight, first of January 1980
+  CHECK(bytes.substr(30, 5) == "a.npy");
+  const TemporaryFolder folder;
+  write_npy(folder / "a.npy", tensors[0].second);
+  CHECK(contains(bytes, read_bytes(folder / "a.npy")));
+}
+
+TEST_CASE("unusable names and tensors are not written into an archive") {
+  const TemporaryFolder folder;
+  const auto error = [&](const NamedTensors& tensors) {
+    return error_of([&] { write_npz(folder / "a.npz", tensors); });
+  };
+  const Tensor one = Tensor::scalar(1);
+  CHECK(contains(error({{"../a", one}}), "is not usable as a file name"));
+  CHECK(contains(error({{"a", one}, {"a", one}}), "two tensors are named 'a'"));
+  CHECK(contains(error({{"a", Tensor()}}), "tensor 'a' is undefined"));
+  CHECK(contains(error({{"a\xFF", one}}), "Invalid argument"));
+  CHECK(contains(error_of([&] { write_npy(folder / "a.npy", Tensor()); }), "undefined"));
+  CHECK(contains(error_of([&] {
+                   write_npz(folder / "none" / "a.npz", {{"a", one}});
+                 }),
+                 "No such file"));
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("an npy header may order and space its dictionary freely") {
+  const NpyHeader header =
+      parse_npy_text("{ \"shape\":(2,3) ,'fortran_order':False,'descr':'|b1'}\n", "a.npz");
+  CHECK(header.dtype == DType::boolean);
+  CHECK(header.shape == Shape{2, 3});
+  CHECK(parse_npy_text(npy_text("<f8", "False", "()"), "a").shape.rank() == 0);
+  CHECK(parse_npy_text(npy_text("<i4", "False", "(7,)"), "a").shape == Shape{7});
+  CHECK(parse_npy_text(npy_text("<f4", "False", "(0, 1, 1, 1, 1, 1, 1, 1)"), "a").shape.rank() ==
+        8);
+}
+
+TEST_CASE("a malicious npy header is refused in one line") {
+  const std::string good = npy_text("<f4", "False", "(2, 3)");
+  CHECK(text_error(good) == "no Error");
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    CAPTURE(length);
+    CHECK(text_error(good.substr(0, length)).starts_with("a.npz: the header "));
+  }
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {npy_text("<f4", "True", "(2, 3)"), "fortran_order False"},
+      {npy_text("<f4", "0", "(2, 3)"), "fortran_order False"},
+      {npy_text(">f4", "False", "(2,)"), "element type '>f4'"},
+      {npy_text("<i8", "False", "(2,)"), "element type '<i8'"},
+      {npy_text("|O", "False", "(2,)"), "element type '|O'"},
+      {npy_text("<f4\n", "False", "(2,)"), "element type '<f4\\x0a'"},
+      {npy_text("<f4", "False", "[2]"), "lacks a '('"},
+      {npy_text("<f4", "False", "(2 3)"), "lacks a ')'"},
+      {npy_text("<f4", "False", "(-2,)"), "not a number"},
+      {npy_text("<f4", "False", "(2.0,)"), "lacks a ')'"},
+      {npy_text("<f4", "False", "(,)"), "not a number"},
+      {npy_text("<f4", "False", "(1099511627777,)"), "too long"},
+      {npy_text("<f4", "False", "(" + std::string(60000, '9') + ",)"), "too long"},
+      {npy_text("<f4", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "too many axes"},
+      {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}\n",
+       "repeated key 'descr'"},
+      {"{'descr': '<f4', 'shape': ()}\n", "lacks a key"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}\n", "repeated key 'x'"},
+      {"{'descr: 1}\n", "string without end"},
+      {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}\n", "lacks a quoted string"},
+      {good + "x", "does not end"},
+      {good + "\n", "does not end"},
+      {std::string(65535, '{'), "lacks a quoted string"},
+      {std::string(65535, ' '), "lacks a '{'"},
+  };
+  for (const auto& [text, expected] : cases) {
+    CAPTURE(text.substr(0, 100), expected);
+    const std::string error = text_error(text);
+    CAPTURE(error);
+    CHECK(error.starts_with("a.npz: "));
+    CHECK(contains(error, expected));
+    CHECK_FALSE(contains(error, "\n"));
+  }
+}
+
+TEST_CASE("a malicious archive is refused in one line") {
+  const std::string good = npz_bytes({{"aaaa", Tensor::ones({2}, DType::boolean)}});
+  const std::string pair = npz_bytes({{"aaaa", Tensor::scalar(1)}, {"bbbb", Tensor::scalar(2)}});
+  REQUIRE(read_error(good) == "no Error");
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "ot a zip archive"},
+      {"not an archive", "ot a zip archive"},
+      {good + "x", "Zip archive inconsistent"},
+      {replaced(good, "aaaa.npy", "aaaa.txt"), "does not end in .npy"},
+      {replaced(good, "aaaa.npy", "../a.npy"), "is not usable as a file name"},
+      {replaced(good, "aaaa.npy", "/aaa.npy"), "is not usable as a file name"},
+      {replaced(good, "aaaa.npy", "aa\na.npy"), "holds a control character"},
+      {replaced(pair, "bbbb.npy", "aaaa.npy"), "File already exists"},
+      {with_field(good, 8, 10, 8), "compressed or encrypted"},
+      {with_field(good, 6, 8, 1), "compressed or encrypted"},
+      {replaced(good, "NUMPY\x01", "NUMPY\x02"), "not a version 1.0 .npy file"},
+      {replaced(good, "(2,)", "(3,)"), "does not take the 2 bytes"},
+      {replaced(good, "'|b1'", "'<f4'"), "does not take the 2 bytes"},
+      {replaced(good, "\n\x01\x01", "\n\x01\x02"), "CRC error"},
+  };
+  for (const auto& [bytes, expected] : cases) {
+    CAPTURE(expected);
+    const std::string error = read_error(bytes);
+    CAPTURE(error);
+    CHECK(contains(error, expected));
+    CHECK(contains(error, "a.npz: "));
+    CHECK_FALSE(contains(error, "\n"));
+  }
+}
+
+TEST_CASE("an archive cut at any byte is refused") {
+  const std::string good =
+      npz_bytes({{"a", Tensor::scalar(1)}, {"b", Tensor::ones({2}, DType::boolean)}});
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    CAPTURE(length);
+    CHECK(read_error(good.substr(0, length)) != "no Error");
+  }
+}
+
+TEST_CASE("a flipped bit of an archive's data is an error, elsewhere at least harmless") {
+  const std::string good =
+      npz_bytes({{"a", Tensor::scalar(1)}, {"b", Tensor::ones({2}, DType::boolean)}});
+  const std::size_t data = good.find("\x93NUMPY");
+  const std::size_t data_end = data + 128 + 4;
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    CAPTURE(bit / 8);
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    const std::string error = read_error(bad);
+    if (bit / 8 >= data && bit / 8 < data_end) {
+      CHECK(error != "no Error");
+    }
+  }
+}

@@ -1,0 +1,252 @@
+#include "headlight/io/safetensors.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using test::contains;
+using test::error_of;
+using test::read_bytes;
+using test::TemporaryFolder;
+using test::write_bytes;
+
+namespace {
+
+// A file with this header text and these data bytes.
+std::string file_bytes(const std::string& header, const std::string& data) {
+  const std::uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<char>((length >> (8 * i)) & 0xFF);
+  }
+  return bytes + header + data;
+}
+
+// The one tensor of a file that holds `data` as `dtype` with one axis.
+Tensor read_one(const std::string& dtype, Index size, const std::string& data) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a",
+              file_bytes("{\"t\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(size) +
+                             "],\"data_offsets\":[0," + std::to_string(data.size()) + "]}}",
+                         data));
+  const NamedTensors tensors = read_safetensors(folder / "a");
+  require(tensors.size() == 1 && tensors[0].first == "t", "expected one tensor t");
+  return tensors[0].second;
+}
+
+template <class T>
+std::vector<T> values_of(const Tensor& tensor) {
+  return std::vector<T>(tensor.data<T>(), tensor.data<T>() + tensor.numel());
+}
+
+std::string write_error(const NamedTensors& tensors,
+                        const std::map<std::string, std::string>& metadata = {}) {
+  const TemporaryFolder folder;
+  const std::string error = error_of([&] { write_safetensors(folder / "a", tensors, metadata); });
+  CHECK(folder.names().size() == (error == "no Error" ? 1 : 0));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("a tiny safetensors file has the expected bytes") {
+  const TemporaryFolder folder;
+  write_safetensors(folder / "a", {{"a", Tensor::from<float>({1.0F, -2.0F}, {2})}});
+  CHECK(
+      read_bytes(folder / "a") ==
+      std::string("\x58\0\0\0\0\0\0\0", 8) +
+          R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})" +
+          "   " + std::string("\0\0\x80\x3F\0\0\0\xC0", 8));
+}
+
+TEST_CASE("larger elements come first in the file, else the order is kept") {
+  const TemporaryFolder folder;
+  write_safetensors(folder / "a",
+                    {{"mask", Tensor::ones({3}, DType::boolean)},
+                     {"b", Tensor::zeros({2, 1}, DType::int32)},
+                     {"a", Tensor::zeros({}, DType::float32)},
+                     {"wide", Tensor::zeros({1}, DType::float64)}},
+                    {});
+  const std::string bytes = read_bytes(folder / "a");
+  CHECK(contains(bytes, R"({"wide":{"dtype":"F64","shape":[1],"data_offsets":[0,8]},)"
+                        R"("b":{"dtype":"I32","shape":[2,1],"data_offsets":[8,16]},)"
+                        R"("a":{"dtype":"F32","shape":[],"data_offsets":[16,20]},)"
+                        R"("mask":{"dtype":"BOOL","shape":[3],"data_offsets":[20,23]}})"));
+  CHECK(bytes.ends_with(std::string("\0\0\0\0\x01\x01\x01", 7)));
+  const NamedTensors tensors = read_safetensors(folder / "a");
+  REQUIRE(tensors.size() == 4);
+  CHECK(tensors[0].first == "wide");
+  CHECK(tensors[3].first == "mask");
+}
+
+TEST_CASE("every element type survives a round trip bit by bit") {
+  const TemporaryFolder folder;
+  const float quiet = std::bit_cast<float>(0x7FC12345U);
+  const float tiny = std::numeric_limits<float>::denorm_min();
+  const float infinite = std::numeric_limits<float>::infinity();
+  const std::vector<float> floats{0.0F, -0.0F, 1.5F, quiet, tiny, -infinite};
+  const std::vector<double> doubles{1.0 / 3.0, -1e300, std::nan("7"), 5e-324};
+  const std::vector<std::int32_t> ints{0, -1, 2147483647, -2147483647 - 1};
+  const std::vector<BFloat16> halves{BFloat16(1.0F), BFloat16(-3.5F), BFloat16(quiet)};
+  write_safetensors(folder / "a", {{"f32", Tensor::from(floats, {2, 3})},
+                                   {"f64", Tensor::from(doubles, {4})},
+                                   {"i32", Tensor::from(ints, {2, 1, 2})},
+                                   {"bf16", Tensor::from(halves, {3})},
+                                   {"bool", Tensor::from<bool>({true, false, true}, {3, 1})}});
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, tensor] : read_safetensors(folder / "a")) {
+    tensors[name] = tensor;
+  }
+  REQUIRE(tensors.size() == 5);
+  CHECK(tensors["f32"].shape() == Shape{2, 3});
+  CHECK(tensors["i32"].shape() == Shape{2, 1, 2});
+  CHECK(tensors["bool"].shape() == Shape{3, 1});
+  const auto same_bits = [](const auto* a, const auto& expected) {
+    return std::memcmp(a, expected.data(), expected.size() * sizeof(expected[0])) == 0;
+  };
+  CHECK(same_bits(tensors["f32"].data<float>(), floats));
+  CHECK(same_bits(tensors["f64"].data<double>(), doubles));
+  CHECK(same_bits(tensors["bf16"].data<BFloat16>(), halves));
+  CHECK(values_of<std::int32_t>(tensors["i32"]) == ints);
+  CHECK(values_of<bool>(tensors["bool"]) == std::vector<bool>{true, false, true});
+}
+
+TEST_CASE("scalars, empty tensors and an empty file survive a round trip") {
+  const TemporaryFolder folder;
+  write_safetensors(folder / "a", {{"none", Tensor::empty({0})},
+                                   {"scalar", Tensor::scalar(2.5)},
+                                   {"no rows", Tensor::empty({3, 0, 2})},
+                                   {"eight", Tensor::ones({1, 1, 1, 1, 1, 1, 1, 2})}});
+  const NamedTensors tensors = read_safetensors(folder / "a");
+  REQUIRE(tensors.size() == 4);
+  CHECK(tensors[0].first == "none");
+  CHECK(tensors[0].second.shape() == Shape{0});
+  CHECK(tensors[1].second.rank() == 0);
+  CHECK(tensors[1].second.item() == 2.5);
+  CHECK(tensors[2].second.shape() == Shape{3, 0, 2});
+  CHECK(tensors[3].second.shape() == Shape{1, 1, 1, 1, 1, 1, 1, 2});
+  write_safetensors(folder / "a", {}, {});
+  CHECK(read_bytes(folder / "a") == file_bytes("{}      ", ""));
+  CHECK(read_safetensors(folder / "a").empty());
+}
+
+TEST_CASE("a strided view is written in row-major order") {
+  const TemporaryFolder folder;
+  const Tensor rows = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  write_safetensors(folder / "a", {{"t", rows.strided_view({3, 2}, {1, 3})}});
+  const Tensor read = read_safetensors(folder / "a")[0].second;
+  CHECK(read.shape() == Shape{3, 2});
+  CHECK(values_of<float>(read) == std::vector<float>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("names and metadata with quotes and other scripts survive a round trip") {
+  const TemporaryFolder folder;
+  const std::string name = "blocks.0/\"무게\"\\x";
+  write_safetensors(folder / "a", {{name, Tensor::scalar(1)}}, {{"say \"hi\"", "line\nbreak"}});
+  CHECK(read_safetensors(folder / "a")[0].first == name);
+  CHECK(contains(read_bytes(folder / "a"), R"({"__metadata__":{"say \"hi\"":"line\nbreak"},)"));
+}
+
+TEST_CASE("half precision numbers become float32") {
+  // 1, -2, smallest subnormal 2^-24, largest subnormal, largest 65504, -infinity, NaN, -0
+  const Tensor halves =
+      read_one("F16", 8,
+               std::string("\x00\x3C\x00\xC0\x01\x00\xFF\x03\xFF\x7B\x00\xFC\x01\x7E\x00\x80", 16));
+  REQUIRE(halves.dtype() == DType::float32);
+  const std::vector<float> values = values_of<float>(halves);
+  CHECK(values[0] == 1.0F);
+  CHECK(values[1] == -2.0F);
+  CHECK(values[2] == std::ldexp(1.0F, -24));
+  CHECK(values[3] == std::ldexp(1023.0F, -24));
+  CHECK(values[4] == 65504.0F);
+  CHECK(values[5] == -std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(values[6]));
+  CHECK(values[7] == 0.0F);
+  CHECK(std::signbit(values[7]));
+}
+
+TEST_CASE("other integers become int32") {
+  const auto ints = [](const Tensor& tensor) { return values_of<std::int32_t>(tensor); };
+  CHECK(ints(read_one("U8", 2, "\xFF\x01")) == std::vector<std::int32_t>{255, 1});
+  CHECK(ints(read_one("I8", 2, "\xFF\x7F")) == std::vector<std::int32_t>{-1, 127});
+  CHECK(ints(read_one("I16", 2, std::string("\x00\x80\x02\x01", 4))) ==
+        std::vector<std::int32_t>{-32768, 258});
+  CHECK(ints(read_one("I64", 2,
+                      std::string("\xFF\xFF\xFF\x7F\0\0\0\0\0\0\0\x80\xFF\xFF\xFF\xFF", 16))) ==
+        std::vector<std::int32_t>{2147483647, -2147483647 - 1});
+  CHECK(contains(error_of([&] { read_one("I64", 1, std::string("\0\0\0\x80\0\0\0\0", 8)); }),
+                 "tensor 't': 2147483648 does not fit int32"));
+}
+
+TEST_CASE("a converted tensor longer than one piece is read whole") {
+  std::string data(20001, '\x05');
+  data[8192] = '\x06';
+  data.back() = '\x07';
+  const std::vector<std::int32_t> values = values_of<std::int32_t>(read_one("U8", 20001, data));
+  CHECK(values[0] == 5);
+  CHECK(values[8191] == 5);
+  CHECK(values[8192] == 6);
+  CHECK(values[20000] == 7);
+}
+
+TEST_CASE("a boolean byte that is neither 0 nor 1 is refused") {
+  CHECK(contains(error_of([&] { read_one("BOOL", 3, std::string("\x01\0\x02", 3)); }),
+                 "tensor 't': element 2 is neither 0 nor 1"));
+}
+
+TEST_CASE("the header alone tells type, shape and place in the file") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a", file_bytes(R"({"b":{"dtype":"F16","shape":[2,1],"data_offsets":[3,7]},)"
+                                       R"("a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})",
+                                       "1234567"));
+  const auto header = read_safetensors_header(folder / "a");
+  const Index start = static_cast<Index>(read_bytes(folder / "a").size()) - 7;
+  REQUIRE(header.size() == 2);
+  CHECK(header.at("a").dtype == "U8");
+  CHECK(header.at("a").shape == Shape{3});
+  CHECK(header.at("a").begin == start);
+  CHECK(header.at("a").end == start + 3);
+  CHECK(header.at("b").dtype == "F16");
+  CHECK(header.at("b").shape == Shape{2, 1});
+  CHECK(header.at("b").begin == start + 3);
+  CHECK(header.at("b").end == start + 7);
+  const NamedTensors tensors = read_safetensors(folder / "a");
+  CHECK(tensors[0].first == "a");
+  CHECK(tensors[1].first == "b");
+}
+
+TEST_CASE("what could not be read again is not written") {
+  const Tensor one = Tensor::scalar(1);
+  CHECK(write_error({{"a", one}}) == "no Error");
+  CHECK(contains(write_error({{"a", one}, {"a", one}}), "two tensors are named 'a'"));
+  CHECK(contains(write_error({{"a", Tensor()}}), "tensor 'a' is undefined"));
+  CHECK(contains(write_error({{"", one}}), "is empty"));
+  CHECK(contains(write_error({{"a\nb", one}}), "'a\\x0ab' holds a control character"));
+  CHECK(contains(write_error({{std::string("a\0b", 3), one}}), "holds a control character"));
+  CHECK(contains(write_error({{"a/../b", one}}), "is not usable as a file name"));
+  CHECK(contains(write_error({{"..", one}}), "is not usable as a file name"));
+  CHECK(contains(write_error({{"/a", one}}), "is not usable as a file name"));
+  CHECK(write_error({{"a..b/...", one}}) == "no Error");
+  CHECK(write_error({{std::string(1024, 'n'), one}}) == "no Error");
+  CHECK(contains(write_error({{std::string(1025, 'n'), one}}), "longer than 1024 bytes"));
+  CHECK(contains(write_error({{"__metadata__", one}}), "cannot be named __metadata__"));
+  CHECK(contains(write_error({{"a\xFF", one}}), "is not UTF-8"));
+  CHECK(contains(write_error({{"a", one}}, {{"k", "\xFF"}}), "is not UTF-8"));
+  CHECK(
+      contains(write_error({{"a", one}}, {{"k", std::string(17000000, 'x')}}), "at most 16777216"));
+  CHECK(contains(write_error({{"a", one.strided_view({Index{1} << 61}, {0})}}), "too large"));
+}
+
+TEST_CASE("writing replaces an existing file and a failed write keeps it") {
+  const TemporaryFolder folder;
+  write_safetensors(folder / "a", {{"a", Tensor::scalar(1)}});
+  write_safetensors(folder / "a", {{"a", Tensor::scalar(2)}});
+  CHECK_THROWS_AS(write_safetensors(folder / "a", {{"", Tensor::scalar(3)}}), Error);
+  CHECK(read_safetensors(folder / "a")[0].second.item() == 2.0);
+  CHECK(folder.names() == std::vector<std::string>{"a"});
+}

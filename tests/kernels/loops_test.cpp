@@ -1,0 +1,332 @@
+#include "kernels/loops.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/variants/tables.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::Loops;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// Around every vector width: nothing, remainders, and whole vectors with remainders.
+constexpr Index kLengths[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257};
+
+struct NamedLoops {
+  std::string name;
+  const Loops<float>& loops;
+};
+
+// Every variant that this machine can run.
+std::vector<NamedLoops> float_variants() {
+  std::vector<NamedLoops> variants{{"baseline", kernels::baseline::kFloatLoops}};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    variants.push_back({"v3", kernels::v3::kFloatLoops});
+  }
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
+    variants.push_back({"v4", kernels::v4::kFloatLoops});
+  }
+#endif
+  return variants;
+}
+
+// Calls body(loops, tolerance) for every variant and type; the tolerance is relative.
+template <class Body>
+void for_all_loops(const Body& body) {
+  for (const NamedLoops& variant : float_variants()) {
+    INFO(variant.name);
+    body(variant.loops, 2e-6);
+  }
+  INFO("float64");
+  body(kernels::loops<double>(), 1e-14);
+}
+
+template <class T>
+std::vector<T> row(Index n, std::uint64_t stream, double scale = 1) {
+  std::vector<T> values;
+  for (Index i = 0; i < n; ++i) {
+    const double unit = RandomStream{11, stream}.uniform(static_cast<std::uint64_t>(i));
+    values.push_back(static_cast<T>(scale * (2 * unit - 1)));
+  }
+  return values;
+}
+
+template <class T>
+void check_row(const std::vector<T>& actual, const std::vector<double>& expected,
+               double tolerance) {
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    INFO("element " << i << " of " << actual.size());
+    CHECK(static_cast<double>(actual[i]) ==
+          Approx(expected[i]).epsilon(tolerance).margin(tolerance));
+  }
+}
+
+// Distance in units of the last place of float at `exact`, denormals included.
+double ulps(float actual, double exact) {
+  const double magnitude = std::max(std::abs(exact), 0x1p-126);
+  return std::abs(static_cast<double>(actual) - exact) /
+         std::ldexp(1.0, std::ilogb(magnitude) - 23);
+}
+
+float exp_of(const Loops<float>& loops, float x) {
+  float y = -1;
+  loops.exp(&x, &y, 1);
+  return y;
+}
+
+template <class T>
+double gelu_reference(T x) {
+  const double v = static_cast<double>(x);
+  return 0.5 * v *
+         (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v)));
+}
+
+}  // namespace
+
+TEST_CASE("exp in float is within two units of the last place over its whole range") {
+  for (const NamedLoops& variant : float_variants()) {
+    INFO(variant.name);
+    std::vector<float> x;
+    for (double value = -104; value < 89; value += 1.0 / 4099) {
+      x.push_back(static_cast<float>(value));
+    }
+    std::vector<float> y(x.size());
+    variant.loops.exp(x.data(), y.data(), static_cast<Index>(x.size()));
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::exp(static_cast<double>(x[i]));
+      if (exact > static_cast<double>(std::numeric_limits<float>::max())) {
+        CHECK(y[i] == std::numeric_limits<float>::infinity());
+      } else {
+        worst = std::max(worst, ulps(y[i], exact));
+      }
+    }
+    CHECK(worst <= 2);
+  }
+}
+
+TEST_CASE("exp in float gets zero, infinity, NaN and denormal results right") {
+  constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
+  for (const NamedLoops& variant : float_variants()) {
+    INFO(variant.name);
+    CHECK(exp_of(variant.loops, 0) == 1);
+    CHECK(exp_of(variant.loops, -0.0F) == 1);
+    CHECK(exp_of(variant.loops, -kFloatInfinity) == 0);
+    CHECK(exp_of(variant.loops, kFloatInfinity) == kFloatInfinity);
+    CHECK(std::isnan(exp_of(variant.loops, std::numeric_limits<float>::quiet_NaN())));
+    CHECK(exp_of(variant.loops, -1e30F) == 0);
+    CHECK(exp_of(variant.loops, 1e30F) == kFloatInfinity);
+    CHECK(exp_of(variant.loops, 89) == kFloatInfinity);
+    CHECK(exp_of(variant.loops, -104) == 0);
+    const float denormal = exp_of(variant.loops, -95);
+    CHECK(denormal > 0);
+    CHECK(denormal < std::numeric_limits<float>::min());
+    CHECK(ulps(denormal, std::exp(-95.0)) <= 1);
+    CHECK(exp_of(variant.loops, std::numeric_limits<float>::denorm_min()) == 1);
+  }
+}
+
+TEST_CASE("exp in double is the library's own") {
+  const std::vector<double> x{-kInfinity, -745.2, -700, -1,        0,   1e-300,
+                              1,          700,    710,  kInfinity, kNaN};
+  std::vector<double> y(x.size());
+  kernels::loops<double>().exp(x.data(), y.data(), static_cast<Index>(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK((y[i] == std::exp(x[i]) || (std::isnan(x[i]) && std::isnan(y[i]))));
+  }
+}
+
+TEST_CASE("add, add_scaled and scale work for every length") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    for (const Index n : kLengths) {
+      const std::vector<T> a = row<T>(n, 1);
+      const std::vector<T> b = row<T>(n, 2);
+      std::vector<T> sum(a.size());
+      std::vector<T> scaled_sum = b;
+      std::vector<T> scaled = a;
+      loops.add(a.data(), b.data(), sum.data(), n);
+      loops.add_scaled(T{3}, a.data(), scaled_sum.data(), n);
+      loops.scale(T(-0.5), scaled.data(), n);
+      std::vector<double> expected[3];
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        expected[0].push_back(static_cast<double>(a[i]) + static_cast<double>(b[i]));
+        expected[1].push_back(3 * static_cast<double>(a[i]) + static_cast<double>(b[i]));
+        expected[2].push_back(-0.5 * static_cast<double>(a[i]));
+      }
+      check_row(sum, expected[0], tolerance);
+      check_row(scaled_sum, expected[1], tolerance);
+      check_row(scaled, expected[2], tolerance);
+    }
+  });
+}
+
+TEST_CASE("add may write over one of its operands") {
+  std::vector<float> a = row<float>(37, 1);
+  const std::vector<float> before = a;
+  kernels::loops<float>().add(a.data(), a.data(), a.data(), 37);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i] == 2 * before[i]);
+  }
+}
+
+TEST_CASE("dot and sum_of_squares add up every length") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    for (const Index n : kLengths) {
+      const std::vector<T> a = row<T>(n, 3);
+      const std::vector<T> b = row<T>(n, 4);
+      double product = 0;
+      double squares = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        product += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+        squares += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+      }
+      CHECK(static_cast<double>(loops.dot(a.data(), b.data(), n)) ==
+            Approx(product).margin(10 * tolerance));
+      CHECK(loops.sum_of_squares(a.data(), n) == Approx(squares).epsilon(1e-13).margin(1e-300));
+    }
+  });
+}
+
+TEST_CASE("sum_of_squares of floats does not overflow") {
+  const std::vector<float> x(10, 1e30F);
+  CHECK(kernels::loops<float>().sum_of_squares(x.data(), 10) == Approx(1e61).epsilon(1e-6));
+}
+
+TEST_CASE("maximum finds the largest element wherever it stands") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double) {
+    CHECK(loops.maximum(nullptr, 0) == -std::numeric_limits<T>::infinity());
+    for (const Index n : {Index{1}, Index{9}, Index{40}}) {
+      for (Index place = 0; place < n; ++place) {
+        std::vector<T> x(static_cast<std::size_t>(n), T{-7});
+        x[static_cast<std::size_t>(place)] = T{-3};
+        CHECK(loops.maximum(x.data(), n) == T{-3});
+      }
+    }
+    const std::vector<T> hidden(20, -std::numeric_limits<T>::infinity());
+    CHECK(loops.maximum(hidden.data(), 20) == -std::numeric_limits<T>::infinity());
+  });
+}
+
+TEST_CASE("exp_shifted replaces a row and returns its sum") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    for (const Index n : kLengths) {
+      std::vector<T> x = row<T>(n, 5, 4);
+      std::vector<double> expected;
+      double sum = 0;
+      for (const T value : x) {
+        expected.push_back(std::exp(static_cast<double>(value) - 4));
+        sum += expected.back();
+      }
+      const T total = loops.exp_shifted(x.data(), T{4}, n);
+      CHECK(static_cast<double>(total) == Approx(sum).epsilon(10 * tolerance).margin(1e-300));
+      check_row(x, expected, tolerance);
+    }
+  });
+}
+
+TEST_CASE("gelu and its slope follow the tanh form") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    std::vector<T> x = row<T>(257, 6, 6);
+    x.push_back(T{-100});
+    x.push_back(T{100});
+    x.push_back(T{0});
+    const auto n = static_cast<Index>(x.size());
+    const std::vector<T> grad = row<T>(n, 7);
+    std::vector<T> y(x.size());
+    std::vector<T> x_grad(x.size());
+    loops.gelu(x.data(), y.data(), n);
+    loops.gelu_backward(x.data(), grad.data(), x_grad.data(), n);
+    std::vector<double> values;
+    std::vector<double> slopes;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double v = static_cast<double>(x[i]);
+      values.push_back(gelu_reference(v));
+      const double step = 1e-5;
+      slopes.push_back(static_cast<double>(grad[i]) *
+                       (gelu_reference(v + step) - gelu_reference(v - step)) / (2 * step));
+    }
+    check_row(y, values, tolerance);
+    check_row(x_grad, slopes, std::max(2 * tolerance, 1e-9));
+  });
+}
+
+TEST_CASE("softmax_backward scales what a probability differs from the row's sum") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    const std::vector<T> p{T(0.5), T(0.25), T(0.25), T{0}};
+    std::vector<T> s{T{1}, T{2}, T{-2}, T{9}};
+    loops.softmax_backward(p.data(), s.data(), T(0.5), T{2}, 4);
+    check_row(s, {0.5, 0.75, -1.25, 0}, tolerance);
+  });
+}
+
+TEST_CASE("layer_norm normalises a row and gives its statistics back") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    const std::vector<T> x{T{1}, T{2}, T{3}, T{6}};
+    const std::vector<T> gain{T{1}, T{2}, T{1}, T{-1}};
+    const std::vector<T> shift{T{0}, T{0}, T{10}, T{1}};
+    std::vector<T> y(4);
+    T mean{};
+    T inverse{};
+    loops.layer_norm(x.data(), gain.data(), shift.data(), y.data(), 4, T(0.5), &mean, &inverse);
+    CHECK(mean == T{3});  // the variance is (4 + 1 + 0 + 9) / 4 = 3.5, and 3.5 + 0.5 = 2^2
+    CHECK(static_cast<double>(inverse) == Approx(0.5).epsilon(tolerance));
+    check_row(y, {-1, -1, 10, -0.5}, tolerance);
+  });
+}
+
+TEST_CASE("layer_norm keeps its precision beside a large mean") {
+  std::vector<float> x;
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(1000.0F + static_cast<float>(i % 2));
+  }
+  const std::vector<float> gain(64, 1);
+  const std::vector<float> shift(64, 0);
+  std::vector<float> y(64);
+  float mean = 0;
+  float inverse = 0;
+  kernels::loops<float>().layer_norm(x.data(), gain.data(), shift.data(), y.data(), 64, 0, &mean,
+                                     &inverse);
+  CHECK(y[0] == Approx(-1).epsilon(1e-4));
+  CHECK(y[1] == Approx(1).epsilon(1e-4));
+}
+
+TEST_CASE("dropout keeps the elements whose uniform number reaches the probability") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    const RandomStream random{21, 22};
+    for (const Index n : {Index{0}, Index{1}, Index{5}, Index{64}, Index{1003}}) {
+      const std::vector<T> x = row<T>(n, 8);
+      std::vector<T> y(x.size());
+      const std::uint64_t position = (std::uint64_t{1} << 40) + 8;
+      loops.dropout(x.data(), y.data(),
+                    {.seed = 21, .stream = 22, .position = position, .probability = 0.3F}, n);
+      std::vector<double> expected;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool kept = random.uniform(position + i) >= static_cast<double>(0.3F);
+        expected.push_back(kept ? static_cast<double>(x[i]) / (1 - static_cast<double>(0.3F)) : 0);
+      }
+      check_row(y, expected, tolerance);
+    }
+  });
+}
+
+TEST_CASE("dropout drops about as many elements as the probability says, in place too") {
+  std::vector<float> x(20000, 1);
+  kernels::loops<float>().dropout(x.data(), x.data(),
+                                  {.seed = 1, .stream = 2, .probability = 0.25F}, 20000);
+  int dropped = 0;
+  for (const float value : x) {
+    CHECK((value == 0 || value == Approx(4.0 / 3)));
+    dropped += value == 0 ? 1 : 0;
+  }
+  CHECK(dropped == Approx(5000).margin(4 * std::sqrt(20000 * 0.25 * 0.75)));
+}

@@ -1,0 +1,68 @@
+#include "kernels/parallel.h"
+
+#include <atomic>
+#include <vector>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("a parallel loop visits every item once, in chunks that do not depend on the threads") {
+  for (const int threads : {1, 2, 3, 8}) {
+    const ThreadScope scope(threads);
+    for (const Index count : {Index{0}, Index{1}, Index{9}, Index{10}, Index{11}, Index{1000}}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+      std::atomic<int> wrong{0};
+      kernels::parallel_chunks(count, 10, [&](Index thread, Index chunk, Index begin, Index end) {
+        wrong += begin == chunk * 10 && end == std::min(count, begin + 10) ? 0 : 1;
+        wrong += thread >= 0 && thread < threads ? 0 : 1;
+        for (Index i = begin; i < end; ++i) {
+          ++visits[static_cast<std::size_t>(i)];
+        }
+      });
+      CHECK(wrong == 0);
+      for (const auto& count_of_visits : visits) {
+        CHECK(count_of_visits == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a parallel loop inside another runs on the thread it started on") {
+  const ThreadScope scope(4);
+  std::atomic<int> inner_items{0};
+  std::atomic<int> largest_thread{0};
+  kernels::parallel_for(4, 1, [&](Index, Index) {
+    CHECK(kernels::max_threads() == 1);
+    kernels::parallel_chunks(8, 1, [&](Index thread, Index, Index, Index) {
+      ++inner_items;
+      largest_thread = std::max<int>(largest_thread, static_cast<int>(thread));
+    });
+  });
+  CHECK(inner_items == 32);
+  CHECK(largest_thread == 0);
+}
+
+TEST_CASE("row_grain makes chunks of about the same work whatever the row length") {
+  CHECK(kernels::row_grain(0) == kernels::kElementGrain);
+  CHECK(kernels::row_grain(1) == kernels::kElementGrain);
+  CHECK(kernels::row_grain(kernels::kElementGrain) == 1);
+  CHECK(kernels::row_grain(10 * kernels::kElementGrain) == 1);
+  CHECK(kernels::row_grain(100) * 100 <= kernels::kElementGrain);
+}
+
+TEST_CASE("chunk_count covers the last, smaller chunk") {
+  CHECK(kernels::chunk_count(0, 10) == 0);
+  CHECK(kernels::chunk_count(10, 10) == 1);
+  CHECK(kernels::chunk_count(11, 10) == 2);
+}
+
+TEST_CASE("SingleThreadScope holds OpenMP to one thread and lets go again") {
+  const ThreadScope scope(3);
+  {
+    const kernels::SingleThreadScope single;
+    CHECK(thread_count() == 1);
+  }
+  CHECK(thread_count() == 3);
+}

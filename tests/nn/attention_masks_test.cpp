@@ -1,0 +1,267 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/multi_head_attention.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/reduce.h"
+#include "nn/nn_support.h"
+#include "nn/reference_model.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kBatch = 3;
+constexpr Index kHeads = 2;
+constexpr Index kQueries = 4;  // T
+constexpr Index kKeys = 5;     // S
+constexpr Index kWidth = 6;
+
+// A reproducible mask that hides about a third of the places, but never key 0.
+Tensor draw_mask(const Shape& shape, std::uint64_t stream) {
+  Tensor mask = Tensor::empty(shape, DType::boolean);
+  bool* values = mask.data<bool>();
+  for (Index i = 0; i < mask.numel(); ++i) {
+    const bool first_key = i % shape.back() == 0;
+    values[i] = !first_key && RandomStream{11, stream}.uniform(static_cast<std::uint64_t>(i)) < 0.35;
+  }
+  return mask;
+}
+
+struct Setting {
+  MultiHeadAttention attention{{.width = kWidth,
+                                .heads = kHeads,
+                                .fused = false,
+                                .dtype = DType::float64}};
+  Tensor query = random_uniform({kBatch, kQueries, kWidth}, {7, 1}, -1, 1, DType::float64);
+  Tensor key = random_uniform({kBatch, kKeys, kWidth}, {7, 2}, -1, 1, DType::float64);
+  Tensor value = random_uniform({kBatch, kKeys, kWidth}, {7, 3}, -1, 1, DType::float64);
+
+  Setting() { randomize(attention, 21); }
+};
+
+Matrix part(const Tensor& x, Index b) {
+  return matrix_of(
+      x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1}, b * x.size(1) * x.size(2)));
+}
+
+// Compares output and weights with plain loops; hidden(b, h, t, s) tells what must not be seen.
+template <class Hidden>
+void check_masked(const AttentionMasks& masks, const Hidden& hidden) {
+  const Setting s;
+  const AttentionResult result = s.attention.forward(s.query, s.key, s.value, masks);
+  REQUIRE(result.weights.shape() == Shape{kBatch, kHeads, kQueries, kKeys});
+  const double* weights = result.weights.data<double>();
+  for (Index b = 0; b < kBatch; ++b) {
+    const ReferenceAttention expected = reference_attention(
+        reference_linear(part(s.query, b), s.attention, "q_proj"),
+        reference_linear(part(s.key, b), s.attention, "k_proj"),
+        reference_linear(part(s.value, b), s.attention, "v_proj"), kHeads,
+        [&](std::size_t h, std::size_t t, std::size_t k) {
+          return hidden(b, static_cast<Index>(h), static_cast<Index>(t), static_cast<Index>(k));
+        });
+    const Matrix output = reference_linear(expected.joined, s.attention, "c_proj");
+    CHECK(largest_difference(tensor_of(part(result.output, b)), tensor_of(output)) < 1e-12);
+    for (std::size_t h = 0; h < kHeads; ++h) {
+      for (std::size_t t = 0; t < kQueries; ++t) {
+        for (std::size_t k = 0; k < kKeys; ++k) {
+          const double wanted = expected.weights[h][t][k];
+          INFO("sequence " << b << ", head " << h << ", query " << t << ", key " << k);
+          CHECK(std::abs(*weights - wanted) < 1e-13);
+          CHECK((*weights == 0) == (wanted == 0));  // hidden means exactly 0
+          ++weights;
+        }
+      }
+    }
+  }
+}
+
+bool at(const Tensor& mask, std::initializer_list<Index> place) {
+  Index offset = 0;
+  Index axis = 0;
+  for (const Index position : place) {
+    offset = offset * mask.shape()[axis++] + position;
+  }
+  return mask.data<bool>()[offset];
+}
+
+bool future(Index t, Index s) { return s > t + (kKeys - kQueries); }
+
+// An attention whose c_proj changes nothing, so that its output is the joined heads themselves.
+void make_projection_identity(const MultiHeadAttention& attention) {
+  Tensor weight = parameter_of(attention, "c_proj.weight");
+  weight.fill(0);
+  for (Index i = 0; i < weight.size(0); ++i) {
+    weight.data<double>()[i * weight.size(1) + i] = 1;
+  }
+  parameter_of(attention, "c_proj.bias").fill(0);
+}
+
+Tensor row_of(const Tensor& x, Index b, Index t) {
+  return x.strided_view({x.size(2)}, {1}, (b * x.size(1) + t) * x.size(2));
+}
+
+}  // namespace
+
+TEST_CASE("without a mask every query sees every key") {
+  check_masked({}, [](Index, Index, Index, Index) { return false; });
+}
+
+TEST_CASE("a causal mask hides the keys that follow a query") {
+  check_masked({.causal = true}, [](Index, Index, Index t, Index s) { return future(t, s); });
+}
+
+TEST_CASE("a key padding mask [B, S] hides keys of one sequence from all queries and heads") {
+  const Tensor padding = padding_mask({5, 2, 3}, kKeys);
+  check_masked({.key_padding = padding},
+               [&](Index b, Index, Index, Index s) { return at(padding, {b, s}); });
+}
+
+TEST_CASE("a mask [T, S] applies to every sequence and head") {
+  const Tensor mask = draw_mask({kQueries, kKeys}, 1);
+  check_masked({.mask = mask}, [&](Index, Index, Index t, Index s) { return at(mask, {t, s}); });
+}
+
+TEST_CASE("a mask [B, 1, T, S] applies to every head of its sequence") {
+  const Tensor mask = draw_mask({kBatch, 1, kQueries, kKeys}, 2);
+  check_masked({.mask = mask},
+               [&](Index b, Index, Index t, Index s) { return at(mask, {b, 0, t, s}); });
+}
+
+TEST_CASE("a mask [B, H, T, S] may differ between heads") {
+  const Tensor mask = draw_mask({kBatch, kHeads, kQueries, kKeys}, 3);
+  check_masked({.mask = mask},
+               [&](Index b, Index h, Index t, Index s) { return at(mask, {b, h, t, s}); });
+}
+
+TEST_CASE("all masks that are given apply together") {
+  const Tensor padding = padding_mask({5, 2, 3}, kKeys);
+  for (const Shape& shape :
+       {Shape{kQueries, kKeys}, Shape{kBatch, 1, kQueries, kKeys},
+        Shape{kBatch, kHeads, kQueries, kKeys}}) {
+    const Tensor mask = draw_mask(shape, 4);
+    check_masked({.key_padding = padding, .mask = mask, .causal = true},
+                 [&](Index b, Index h, Index t, Index s) {
+                   const bool by_mask = shape.rank() == 2
+                                            ? at(mask, {t, s})
+                                            : at(mask, {b, shape[1] == 1 ? 0 : h, t, s});
+                   return by_mask || at(padding, {b, s}) || future(t, s);
+                 });
+  }
+}
+
+TEST_CASE("a query that may see nothing gets zeros before the output projection") {
+  const Setting setting;
+  make_projection_identity(setting.attention);
+  Tensor mask = Tensor::zeros({kQueries, kKeys}, DType::boolean);
+  std::fill_n(mask.data<bool>() + 2 * kKeys, kKeys, true);
+  const AttentionResult result =
+      setting.attention.forward(setting.query, setting.key, setting.value, {.mask = mask});
+  for (Index b = 0; b < kBatch; ++b) {
+    CHECK(all_zero(row_of(result.output, b, 2)));
+    CHECK_FALSE(all_zero(row_of(result.output, b, 1)));
+  }
+  for (Index row = 0; row < kBatch * kHeads; ++row) {
+    CHECK(all_zero(result.weights.strided_view({kKeys}, {1}, (row * kQueries + 2) * kKeys)));
+  }
+}
+
+TEST_CASE("a query that may see nothing sends no gradient and no NaN anywhere") {
+  Setting setting;
+  make_projection_identity(setting.attention);
+  setting.query.set_requires_grad();
+  setting.key.set_requires_grad();
+  setting.value.set_requires_grad();
+  Tensor mask = Tensor::zeros({kQueries, kKeys}, DType::boolean);
+  std::fill_n(mask.data<bool>() + 2 * kKeys, kKeys, true);
+  const AttentionResult result =
+      setting.attention.forward(setting.query, setting.key, setting.value, {.mask = mask});
+  backward(sum(result.output));
+  for (Index b = 0; b < kBatch; ++b) {
+    CHECK(all_zero(row_of(setting.query.grad(), b, 2)));
+    CHECK_FALSE(all_zero(row_of(setting.query.grad(), b, 1)));
+  }
+  for (const Tensor& x : {setting.query, setting.key, setting.value}) {
+    CHECK(all_finite(x.grad()));
+  }
+  for (const Tensor& gradient : gradients_of(setting.attention)) {
+    CHECK(all_finite(gradient));
+  }
+}
+
+TEST_CASE("when nothing may be seen at all every gradient but the output bias's is zero") {
+  Setting setting;
+  setting.query.set_requires_grad();
+  setting.key.set_requires_grad();
+  setting.value.set_requires_grad();
+  const AttentionResult result =
+      setting.attention.forward(setting.query, setting.key, setting.value,
+                                {.key_padding = Tensor::ones({kBatch, kKeys}, DType::boolean)});
+  CHECK(all_zero(result.weights));
+  backward(sum(result.output));
+  for (const auto& [name, parameter] : setting.attention.parameters()) {
+    INFO(name);
+    const bool output_bias = name == "c_proj.bias";
+    CHECK(all_zero(parameter.grad()) != output_bias);
+  }
+  CHECK(parameter_of(setting.attention, "c_proj.bias").grad().to_vector() ==
+        std::vector<double>(kWidth, kBatch * kQueries));
+  for (const Tensor& x : {setting.query, setting.key, setting.value}) {
+    CHECK(all_zero(x.grad()));
+  }
+}
+
+TEST_CASE("hidden keys and values collect no gradient whatever they hold") {
+  Setting setting;
+  setting.key.set_requires_grad();
+  setting.value.set_requires_grad();
+  const Tensor padding = padding_mask({5, 2, 3}, kKeys);
+  const auto run = [&] {
+    setting.attention.zero_grad();
+    setting.key.zero_grad();
+    setting.value.zero_grad();
+    const AttentionResult result = setting.attention.forward(setting.query, setting.key,
+                                                             setting.value, {.key_padding = padding});
+    backward(sum(result.output));
+    return result.output.detach();
+  };
+  const Tensor before = run();
+  for (Index s = 2; s < kKeys; ++s) {
+    CHECK(all_zero(row_of(setting.key.grad(), 1, s)));
+    CHECK(all_zero(row_of(setting.value.grad(), 1, s)));
+  }
+  CHECK_FALSE(all_zero(row_of(setting.value.grad(), 1, 1)));
+  const std::vector<Tensor> gradients = gradients_of(setting.attention);
+  for (Index s = 2; s < kKeys; ++s) {
+    row_of(setting.key, 1, s).fill(1000);
+    row_of(setting.value, 1, s).fill(-1000);
+  }
+  CHECK(same_bits(run(), before));
+  CHECK(same_bits(gradients_of(setting.attention), gradients));
+}
+
+TEST_CASE("attention refuses masks of other shapes and types") {
+  const Setting s;
+  const auto forward = [&](const AttentionMasks& masks) {
+    return s.attention.forward(s.query, s.key, s.value, masks);
+  };
+  CHECK_THROWS_WITH(forward({.key_padding = Tensor::zeros({kBatch, kQueries}, DType::boolean)}),
+                    "[MultiHeadAttention] key padding: expected shape [3, 5], got [3, 4]");
+  CHECK_THROWS_WITH(forward({.key_padding = Tensor::zeros({kKeys}, DType::boolean)}),
+                    "[MultiHeadAttention] key padding: expected shape [3, 5], got [5]");
+  CHECK_THROWS_WITH(
+      forward({.mask = Tensor::zeros({2, kBatch, kHeads, kQueries, kKeys}, DType::boolean)}),
+      "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits scores "
+      "[3, 2, 4, 5], got [2, 3, 2, 4, 5]");
+  CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kKeys, kQueries}, DType::boolean)}), Error);
+  CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kQueries, kKeys})}), Error);
+  CHECK_THROWS_AS(forward({.key_padding = Tensor::zeros({kBatch, kKeys})}), Error);
+}
+
+TEST_CASE("a mask of three axes is refused, because its first could mean sequences or heads") {
+  const Setting s;
+  for (const Index first : {kBatch, kHeads}) {
+    const AttentionMasks masks{.mask = Tensor::zeros({first, kQueries, kKeys}, DType::boolean)};
+    CHECK_THROWS_AS(s.attention.forward(s.query, s.key, s.value, masks), Error);
+  }
+}

@@ -1,0 +1,132 @@
+#include "headlight/nn/batch.h"
+
+#include <numeric>
+
+#include "support/catch.h"
+#include "support/seed_sequences.h"
+
+using namespace headlight;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+Ids ids_of(const Tensor& tensor) {
+  REQUIRE(tensor.dtype() == DType::int32);
+  const auto* values = tensor.data<std::int32_t>();
+  return {values, values + tensor.numel()};
+}
+
+void check_same(const Batch& a, const Batch& b) {
+  CHECK(ids_of(a.tokens) == ids_of(b.tokens));
+  CHECK(ids_of(a.positions) == ids_of(b.positions));
+  CHECK(ids_of(a.targets) == ids_of(b.targets));
+  CHECK(a.offsets == b.offsets);
+  CHECK(a.target_count == b.target_count);
+}
+
+PaddedBatch small_padded() { return pad_sequences({{7, 8, 9}, {5}}, 6, 4); }
+
+}  // namespace
+
+TEST_CASE("make_batch lays sequences end to end with positions and shifted targets") {
+  const Batch batch = make_batch({{7, 8, 9}, {5}, {3, 4}});
+  CHECK(batch.tokens.shape() == Shape{6});
+  CHECK(ids_of(batch.tokens) == Ids{7, 8, 9, 5, 3, 4});
+  CHECK(ids_of(batch.positions) == Ids{0, 1, 2, 0, 0, 1});
+  CHECK(ids_of(batch.targets) == Ids{8, 9, kIgnoreTarget, kIgnoreTarget, 4, kIgnoreTarget});
+  CHECK(batch.offsets == std::vector<Index>{0, 3, 4, 6});
+  CHECK(batch.target_count == 3);
+  CHECK(batch.sequence_count() == 3);
+  CHECK(batch.token_count() == 6);
+}
+
+TEST_CASE("make_batch refuses no sequences and an empty sequence") {
+  CHECK_THROWS_WITH(make_batch({}), "[make_batch] expected at least one sequence, got none");
+  CHECK_THROWS_WITH(make_batch({{1}, {}}), "[make_batch] sequence 1 is empty");
+}
+
+TEST_CASE("pad_sequences fills a rectangle on the right and marks the pads") {
+  const PaddedBatch padded = small_padded();
+  CHECK(padded.tokens.shape() == Shape{2, 4});
+  CHECK(ids_of(padded.tokens) == Ids{7, 8, 9, 6, 5, 6, 6, 6});
+  CHECK(padded.padding_mask.dtype() == DType::boolean);
+  CHECK(padded.padding_mask.to_vector() == std::vector<double>{0, 0, 0, 1, 0, 1, 1, 1});
+  CHECK(padded.lengths == std::vector<Index>{3, 1});
+  CHECK(padded.pad_id == 6);
+}
+
+TEST_CASE("pad_sequences never makes the rectangle narrower than the longest sequence") {
+  CHECK(pad_sequences({{7, 8, 9}, {5}}, 0, 2).tokens.shape() == Shape{2, 3});
+  CHECK(pad_sequences({{7, 8, 9}, {5}}, 0, -5).tokens.shape() == Shape{2, 3});
+  CHECK_THROWS_WITH(pad_sequences({}, 0),
+                    "[pad_sequences] expected at least one sequence, got none");
+}
+
+TEST_CASE("padding the ten seed sequences makes 200 places of which 94 are real") {
+  const PaddedBatch padded = pad_sequences(seed_sequences(), 0);
+  CHECK(padded.tokens.shape() == Shape{10, 20});
+  const std::vector<double> mask = padded.padding_mask.to_vector();
+  CHECK(std::accumulate(mask.begin(), mask.end(), 0.0) == 200 - 94);
+  CHECK(padded.lengths == std::vector<Index>{16, 5, 11, 2, 4, 5, 1, 20, 16, 14});
+  const Batch batch = remove_padding(padded);
+  CHECK(batch.token_count() == 94);
+  CHECK(batch.target_count == 84);
+}
+
+TEST_CASE("remove_padding gives back the sequences whatever the pad id and the padded width") {
+  const Batch direct = make_batch(seed_sequences());
+  for (const std::int32_t pad_id : {0, 98, 99, -7}) {
+    for (const Index width : {0, 20, 32, 64}) {
+      check_same(remove_padding(pad_sequences(seed_sequences(), pad_id, width)), direct);
+    }
+  }
+}
+
+TEST_CASE("a token that equals the pad id is kept, because the mask decides") {
+  const Batch batch = remove_padding(pad_sequences({{0, 5, 0}, {0}}, 0, 5));
+  CHECK(ids_of(batch.tokens) == Ids{0, 5, 0, 0});
+  CHECK(ids_of(batch.targets) == Ids{5, 0, kIgnoreTarget, kIgnoreTarget});
+}
+
+TEST_CASE("remove_padding drops rows that hold pads only") {
+  check_same(remove_padding(pad_sequences({{}, {7, 8}, {}, {9}}, 3)), make_batch({{7, 8}, {9}}));
+  CHECK_THROWS_WITH(remove_padding(pad_sequences({{}, {}}, 0, 4)),
+                    "[remove_padding] the batch has no real token");
+  CHECK_THROWS_WITH(remove_padding(pad_sequences({{}}, 0)),
+                    "[remove_padding] the batch has no real token");
+}
+
+TEST_CASE("remove_padding reads views that are not contiguous") {
+  PaddedBatch padded = small_padded();
+  const Tensor columns = Tensor::from<std::int32_t>({7, 5, 8, 0, 9, 0, 0, 0}, {4, 2});
+  padded.tokens = columns.strided_view({2, 4}, {1, 2});
+  check_same(remove_padding(padded), make_batch({{7, 8, 9}, {5}}));
+}
+
+TEST_CASE("remove_padding refuses a pad before a token") {
+  PaddedBatch padded = small_padded();
+  padded.padding_mask.data<bool>()[5] = true;
+  padded.padding_mask.data<bool>()[6] = false;
+  CHECK_THROWS_WITH(remove_padding(padded),
+                    "[remove_padding] row 1: position 2 is a token after the pad at position 1, "
+                    "expected right padding");
+}
+
+TEST_CASE("remove_padding refuses tensors and lengths that do not belong together") {
+  PaddedBatch padded = small_padded();
+  padded.lengths = {3, 2};
+  CHECK_THROWS_WITH(remove_padding(padded),
+                    "[remove_padding] row 1: the mask leaves 1 tokens, lengths says 2");
+  padded.lengths = {3};
+  CHECK_THROWS_WITH(remove_padding(padded), "[remove_padding] 1 lengths for 2 rows");
+  padded = small_padded();
+  padded.padding_mask = Tensor::ones({2, 3}, DType::boolean);
+  CHECK_THROWS_WITH(remove_padding(padded),
+                    "[remove_padding] padding_mask must be [2, 4] bool, got [2, 3] bool");
+  padded.tokens = Tensor::zeros({2, 3});
+  CHECK_THROWS_WITH(remove_padding(padded),
+                    "[remove_padding] tokens must be [B, T] int32, got [2, 3] float32");
+  CHECK_THROWS_WITH(remove_padding(PaddedBatch{}),
+                    "[remove_padding] tokens or padding_mask is undefined");
+}

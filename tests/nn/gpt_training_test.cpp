@@ -1,0 +1,262 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/ops/mask.h"
+#include "nn/nn_support.h"
+#include "nn/reference_model.h"
+#include "support/catch.h"
+#include "support/seed_sequences.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr DType kDouble = DType::float64;
+
+GptConfig small_config() {
+  return {.vocab_size = 100, .block_size = 20, .n_layer = 2, .n_head = 4, .n_embd = 32};
+}
+
+GptConfig dropping_config() {
+  GptConfig config = small_config();
+  config.attention_dropout = 0.2;
+  config.residual_dropout = 0.2;
+  config.embedding_dropout = 0.2;
+  return config;
+}
+
+struct LossAndGradients {
+  Tensor loss;
+  std::vector<Tensor> gradients;
+};
+
+LossAndGradients learn(Gpt& gpt, const Batch& batch, const ForwardContext& context = {}) {
+  gpt.zero_grad();
+  const Tensor loss = gpt.loss(batch, context);
+  backward(loss);
+  return {loss.detach().clone(), gradients_of(gpt)};
+}
+
+bool same_result(const LossAndGradients& a, const LossAndGradients& b) {
+  return same_bits(a.loss, b.loss) && same_bits(a.gradients, b.gradients);
+}
+
+// Sequences with several tiles of queries and keys, and short ones between them.
+Batch long_batch() {
+  return make_batch({draw_ids(300, 500, 1), draw_ids(3, 500, 2), draw_ids(1, 500, 3),
+                     draw_ids(70, 500, 4), draw_ids(129, 500, 5)});
+}
+
+// One layer whose attention, once all dropout is off, is what the general module computes.
+Tensor first_layer_input(const Gpt& gpt, const Ids& tokens) {
+  const Matrix wte = matrix_of(parameter_of(gpt, "wte.weight"));
+  const Matrix wpe = matrix_of(parameter_of(gpt, "wpe.weight"));
+  Matrix x;
+  for (std::size_t t = 0; t < tokens.size(); ++t) {
+    x.push_back(sum_of({wte[static_cast<std::size_t>(tokens[t])]}, {wpe[t]})[0]);
+  }
+  return tensor_of(reference_layer_norm(x, gpt, "h.0.ln_1"));
+}
+
+}  // namespace
+
+TEST_CASE("each kind of dropout repeats itself for a stream and differs for another") {
+  for (double GptConfig::*kind : {&GptConfig::attention_dropout, &GptConfig::residual_dropout,
+                                  &GptConfig::embedding_dropout}) {
+    GptConfig config = small_config();
+    config.*kind = 0.3;
+    Gpt gpt(config, 3);
+    const Batch batch = make_batch(seed_sequences());
+    const ForwardContext context{.training = true, .random = {1, 1}};
+    const LossAndGradients first = learn(gpt, batch, context);
+    CHECK(same_result(learn(gpt, batch, context), first));
+    const ForwardContext next_step{.training = true, .random = {1, 2}};
+    CHECK_FALSE(same_bits(learn(gpt, batch, next_step).loss, first.loss));
+  }
+}
+
+TEST_CASE("each kind of dropout is off in evaluation") {
+  const Batch batch = make_batch(seed_sequences());
+  Gpt plain(small_config(), 3);
+  const LossAndGradients expected = learn(plain, batch);
+  for (double GptConfig::*kind : {&GptConfig::attention_dropout, &GptConfig::residual_dropout,
+                                  &GptConfig::embedding_dropout}) {
+    GptConfig config = small_config();
+    config.*kind = 0.3;
+    Gpt gpt(config, 3);
+    CHECK(same_result(learn(gpt, batch, {.random = {1, 1}}), expected));
+    const ForwardContext training{.training = true, .random = {1, 1}};
+    CHECK_FALSE(same_bits(learn(gpt, batch, training).loss, expected.loss));
+  }
+}
+
+TEST_CASE("training without dropout is the same computation as evaluation") {
+  Gpt gpt(small_config(), 3);
+  const Batch batch = make_batch(seed_sequences());
+  CHECK(same_result(learn(gpt, batch, {.training = true, .random = {1, 1}}), learn(gpt, batch)));
+}
+
+TEST_CASE("every dropout of a model draws numbers of its own") {
+  // Two blocks with the same weights differ only in the numbers that their dropout draws.
+  GptConfig config = small_config();
+  config.residual_dropout = 0.5;
+  const Block first(config, 0, kDouble, {9, 9});
+  const Block second(config, 1, kDouble, {9, 9});
+  const Tensor x = random_uniform({10, 32}, {9, 8}, -1, 1, kDouble);
+  const ForwardContext context{.training = true, .random = {1, 1}};
+  CHECK(same_bits(first.forward(x, {0, 10}, {}), second.forward(x, {0, 10}, {})));
+  CHECK_FALSE(same_bits(first.forward(x, {0, 10}, context), second.forward(x, {0, 10}, context)));
+
+  // A block that adds constants on both of its paths: 1 from attention, 2 from the MLP.
+  for (auto& [name, parameter] : first.parameters()) {
+    parameter.fill(name == "attn.c_proj.bias" ? 1 : name == "mlp.c_proj.bias" ? 2 : 0);
+  }
+  const Tensor zeros = Tensor::zeros({100, 32}, kDouble);
+  std::vector<Index> found(4);  // nothing, attention only, MLP only, both
+  for (const double value : first.forward(zeros, {0, 100}, context).to_vector()) {
+    REQUIRE((value == 0 || value == 2 || value == 4 || value == 6));
+    ++found[static_cast<std::size_t>(value / 2)];
+  }
+  for (const Index count : found) {
+    CHECK(std::abs(static_cast<double>(count) / 3200 - 0.25) < 0.04);
+  }
+}
+
+TEST_CASE("dropout keeps the expected value of what a block adds") {
+  GptConfig config = small_config();
+  config.residual_dropout = 0.3;
+  const Block block(config, 0, kDouble, {9, 9});
+  for (auto& [name, parameter] : block.parameters()) {
+    parameter.fill(name == "attn.c_proj.bias" ? 1 : name == "mlp.c_proj.bias" ? 2 : 0);
+  }
+  const Tensor zeros = Tensor::zeros({1000, 32}, kDouble);
+  double mean = 0;
+  for (const double value :
+       block.forward(zeros, {0, 1000}, {.training = true, .random = {4, 4}}).to_vector()) {
+    mean += value / 32000;
+  }
+  CHECK(mean == Approx(3).margin(0.04));
+}
+
+TEST_CASE("loss and gradients have the same bits for any number of threads") {
+  GptConfig config = dropping_config();
+  config.vocab_size = 500;
+  config.block_size = 300;
+  config.n_embd = 96;
+  Gpt gpt(config, 3);
+  const Batch batch = long_batch();
+  const ForwardContext context{.training = true, .random = {1, 1}};
+  const auto run = [&](int threads) {
+    const ThreadScope scope(threads);
+    return learn(gpt, batch, context);
+  };
+  const LossAndGradients one = run(1);
+  for (const int threads : {2, 3, 8}) {
+    INFO(threads << " threads");
+    CHECK(same_result(run(threads), one));
+  }
+}
+
+TEST_CASE("recorded weights and cached logits have the same bits for any number of threads") {
+  GptConfig config = small_config();
+  config.vocab_size = 500;
+  config.block_size = 300;
+  const Gpt gpt(config, 3);
+  const auto run = [&](int threads) {
+    const ThreadScope scope(threads);
+    Recorder recorder;
+    std::vector<Tensor> results{gpt.logits(long_batch(), {.recorder = &recorder})};
+    results.push_back(recorder.padded(0));
+    results.push_back(recorder.padded(1));
+    KeyValueCache cache = gpt.make_cache();
+    results.push_back(gpt.next_logits(draw_ids(100, 500), cache));
+    results.push_back(gpt.next_logits({7}, cache));
+    return results;
+  };
+  const std::vector<Tensor> one = run(1);
+  for (const int threads : {2, 3, 8}) {
+    INFO(threads << " threads");
+    CHECK(same_bits(run(threads), one));
+  }
+}
+
+TEST_CASE("no graph is left after backward, after evaluation and after an error") {
+  Gpt gpt(dropping_config(), 3);
+  const Batch batch = make_batch(seed_sequences());
+  REQUIRE(live_graph_nodes() == 0);
+  learn(gpt, batch, {.training = true, .random = {1, 1}});
+  CHECK(live_graph_nodes() == 0);
+  {
+    const Tensor loss = gpt.loss(batch);
+    CHECK(live_graph_nodes() > 0);
+  }
+  CHECK(live_graph_nodes() == 0);
+  CHECK_THROWS_AS(backward(gpt.logits(batch)), Error);
+  CHECK(live_graph_nodes() == 0);
+  const NoGrad no_grad;
+  const Tensor loss = gpt.loss(batch);
+  CHECK_FALSE(loss.requires_grad());
+  CHECK(live_graph_nodes() == 0);
+}
+
+TEST_CASE("gradients of several batches add up until they are zeroed") {
+  Gpt gpt(small_config(), 3, kDouble);
+  const Batch batch = make_batch(seed_sequences());
+  const LossAndGradients once = learn(gpt, batch);
+  backward(gpt.loss(batch));
+  const std::vector<Tensor> twice = gradients_of(gpt);
+  for (std::size_t i = 0; i < twice.size(); ++i) {
+    CHECK(relative_difference(twice[i], once.gradients[i]) == Approx(1).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a recorder collects every layer of a GPT and changes nothing") {
+  const Gpt gpt(small_config(), 3, kDouble);
+  randomize(gpt, 81);
+  const Batch batch = make_batch(seed_sequences());
+  Recorder recorder;
+  const Tensor recorded = gpt.logits(batch, {.recorder = &recorder});
+  CHECK(same_bits(recorded.detach(), gpt.logits(batch).detach()));
+  REQUIRE(recorder.layers().size() == 2);
+  CHECK(recorder.padded(0).shape() == Shape{10, 4, 20, 20});
+  CHECK(recorder.padded(1).shape() == Shape{10, 4, 20, 20});
+  CHECK_FALSE(same_bits(recorder.padded(0), recorder.padded(1)));
+  CHECK_FALSE(recorder.padded(0).requires_grad());
+
+  for (std::size_t b = 0; b < seed_sequences().size(); ++b) {
+    const Tensor x = first_layer_input(gpt, seed_sequences()[b]);
+    const Tensor one = x.strided_view({1, x.size(0), 32}, {x.numel(), 32, 1});
+    const Tensor expected =
+        gpt.block(0).attention().forward(one, one, one, {.causal = true}).weights;
+    const Tensor& weights = recorder.sequences(0)[b];
+    INFO("sequence " << b);
+    CHECK(largest_difference(weights, expected.strided_view(weights.shape(),
+                                                            contiguous_strides(weights.shape()))) <
+          1e-12);
+  }
+}
+
+TEST_CASE("a recorder can ask for some layers of a GPT") {
+  const Gpt gpt(small_config(), 3);
+  Recorder recorder({1});
+  gpt.logits(make_batch({{1, 2, 3}}), {.recorder = &recorder});
+  CHECK(recorder.layers().size() == 1);
+  CHECK(recorder.sequences(1).size() == 1);
+}
+
+TEST_CASE("a few steps down the gradient lower the loss of the batch") {
+  Gpt gpt(small_config(), 3);
+  const Batch batch = make_batch(seed_sequences());
+  const double before = gpt.loss(batch).item();
+  for (int step = 0; step < 20; ++step) {
+    learn(gpt, batch);
+    for (auto& [name, parameter] : gpt.parameters()) {
+      float* values = parameter.data<float>();
+      const float* slope = parameter.grad().data<float>();
+      for (Index i = 0; i < parameter.numel(); ++i) {
+        values[i] -= 0.5F * slope[i];
+      }
+    }
+  }
+  CHECK(gpt.loss(batch).item() < before - 0.5);
+}

@@ -1,0 +1,133 @@
+#include "headlight/nn/module.h"
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/reduce.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+std::vector<std::string> names_of(const NamedTensors& tensors) {
+  std::vector<std::string> names;
+  for (const auto& entry : tensors) {
+    names.push_back(entry.first);
+  }
+  return names;
+}
+
+// scale * linear(x) + shift, with one parameter before and one after its part.
+class Scaled : public Module {
+ public:
+  Scaled() : inner_({.inputs = 2, .outputs = 3}), norm_({.width = 3}) {
+    scale = register_parameter("scale", Tensor::full({3}, 2));
+    register_module("inner", inner_);
+    register_module("norm", norm_);
+    shift = register_parameter("shift", Tensor::zeros({3}));
+  }
+  Tensor forward(const Tensor& x) const { return inner_.forward(x) * scale + shift; }
+
+  Tensor scale;
+  Tensor shift;
+
+ private:
+  Linear inner_;
+  BatchNorm1d norm_;
+};
+
+Index attention_parameters(Index width, Index heads, bool fused) {
+  return MultiHeadAttention({.width = width, .heads = heads, .fused = fused}).parameter_count();
+}
+
+GptConfig small_config() {
+  return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
+}
+
+}  // namespace
+
+TEST_CASE("a module lists its own parameters first and then its parts by dotted name") {
+  const Scaled module;
+  CHECK(names_of(module.parameters()) ==
+        std::vector<std::string>{"scale", "shift", "inner.weight", "inner.bias", "norm.weight",
+                                 "norm.bias"});
+  CHECK(names_of(module.buffers()) ==
+        std::vector<std::string>{"norm.running_mean", "norm.running_var"});
+  CHECK(module.parameter_count() == 3 + 3 + 6 + 3 + 3 + 3);
+}
+
+TEST_CASE("the listed parameters share elements and gradients with the module") {
+  Scaled module;
+  parameter_of(module, "scale").fill(5);
+  CHECK(module.scale.to_vector() == std::vector<double>{5, 5, 5});
+  backward(sum(module.forward(Tensor::ones({4, 2}))));
+  CHECK(parameter_of(module, "shift").grad().to_vector() == std::vector<double>{4, 4, 4});
+  CHECK(parameter_of(module, "inner.bias").grad().to_vector() == std::vector<double>{20, 20, 20});
+}
+
+TEST_CASE("zero_grad forgets the gradients of the module and of its parts") {
+  Scaled module;
+  backward(sum(module.forward(Tensor::ones({4, 2}))));
+  module.zero_grad();
+  for (const auto& [name, parameter] : module.parameters()) {
+    INFO(name);
+    CHECK_FALSE(parameter.grad().defined());
+  }
+}
+
+TEST_CASE("parameters require gradients and buffers do not") {
+  const Scaled module;
+  for (const auto& [name, parameter] : module.parameters()) {
+    INFO(name);
+    CHECK(parameter.requires_grad());
+  }
+  for (const auto& [name, buffer] : module.buffers()) {
+    INFO(name);
+    CHECK_FALSE(buffer.requires_grad());
+  }
+}
+
+TEST_CASE("a GPT names its parameters as the GPT-2 checkpoint does, each of them once") {
+  const std::vector<std::string> expected{
+      "wte.weight",          "wpe.weight",           "h.0.ln_1.weight",
+      "h.0.ln_1.bias",       "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias",
+      "h.0.attn.c_proj.weight", "h.0.attn.c_proj.bias", "h.0.ln_2.weight",
+      "h.0.ln_2.bias",       "h.0.mlp.c_fc.weight",  "h.0.mlp.c_fc.bias",
+      "h.0.mlp.c_proj.weight", "h.0.mlp.c_proj.bias", "ln_f.weight",
+      "ln_f.bias"};
+  GptConfig config = small_config();
+  config.n_layer = 1;
+  CHECK(names_of(Gpt(config).parameters()) == expected);
+  CHECK(Gpt(config).buffers().empty());
+}
+
+TEST_CASE("options add and remove exactly the parameters that they are about") {
+  GptConfig config = small_config();
+  config.n_layer = 1;
+  config.bias = false;
+  config.norm = NormPosition::post;
+  config.tie_weights = false;
+  CHECK(names_of(Gpt(config).parameters()) ==
+        std::vector<std::string>{"wte.weight", "wpe.weight", "h.0.ln_1.weight",
+                                 "h.0.attn.c_attn.weight", "h.0.attn.c_proj.weight",
+                                 "h.0.ln_2.weight", "h.0.mlp.c_fc.weight",
+                                 "h.0.mlp.c_proj.weight", "lm_head.weight"});
+}
+
+TEST_CASE("attention of width C has 4 C^2 + 4 C parameters for any number of heads") {
+  for (const bool fused : {true, false}) {
+    for (const Index heads : {1, 2, 4, 8, 16, 64}) {
+      CHECK(attention_parameters(64, heads, fused) == 16640);
+    }
+    CHECK(attention_parameters(512, 8, fused) == 1050624);
+  }
+  CHECK(MultiHeadAttention({.width = 64, .heads = 4, .bias = false}).parameter_count() ==
+        4 * 64 * 64);
+}
+
+TEST_CASE("an embedding of 100 tokens and width 512 has 51200 parameters") {
+  CHECK(Embedding({.count = 100, .width = 512}).parameter_count() == 51200);
+}

@@ -1,0 +1,356 @@
+#include "headlight/nn/multi_head_attention.h"
+
+#include <cstdio>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/mask.h"
+#include "nn/nn_support.h"
+#include "nn/reference_model.h"
+#include "support/catch.h"
+#include "support/seed_sequences.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr DType kDouble = DType::float64;
+
+const Matrix kInput{{1, 0, 1, 0}, {0, 2, 0, 2}, {1, 1, 1, 1}};
+// Projections of a worked example with two heads, [C, H D] as in the formula x W.
+const Matrix kQueryWeight{{1, 0, 1, 0}, {1, 0, 0, 1}, {0, 1, 1, 0}, {0, 1, 0, 1}};
+const Matrix kKeyWeight{{0, 1, 0, 1}, {1, 0, 1, 0}, {0, 1, 1, 0}, {1, 0, 0, 1}};
+const Matrix kValueWeight{{1, 0, 2, 0}, {0, 1, 0, 2}, {1, 0, 0, 1}, {0, 1, 1, 0}};
+const Matrix kOutputWeight{{1, 0, 0.5, 0}, {0, 1, 0, 0.5}, {0.5, 0, 1, 0}, {0, 0.5, 0, 1}};
+
+Matrix transposed(const Matrix& x) {
+  Matrix result(x[0].size(), Row(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t j = 0; j < x[i].size(); ++j) {
+      result[j][i] = x[i][j];
+    }
+  }
+  return result;
+}
+
+Matrix stacked(std::initializer_list<Matrix> parts) {
+  Matrix result;
+  for (const Matrix& part : parts) {
+    result.insert(result.end(), part.begin(), part.end());
+  }
+  return result;
+}
+
+void set_weight(const Module& module, const std::string& name, const Matrix& rows) {
+  parameter_of(module, name).copy_from(tensor_of(rows));
+}
+
+// The worked example's attention, with biases 0.
+std::unique_ptr<MultiHeadAttention> worked_example(bool fused, DType dtype = kDouble) {
+  auto attention = std::make_unique<MultiHeadAttention>(
+      MultiHeadAttentionOptions{.width = 4, .heads = 2, .fused = fused, .dtype = dtype});
+  for (auto& [name, parameter] : attention->parameters()) {
+    parameter.fill(0);
+  }
+  const Matrix query = transposed(kQueryWeight);
+  const Matrix key = transposed(kKeyWeight);
+  const Matrix value = transposed(kValueWeight);
+  if (fused) {
+    set_weight(*attention, "c_attn.weight", stacked({query, key, value}));
+  } else {
+    set_weight(*attention, "q_proj.weight", query);
+    set_weight(*attention, "k_proj.weight", key);
+    set_weight(*attention, "v_proj.weight", value);
+  }
+  set_weight(*attention, "c_proj.weight", transposed(kOutputWeight));
+  return attention;
+}
+
+AttentionResult attend(const MultiHeadAttention& attention, const AttentionMasks& masks,
+                       DType dtype = kDouble) {
+  const Tensor x = convert(tensor_of(kInput), dtype).strided_view({1, 3, 4}, {12, 4, 1});
+  return attention.forward(x, x, x, masks);
+}
+
+std::vector<std::string> printed(const Tensor& x) {
+  std::vector<std::string> texts;
+  for (const double value : x.to_vector()) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.4f", value);
+    texts.emplace_back(text);
+  }
+  return texts;
+}
+
+// Both heads of the worked example have the same scores.
+std::vector<double> twice(std::vector<double> values) {
+  const std::vector<double> copy = values;
+  values.insert(values.end(), copy.begin(), copy.end());
+  return values;
+}
+
+// forward() without masks for one sequence after another, in plain loops.
+void check_against_reference(const MultiHeadAttention& attention, const std::vector<Tensor>& inputs,
+                             bool causal) {
+  const AttentionResult result =
+      attention.forward(inputs[0], inputs[1], inputs[2], {.causal = causal});
+  const Index batch = inputs[0].size(0);
+  const auto part = [&](const Tensor& x, Index b) {
+    return matrix_of(x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1},
+                                    b * x.size(1) * x.size(2)));
+  };
+  for (Index b = 0; b < batch; ++b) {
+    const Matrix query = reference_linear(part(inputs[0], b), attention, "q_proj");
+    const Matrix key = reference_linear(part(inputs[1], b), attention, "k_proj");
+    const Matrix value = reference_linear(part(inputs[2], b), attention, "v_proj");
+    const std::size_t lead = key.size() - query.size();
+    const ReferenceAttention expected = reference_attention(
+        query, key, value, static_cast<std::size_t>(attention.heads()),
+        [&](std::size_t, std::size_t t, std::size_t s) { return causal && s > t + lead; });
+    const Matrix output = reference_linear(expected.joined, attention, "c_proj");
+    CHECK(largest_difference(tensor_of(part(result.output, b)), tensor_of(output)) < 1e-12);
+    const Index count = static_cast<Index>(query.size() * key.size());
+    for (Index h = 0; h < attention.heads(); ++h) {
+      const Tensor weights = result.weights.strided_view(
+          {inputs[0].size(1), inputs[1].size(1)}, {inputs[1].size(1), 1},
+          (b * attention.heads() + h) * count);
+      CHECK(largest_difference(weights,
+                               tensor_of(expected.weights[static_cast<std::size_t>(h)])) < 1e-12);
+    }
+  }
+}
+
+Tensor draw(const Shape& shape, std::uint64_t stream, DType dtype = kDouble) {
+  return random_uniform(shape, {7, stream}, -1, 1, dtype);
+}
+
+}  // namespace
+
+TEST_CASE("two heads of a worked example give its weights and its output") {
+  for (const bool fused : {true, false}) {
+    const AttentionResult result = attend(*worked_example(fused), {});
+    CHECK(result.weights.shape() == Shape{1, 2, 3, 3});
+    check_values(result.weights,
+                twice({.108383, .445808, .445808, .028705, .485648, .485648, .028705, .485648,
+                       .485648}),
+                1e-6);
+    CHECK(result.output.shape() == Shape{1, 3, 4});
+    check_values(result.output,
+                {2.331288, 4.289370, 3, 4.566466, 2.271528, 4.628006, 3, 4.885182, 2.271528,
+                 4.628006, 3, 4.885182},
+                1e-6);
+  }
+}
+
+TEST_CASE("two masked heads of a worked example give its weights and its output") {
+  const Tensor future = causal_mask(3);
+  for (const bool fused : {true, false}) {
+    for (const AttentionMasks& masks :
+         {AttentionMasks{.causal = true}, AttentionMasks{.mask = future}}) {
+      const AttentionResult result = attend(*worked_example(fused), masks);
+      check_values(result.weights,
+                  twice({1, 0, 0, .055807, .944193, 0, .028705, .485648, .485648}), 1e-6);
+      check_values(result.output,
+                  {3, .5, 3, 1, 1.111614, 5.693060, 2.055807, 5.720964, 2.271528, 4.628006, 3,
+                   4.885182},
+                  1e-6);
+    }
+  }
+}
+
+TEST_CASE("in float32 the worked example prints the digits of its notebook") {
+  const auto attention = worked_example(true, DType::float32);
+  const AttentionResult free = attend(*attention, {}, DType::float32);
+  CHECK(printed(free.output) ==
+        std::vector<std::string>{"2.3313", "4.2894", "3.0000", "4.5665", "2.2715", "4.6280",
+                                 "3.0000", "4.8852", "2.2715", "4.6280", "3.0000", "4.8852"});
+  const AttentionResult masked = attend(*attention, {.causal = true}, DType::float32);
+  const std::vector<std::string> head{"1.0000", "0.0000", "0.0000", "0.0558", "0.9442",
+                                      "0.0000", "0.0287", "0.4856", "0.4856"};
+  std::vector<std::string> heads = head;
+  heads.insert(heads.end(), head.begin(), head.end());
+  CHECK(printed(masked.weights) == heads);
+  CHECK(printed(masked.output) ==
+        std::vector<std::string>{"3.0000", "0.5000", "3.0000", "1.0000", "1.1116", "5.6931",
+                                 "2.0558", "5.7210", "2.2715", "4.6280", "3.0000", "4.8852"});
+}
+
+TEST_CASE("the joined heads of the worked example pass through an identity projection unchanged") {
+  const auto attention = worked_example(true);
+  set_weight(*attention, "c_proj.weight",
+             {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}});
+  check_values(attend(*attention, {}).output,
+              {1.108383, 2.674850, 2.445808, 3.229041, 1.028705, 2.913886, 2.485648, 3.428239,
+               1.028705, 2.913886, 2.485648, 3.428239},
+              1e-6);
+}
+
+TEST_CASE("fused and separate projections with the same weights agree") {
+  const MultiHeadAttention fused({.width = 12, .heads = 3, .dtype = kDouble});
+  const MultiHeadAttention separate({.width = 12, .heads = 3, .fused = false, .dtype = kDouble});
+  randomize(separate, 3);
+  const auto joined = [&](const std::string& kind) {
+    std::vector<double> values;
+    for (const char* part : {"q_proj", "k_proj", "v_proj"}) {
+      const std::vector<double> own = parameter_of(separate, part + kind).to_vector();
+      values.insert(values.end(), own.begin(), own.end());
+    }
+    return values;
+  };
+  set_parameter(fused, "c_attn.weight", joined(".weight"));
+  set_parameter(fused, "c_attn.bias", joined(".bias"));
+  set_parameter(fused, "c_proj.weight", parameter_of(separate, "c_proj.weight").to_vector());
+  set_parameter(fused, "c_proj.bias", parameter_of(separate, "c_proj.bias").to_vector());
+  // Different inputs, so that a mix-up of query, key and value shows.
+  const Tensor query = draw({2, 5, 12}, 1);
+  const Tensor key = draw({2, 4, 12}, 2);
+  const Tensor value = draw({2, 4, 12}, 3);
+  const AttentionResult a = fused.forward(query, key, value);
+  const AttentionResult b = separate.forward(query, key, value);
+  CHECK(largest_difference(a.output, b.output) < 1e-13);
+  CHECK(largest_difference(a.weights, b.weights) < 1e-13);
+}
+
+TEST_CASE("cross-attention takes keys and values of another length and other widths") {
+  for (const bool bias : {true, false}) {
+    const MultiHeadAttention attention({.width = 6,
+                                        .heads = 3,
+                                        .key_width = 5,
+                                        .value_width = 4,
+                                        .fused = false,
+                                        .bias = bias,
+                                        .dtype = kDouble});
+    randomize(attention, 5);
+    for (const bool causal : {false, true}) {
+      check_against_reference(attention,
+                              {draw({2, 4, 6}, 1), draw({2, 7, 5}, 2), draw({2, 7, 4}, 3)}, causal);
+    }
+  }
+}
+
+TEST_CASE("the inner width of the heads need not equal the width of the model") {
+  const MultiHeadAttention attention(
+      {.width = 6, .heads = 3, .head_width = 5, .fused = false, .dtype = kDouble});
+  randomize(attention, 5);
+  CHECK(attention.inner_width() == 15);
+  CHECK(parameter_of(attention, "q_proj.weight").shape() == Shape{15, 6});
+  CHECK(parameter_of(attention, "c_proj.weight").shape() == Shape{6, 15});
+  const Tensor x = draw({2, 4, 6}, 1);
+  check_against_reference(attention, {x, x, x}, true);
+}
+
+TEST_CASE("ten padded sequences of width 512 and 8 heads give the expected shapes") {
+  const Embedding embedding({.count = 100, .width = 512}, {1, 1});
+  const MultiHeadAttention attention({.width = 512, .heads = 8}, {1, 2});
+  std::vector<Index> lengths;
+  Tensor ids = Tensor::zeros({10, 20}, DType::int32);
+  for (const auto& sequence : seed_sequences()) {
+    std::copy(sequence.begin(), sequence.end(),
+              ids.data<std::int32_t>() + static_cast<Index>(lengths.size()) * 20);
+    lengths.push_back(static_cast<Index>(sequence.size()));
+  }
+  REQUIRE(lengths == std::vector<Index>{16, 5, 11, 2, 4, 5, 1, 20, 16, 14});
+  const Tensor x = embedding.forward(ids);
+  CHECK(x.shape() == Shape{10, 20, 512});
+  const AttentionResult result =
+      attention.forward(x, x, x, {.key_padding = padding_mask(lengths, 20)});
+  CHECK(result.output.shape() == Shape{10, 20, 512});
+  REQUIRE(result.weights.shape() == Shape{10, 8, 20, 20});
+  const std::vector<double> weights = result.weights.to_vector();
+  double pad_weight = 0;
+  double furthest = 0;
+  for (std::size_t row = 0; row < 10 * 8 * 20; ++row) {
+    const Index length = lengths[row / (8 * 20)];
+    double sum = 0;
+    for (Index s = 0; s < 20; ++s) {
+      const double weight = weights[row * 20 + static_cast<std::size_t>(s)];
+      (s < length ? sum : pad_weight) += weight;
+    }
+    furthest = std::max(furthest, std::abs(sum - 1));
+  }
+  CHECK(pad_weight == 0);
+  CHECK(furthest < 1e-6);
+}
+
+TEST_CASE("dropout on the weights changes the output but not the returned weights") {
+  const MultiHeadAttention attention({.width = 8, .heads = 2, .dropout = 0.5});
+  const Tensor x = draw({2, 6, 8}, 1, DType::float32);
+  const AttentionResult plain = attention.forward(x, x, x);
+  const ForwardContext training{.training = true, .random = {4, 4}};
+  const AttentionResult dropped = attention.forward(x, x, x, {}, training);
+  CHECK(same_bits(dropped.weights, plain.weights));
+  CHECK(largest_difference(dropped.output, plain.output) > 0.01);
+  const ForwardContext evaluating{.random = {4, 4}};
+  CHECK(same_bits(attention.forward(x, x, x, {}, evaluating).output, plain.output));
+}
+
+TEST_CASE("dropout on the weights keeps the expected output") {
+  const MultiHeadAttention attention({.width = 4, .heads = 2, .dropout = 0.4, .dtype = kDouble});
+  randomize(attention, 8);
+  const Tensor x = draw({1, 5, 4}, 1);
+  const std::vector<double> plain = attention.forward(x, x, x).output.to_vector();
+  constexpr int kDraws = 4000;
+  const ThreadScope one_thread(1);
+  std::vector<double> mean(plain.size(), 0.0);
+  for (std::uint64_t draw_number = 0; draw_number < kDraws; ++draw_number) {
+    const ForwardContext context{.training = true, .random = {1, draw_number}};
+    const std::vector<double> output = attention.forward(x, x, x, {}, context).output.to_vector();
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += output[i] / kDraws;
+    }
+  }
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    CHECK(std::abs(mean[i] - plain[i]) < 0.02);
+  }
+}
+
+TEST_CASE("attention refuses sizes that do not fit") {
+  CHECK_THROWS_WITH(MultiHeadAttention({.width = 512, .heads = 7}),
+                    "[MultiHeadAttention] a width of 512 does not divide into 7 heads");
+  CHECK_NOTHROW(MultiHeadAttention({.width = 512, .heads = 7, .head_width = 64}));
+  CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 0}),
+                    "[MultiHeadAttention] expected a positive width and number of heads, got 8 "
+                    "and 0");
+  CHECK_THROWS_WITH(MultiHeadAttention({.width = 0, .heads = 1}),
+                    "[MultiHeadAttention] expected a positive width and number of heads, got 0 "
+                    "and 1");
+  CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 2, .key_width = 6}),
+                    "[MultiHeadAttention] a fused projection needs equal widths, got query 8, key "
+                    "6, value 8");
+  CHECK_THROWS_AS(MultiHeadAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
+}
+
+TEST_CASE("attention refuses inputs that do not fit") {
+  const MultiHeadAttention attention({.width = 8, .heads = 2});
+  const Tensor x = Tensor::ones({2, 3, 8});
+  const std::string expected = "[MultiHeadAttention] expected inputs [B, T, C] of one batch size";
+  CHECK_THROWS_WITH(attention.forward(Tensor(), x, x), expected);
+  CHECK_THROWS_WITH(attention.forward(x, Tensor(), x), expected);
+  CHECK_THROWS_WITH(attention.forward(x, x, Tensor::ones({3, 8})), expected);
+  CHECK_THROWS_WITH(attention.forward(x, Tensor::ones({1, 3, 8}), x), expected);
+  CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 4, 8})), Error);
+  CHECK_THROWS_AS(attention.forward(Tensor::ones({2, 3, 6}), x, x), Error);
+  CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 3, 8}, kDouble)), Error);
+}
+
+TEST_CASE("ragged and cached attention need the fused projection") {
+  const MultiHeadAttention attention({.width = 8, .heads = 2, .fused = false});
+  CHECK_THROWS_WITH(attention.forward_ragged(Tensor::ones({3, 8}), {0, 3}, {}),
+                    "[MultiHeadAttention] forward_ragged needs the fused projection");
+  KeyValueView cache{Tensor::zeros({4, 8}), Tensor::zeros({4, 8}), 0};
+  CHECK_THROWS_WITH(attention.forward_cached(Tensor::ones({3, 8}), cache),
+                    "[MultiHeadAttention] forward_cached needs the fused projection");
+}
+
+TEST_CASE("linear layers of attention start uniform within one over the root of their inputs") {
+  const MultiHeadAttention attention({.width = 64, .heads = 4, .dtype = kDouble}, {3, 3});
+  for (const auto& [name, parameter] : attention.parameters()) {
+    INFO(name);
+    const std::vector<double> values = parameter.to_vector();
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    CHECK(*low >= -0.125);
+    CHECK(*low < -0.11);
+    CHECK(*high <= 0.125);
+    CHECK(*high > 0.11);
+  }
+}

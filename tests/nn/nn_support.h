@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "headlight/nn/module.h"
+#include "headlight/tensor/random.h"
+#include "support/tensors.h"
+
+namespace headlight::test {
+
+using Ids = std::vector<std::int32_t>;
+
+inline Tensor parameter_of(const Module& module, std::string_view name) {
+  for (const auto& [own_name, tensor] : module.parameters()) {
+    if (own_name == name) {
+      return tensor;
+    }
+  }
+  fail("no parameter is called ", name);
+}
+
+// Overwrites a parameter with row-major values.
+inline void set_parameter(const Module& module, std::string_view name,
+                          const std::vector<double>& values) {
+  Tensor parameter = parameter_of(module, name);
+  parameter.copy_from(Tensor::from(values, parameter.shape()));
+}
+
+// Every weight uniform in +-0.5 and every gain of a norm around 1: values at which no gradient is
+// small by accident.
+inline void randomize(const Module& module, std::uint64_t seed) {
+  std::uint64_t stream = 0;
+  for (auto& [name, parameter] : module.parameters()) {
+    const bool gain = name.find("ln_") != std::string::npos && name.ends_with("weight");
+    const double centre = gain ? 1.0 : 0.0;
+    parameter.copy_from(random_uniform(parameter.shape(), {seed, stream++}, centre - 0.5,
+                                       centre + 0.5, DType::float64));
+  }
+}
+
+// Copies parameters of the same names and shapes.
+inline void copy_parameters(const Module& from, const Module& to) {
+  for (auto& [name, parameter] : to.parameters()) {
+    parameter.copy_from(parameter_of(from, name));
+  }
+}
+
+inline double largest_difference(const Tensor& a, const Tensor& b) {
+  require(a.shape() == b.shape(), "shapes differ: ", a.shape(), " and ", b.shape());
+  const std::vector<double> x = a.to_vector();
+  const std::vector<double> y = b.to_vector();
+  double largest = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double difference = std::abs(x[i] - y[i]);
+    largest = difference <= largest ? largest : difference;  // NaN stays
+  }
+  return largest;
+}
+
+inline double norm(const Tensor& x) {
+  double sum = 0;
+  for (const double value : x.to_vector()) {
+    sum += value * value;
+  }
+  return std::sqrt(sum);
+}
+
+// |a - b| / |b|
+inline double relative_difference(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.to_vector();
+  const std::vector<double> y = b.to_vector();
+  require(a.shape() == b.shape(), "shapes differ: ", a.shape(), " and ", b.shape());
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    sum += (x[i] - y[i]) * (x[i] - y[i]);
+  }
+  const double scale = norm(b);
+  return sum == 0 ? 0 : std::sqrt(sum) / scale;
+}
+
+inline bool all_zero(const Tensor& x) {
+  for (const double value : x.to_vector()) {
+    if (value != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+inline bool all_finite(const Tensor& x) {
+  for (const double value : x.to_vector()) {
+    if (!std::isfinite(value)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The gradients of a module in the order of its parameters; zeros where there is none.
+inline std::vector<Tensor> gradients_of(const Module& module) {
+  std::vector<Tensor> gradients;
+  for (const auto& [name, parameter] : module.parameters()) {
+    const Tensor gradient = parameter.grad();
+    gradients.push_back(gradient.defined() ? gradient.clone()
+                                           : Tensor::zeros(parameter.shape(), parameter.dtype()));
+  }
+  return gradients;
+}
+
+inline bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  bool same = a.size() == b.size();
+  for (std::size_t i = 0; same && i < a.size(); ++i) {
+    same = same_bits(a[i], b[i]);
+  }
+  return same;
+}
+
+// `count` ids below `vocabulary` that look random.
+inline Ids draw_ids(Index count, Index vocabulary, std::uint64_t stream = 0) {
+  const RandomStream random{99, stream};
+  Ids ids;
+  for (Index i = 0; i < count; ++i) {
+    ids.push_back(static_cast<std::int32_t>(
+        random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
+  }
+  return ids;
+}
+
+}  // namespace headlight::test

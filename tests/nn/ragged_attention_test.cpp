@@ -1,0 +1,244 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/multi_head_attention.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/reduce.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kWidth = 12;
+constexpr Index kHeads = 3;
+
+// Lengths that meet the borders of tiles of 64 queries and 256 keys, and shorter ones.
+const std::vector<Index> kLengths{16, 5, 1, 2, 64, 65, 300, 1, 20};
+
+// Sequences of these lengths end to end, and once more as a rectangle whose pads hold large values.
+struct Sequences {
+  explicit Sequences(const std::vector<Index>& given, DType dtype = DType::float64)
+      : lengths(given), offsets{0} {
+    for (const Index length : lengths) {
+      offsets.push_back(offsets.back() + length);
+      longest = std::max(longest, length);
+    }
+    const auto batch = static_cast<Index>(lengths.size());
+    flat = random_uniform({offsets.back(), kWidth}, {5, 1}, -1, 1, dtype);
+    padded = Tensor::full({batch, longest, kWidth}, 50, dtype);
+    for (Index b = 0; b < batch; ++b) {
+      real_rows(padded, b).copy_from(flat_rows(flat, b));
+    }
+  }
+
+  Index length(Index b) const { return lengths[static_cast<std::size_t>(b)]; }
+  // The rows of sequence b.
+  Tensor flat_rows(const Tensor& x, Index b) const {
+    const Index width = x.size(-1);
+    return x.strided_view({length(b), width}, {width, 1},
+                          offsets[static_cast<std::size_t>(b)] * width);
+  }
+  Tensor real_rows(const Tensor& x, Index b) const {
+    const Index width = x.size(-1);
+    return x.strided_view({length(b), width}, {width, 1}, b * longest * width);
+  }
+
+  std::vector<Index> lengths;
+  std::vector<Index> offsets;
+  Index longest = 0;
+  Tensor flat;    // [N, C]
+  Tensor padded;  // [B, T, C]
+};
+
+AttentionResult forward_padded(const MultiHeadAttention& attention, const Sequences& s) {
+  return attention.forward(s.padded, s.padded, s.padded,
+                           {.key_padding = padding_mask(s.lengths, s.longest), .causal = true});
+}
+
+MultiHeadAttentionOptions double_options() {
+  return {.width = kWidth, .heads = kHeads, .dtype = DType::float64};
+}
+
+// Sequence b's part of padded weights [B, H, T, T].
+Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
+  return weights.strided_view({kHeads, s.length(b), s.length(b)},
+                              {s.longest * s.longest, s.longest, 1},
+                              b * kHeads * s.longest * s.longest);
+}
+
+}  // namespace
+
+TEST_CASE("ragged attention gives the real tokens what padded causal attention gives them") {
+  const MultiHeadAttention attention(double_options());
+  randomize(attention, 2);
+  const Sequences s(kLengths);
+  const Tensor ragged = attention.forward_ragged(s.flat, s.offsets, {});
+  const Tensor padded = forward_padded(attention, s).output;
+  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
+    INFO("sequence " << b);
+    CHECK(largest_difference(s.flat_rows(ragged, b), s.real_rows(padded, b)) < 1e-10);
+  }
+}
+
+TEST_CASE("ragged and padded attention give the same gradients of parameters and inputs") {
+  MultiHeadAttention attention(double_options());
+  randomize(attention, 2);
+  Sequences s(kLengths);
+  const Tensor factors = random_uniform(s.flat.shape(), {5, 2}, 0.5, 1.5, DType::float64);
+  Tensor padded_factors = Tensor::zeros(s.padded.shape(), DType::float64);
+  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
+    s.real_rows(padded_factors, b).copy_from(s.flat_rows(factors, b));
+  }
+  s.flat.set_requires_grad();
+  s.padded.set_requires_grad();
+  backward(sum(attention.forward_ragged(s.flat, s.offsets, {}) * factors));
+  const std::vector<Tensor> ragged = gradients_of(attention);
+  attention.zero_grad();
+  backward(sum(forward_padded(attention, s).output * padded_factors));
+  const std::vector<Tensor> padded = gradients_of(attention);
+  for (std::size_t i = 0; i < ragged.size(); ++i) {
+    CHECK(relative_difference(ragged[i], padded[i]) < 1e-10);
+  }
+  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
+    CHECK(largest_difference(s.flat_rows(s.flat.grad(), b), s.real_rows(s.padded.grad(), b)) <
+          1e-10);
+  }
+}
+
+TEST_CASE("a recorder collects the weights of every head as the general module returns them") {
+  const MultiHeadAttention attention(double_options());
+  randomize(attention, 2);
+  const Sequences s(kLengths);
+  Recorder recorder;
+  const Tensor plain = attention.forward_ragged(s.flat, s.offsets, {});
+  const Tensor recorded = attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  CHECK(same_bits(recorded, plain));
+  const Tensor expected = forward_padded(attention, s).weights;
+  const std::vector<Tensor>& weights = recorder.sequences(0);
+  REQUIRE(weights.size() == s.lengths.size());
+  for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
+    INFO("sequence " << b);
+    const Tensor& own = weights[static_cast<std::size_t>(b)];
+    REQUIRE(own.shape() == Shape{kHeads, s.length(b), s.length(b)});
+    CHECK(largest_difference(own, real_weights(expected, s, b)) < 1e-12);
+  }
+}
+
+TEST_CASE("the recorder pads weights to [B, H, T, T] with zeros for the pads") {
+  const MultiHeadAttention attention(double_options());
+  randomize(attention, 2);
+  const Sequences s({4, 1, 7, 2});
+  Recorder recorder;
+  attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  const Tensor padded = recorder.padded(0);
+  REQUIRE(padded.shape() == Shape{4, kHeads, 7, 7});
+  const Tensor expected = forward_padded(attention, s).weights;
+  const std::vector<double> values = padded.to_vector();
+  const std::vector<double> wanted = expected.to_vector();
+  double furthest = 0;
+  double hidden = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto place = static_cast<Index>(i);
+    const Index b = place / (kHeads * 49);
+    const Index t = place / 7 % 7;
+    const Index key = place % 7;
+    const bool seen = t < s.length(b) && key <= t;
+    (seen ? furthest : hidden) =
+        std::max(seen ? furthest : hidden, std::abs(values[i] - (seen ? wanted[i] : 0)));
+  }
+  CHECK(furthest < 1e-12);
+  CHECK(hidden == 0);
+}
+
+TEST_CASE("in float32 the padded recording has rows that sum to one and zero rows for pads") {
+  const MultiHeadAttention attention({.width = kWidth, .heads = kHeads}, {8, 8});
+  const Sequences s({3, 5, 1}, DType::float32);
+  Recorder recorder;
+  attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  const Tensor padded = recorder.padded(0);
+  CHECK(padded.dtype() == DType::float32);
+  const std::vector<double> sums = sum(padded, {.axes = {3}}).to_vector();  // [B, H, T]
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Index b = static_cast<Index>(i) / (kHeads * 5);
+    const bool real = static_cast<Index>(i % 5) < s.length(b);
+    CHECK(std::abs(sums[i] - (real ? 1 : 0)) <= (real ? 1e-6 : 0));
+  }
+}
+
+TEST_CASE("a recorder takes the weights before dropout") {
+  MultiHeadAttentionOptions options = double_options();
+  options.dropout = 0.5;
+  const MultiHeadAttention attention(options);
+  const Sequences s({6, 9});
+  Recorder evaluated;
+  Recorder trained;
+  attention.forward_ragged(s.flat, s.offsets, {.recorder = &evaluated});
+  attention.forward_ragged(s.flat, s.offsets,
+                           {.training = true, .random = {3, 3}, .recorder = &trained});
+  CHECK(same_bits(trained.sequences(0), evaluated.sequences(0)));
+}
+
+TEST_CASE("a recorder keeps the layers it was asked for, under their own number") {
+  MultiHeadAttentionOptions options = double_options();
+  options.layer = 3;
+  const MultiHeadAttention third(options);
+  options.layer = 5;
+  const MultiHeadAttention fifth(options);
+  const Sequences s({2, 3});
+  Recorder some({5});
+  Recorder all;
+  for (Recorder* recorder : {&some, &all}) {
+    third.forward_ragged(s.flat, s.offsets, {.recorder = recorder});
+    fifth.forward_ragged(s.flat, s.offsets, {.recorder = recorder});
+  }
+  CHECK(some.layers().size() == 1);
+  CHECK(some.layers().at(5).size() == 2);
+  CHECK(all.layers().size() == 2);
+  CHECK(all.layers().at(3).size() == 2);
+  CHECK_THROWS_WITH(some.padded(3), "[Recorder] layer 3 was not recorded");
+  CHECK_THROWS_WITH(Recorder().padded(0), "[Recorder] layer 0 was not recorded");
+}
+
+TEST_CASE("dropout in ragged attention keeps the expected output") {
+  MultiHeadAttentionOptions options = double_options();
+  options.dropout = 0.4;
+  const MultiHeadAttention attention(options);
+  randomize(attention, 8);
+  const Sequences s({5, 1});
+  const std::vector<double> plain = attention.forward_ragged(s.flat, s.offsets, {}).to_vector();
+  constexpr int kDraws = 4000;
+  const ThreadScope one_thread(1);
+  std::vector<double> mean(plain.size(), 0.0);
+  for (std::uint64_t number = 0; number < kDraws; ++number) {
+    const Tensor output =
+        attention.forward_ragged(s.flat, s.offsets, {.training = true, .random = {1, number}});
+    const std::vector<double> values = output.to_vector();
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += values[i] / kDraws;
+    }
+  }
+  double furthest = 0;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    furthest = std::max(furthest, std::abs(mean[i] - plain[i]));
+  }
+  CHECK(furthest < 0.05);
+}
+
+TEST_CASE("ragged attention refuses offsets that do not describe its input") {
+  const MultiHeadAttention attention(double_options());
+  const Tensor x = Tensor::ones({5, kWidth}, DType::float64);
+  for (const std::vector<Index>& offsets :
+       {std::vector<Index>{}, {0, 4}, {1, 5}, {0, 6, 5}, {0, 3, 2, 5}}) {
+    CHECK_THROWS_AS(attention.forward_ragged(x, offsets, {}), Error);
+  }
+}
+
+TEST_CASE("cached attention refuses more positions than its cache has rows") {
+  const MultiHeadAttention attention(double_options());
+  KeyValueView cache{Tensor::zeros({4, kWidth}, DType::float64),
+                     Tensor::zeros({4, kWidth}, DType::float64), 3};
+  CHECK_THROWS_WITH(attention.forward_cached(Tensor::ones({2, kWidth}, DType::float64), cache),
+                    "[MultiHeadAttention] a cache of 4 positions cannot take 2 more after 3");
+}

@@ -1,0 +1,215 @@
+#include "headlight/ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/dropout.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+              const AttentionOptions& options = {}) {
+  return scaled_dot_product_attention(query, key, value, options).output;
+}
+
+std::string message(const Tensor& query, const Tensor& key, const Tensor& value,
+                    const AttentionOptions& options = {}) {
+  return error_of([&] { attend(query, key, value, options); });
+}
+
+}  // namespace
+
+TEST_CASE("attention weighs the values by the softmax of the scaled scores") {
+  // The scores are 0 and ln 3 after the scale of 1 / sqrt(4): weights 1/4 and 3/4.
+  const Tensor query = doubles({2 * std::log(3.0), 0, 0, 0}, {1, 4});
+  const Tensor key = doubles({0, 9, 9, 9, 1, 9, 9, 9}, {2, 4});
+  const Tensor value = doubles({4, 8, 1, 0, 4, 1}, {2, 3});
+  const AttentionResult result = scaled_dot_product_attention(query, key, value);
+  check_values(result.weights, {0.25, 0.75}, 1e-15);
+  check_values(result.output, {1, 5, 1}, 1e-15);
+}
+
+TEST_CASE("attention takes a scale of its own") {
+  const Tensor query = doubles({1, 0}, {1, 2});
+  const Tensor key = doubles({0, 0, 1, 0}, {2, 2});
+  const AttentionResult result =
+      scaled_dot_product_attention(query, key, key, {.scale = std::log(4.0)});
+  check_values(result.weights, {0.2, 0.8}, 1e-15);
+}
+
+TEST_CASE("equal scores share the weight evenly among visible keys") {
+  const Tensor zeros = Tensor::zeros({3, 2}, DType::float64);
+  const Tensor value = doubles({1, 2, 4}, {3, 1});
+  check_values(attend(zeros, zeros, value), {7.0 / 3, 7.0 / 3, 7.0 / 3}, 1e-15);
+  check_values(attend(zeros, zeros, value, {.causal = true}), {1, 1.5, 7.0 / 3}, 1e-15);
+  const Tensor mask = bools({true, false, false}, {3});
+  check_values(attend(zeros, zeros, value, {.mask = mask}), {3, 3, 3}, 1e-15);
+  check_values(attend(zeros, zeros, value, {.mask = mask, .causal = true}), {0, 2, 3}, 1e-15);
+}
+
+TEST_CASE("causal attention lines the last query up with the last key") {
+  const Tensor query = Tensor::zeros({2, 1}, DType::float64);
+  const Tensor key = Tensor::zeros({4, 1}, DType::float64);
+  const Tensor value = doubles({1, 2, 3, 10}, {4, 1});
+  check_values(attend(query, key, value, {.causal = true}), {2, 4}, 1e-15);
+  const Tensor fewer = Tensor::zeros({1, 1}, DType::float64);
+  check_values(attend(query, fewer, doubles({7}, {1, 1}), {.causal = true}), {0, 7});
+}
+
+TEST_CASE("a query that may see nothing gives zeros and gets no gradient") {
+  const Tensor query = leaf(noise({2, 3}, 1));
+  const Tensor key = leaf(noise({4, 3}, 2));
+  const Tensor value = leaf(noise({4, 2}, 3));
+  const AttentionResult result =
+      scaled_dot_product_attention(query, key, value, {.mask = bools({true, false}, {2, 1})});
+  check_values(slice(result.weights, 0, 0, 1), {0, 0, 0, 0});
+  check_values(slice(result.output, 0, 0, 1), {0, 0});
+  backward(sum(result.output));
+  check_values(slice(query.grad(), 0, 0, 1), {0, 0, 0});
+  for (const double slope : key.grad().to_vector()) {
+    CHECK(slope == slope);
+  }
+}
+
+TEST_CASE("hidden keys have weight exactly 0, whatever they hold") {
+  const Tensor query = noise({2, 2}, 1);
+  Tensor key = noise({3, 2}, 2);
+  const AttentionOptions options{.mask = bools({false, true, false}, {3})};
+  const Tensor before = scaled_dot_product_attention(query, key, key, options).weights;
+  slice(key, 0, 1, 2).fill(1e6);
+  const Tensor after = scaled_dot_product_attention(query, key, key, options).weights;
+  CHECK(same_bits(before, after));
+  CHECK(after.to_vector()[1] == 0);
+}
+
+TEST_CASE("rows of attention weights sum to 1") {
+  const AttentionResult result = scaled_dot_product_attention(
+      noise({2, 3, 5, 4}, 1, DType::float32), noise({2, 3, 5, 4}, 2, DType::float32),
+      noise({2, 3, 5, 4}, 3, DType::float32), {.causal = true});
+  check_values(sum(result.weights, {.axes = {-1}}), std::vector<double>(30, 1), 1e-6);
+}
+
+TEST_CASE("values may be wider than keys, and leading axes broadcast") {
+  const AttentionResult result =
+      scaled_dot_product_attention(noise({5, 2, 3, 4}, 1), noise({2, 6, 4}, 2), noise({6, 7}, 3));
+  CHECK(result.output.shape() == Shape{5, 2, 3, 7});
+  CHECK(result.weights.shape() == Shape{5, 2, 3, 6});
+}
+
+TEST_CASE("masks of every usual shape hide keys of the right sequence, head and query") {
+  const Tensor zeros = Tensor::zeros({2, 2, 3, 1}, DType::float64);
+  const auto weights = [&](const Tensor& mask) {
+    return scaled_dot_product_attention(zeros, zeros, zeros, {.mask = mask}).weights;
+  };
+  const Tensor padding = reshape(padding_mask({3, 1}, 3), {2, 1, 1, 3});
+  check_values(slice(weights(padding), 0, 1, 2),
+               {1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0});
+  check_values(sum(weights(causal_mask(3)), {.axes = {0, 1}}),
+               {4, 0, 0, 2, 2, 0, 4.0 / 3, 4.0 / 3, 4.0 / 3}, 1e-15);
+  Tensor one_head = Tensor::zeros({2, 2, 3, 3}, DType::boolean);
+  slice(slice(one_head, 0, 1, 2), 1, 0, 1).copy_from(Tensor::ones({1, 1, 3, 3}, DType::boolean));
+  check_values(sum(weights(one_head), {.axes = {2, 3}}), {3, 3, 0, 3}, 1e-15);
+}
+
+TEST_CASE("attention drops weights after it has reported them") {
+  const Tensor zeros = Tensor::zeros({1, 2}, DType::float64);
+  const Tensor key = Tensor::zeros({4, 2}, DType::float64);
+  const Tensor value = doubles({1, 10, 100, 1000}, {4, 1});
+  const RandomStream random{3, 4};
+  const AttentionResult result =
+      scaled_dot_product_attention(zeros, key, value, {.dropout = 0.5, .random = random});
+  check_values(result.weights, {0.25, 0.25, 0.25, 0.25});
+  check_close(result.output, matmul(dropout(result.weights, 0.5, random), value), 0);
+}
+
+TEST_CASE("attention with nothing to attend to gives zeros") {
+  check_values(attend(Tensor::zeros({2, 3}), Tensor::zeros({0, 3}), Tensor::zeros({0, 1})), {0, 0});
+  CHECK(attend(Tensor::zeros({0, 3}), Tensor::zeros({2, 3}), Tensor::zeros({2, 5})).shape() ==
+        Shape{0, 5});
+  check_values(attend(Tensor::zeros({1, 0}), Tensor::zeros({2, 0}), Tensor::ones({2, 1})), {1});
+}
+
+TEST_CASE("NaN in a query shows in its output and only there") {
+  const Tensor query = doubles({kNaN, 0, 0, 0}, {2, 2});
+  const Tensor key = noise({2, 2}, 1);
+  check_values(attend(query, key, Tensor::ones({2, 1}, DType::float64)), {kNaN, 1}, 1e-15);
+}
+
+TEST_CASE("attention names what does not fit") {
+  const Tensor x = Tensor::zeros({3, 4});
+  CHECK(mentions(message(x, Tensor::zeros({3, 5}), x),
+                 {"[scaled_dot_product_attention]", "widths", "[3, 4]", "[3, 5]"}));
+  CHECK(mentions(message(x, x, Tensor::zeros({2, 4})),
+                 {"[scaled_dot_product_attention]", "lengths", "[3, 4]", "[2, 4]"}));
+  CHECK(
+      mentions(message(Tensor::zeros({4}), x, x), {"[scaled_dot_product_attention]", "two axes"}));
+  CHECK(mentions(message(x, x, Tensor()), {"[scaled_dot_product_attention]"}));
+  CHECK(mentions(message(x, x, Tensor::zeros({3, 4}, DType::float64)),
+                 {"[scaled_dot_product_attention]", "float64"}));
+  CHECK(mentions(message(x, x, x, {.mask = causal_mask(2)}), {"[2, 2]", "[3, 3]"}));
+  CHECK(mentions(message(x, x, x, {.mask = Tensor::zeros({3, 3})}), {"mask", "bool"}));
+  CHECK(mentions(message(x, x, x, {.dropout = 1.5}), {"1.5"}));
+}
+
+TEST_CASE("ragged attention names what does not fit") {
+  const Tensor qkv = Tensor::zeros({4, 12});
+  const auto ragged = [&](const Tensor& x, const RaggedAttentionOptions& options) {
+    return error_of([&] { ragged_attention(x, options); });
+  };
+  CHECK(mentions(ragged(Tensor::zeros({4}), {.offsets = {0, 4}}), {"[ragged_attention]", "3 H D"}));
+  CHECK(mentions(ragged(Tensor(), {.offsets = {0}}), {"[ragged_attention]"}));
+  CHECK(mentions(ragged(qkv, {.heads = 5, .offsets = {0, 4}}), {"[ragged_attention]", "12", "5"}));
+  CHECK(mentions(ragged(qkv, {.heads = 0, .offsets = {0, 4}}), {"[ragged_attention]", "0 heads"}));
+  CHECK(mentions(ragged(qkv, {.heads = -1, .offsets = {0, 4}}), {"[ragged_attention]"}));
+  for (const std::vector<Index>& offsets :
+       {std::vector<Index>{}, {0}, {0, 3}, {0, 5}, {1, 4}, {4}}) {
+    CHECK(mentions(ragged(qkv, {.heads = 2, .offsets = offsets}),
+                   {"[ragged_attention]", "offsets", "0 to 4"}));
+  }
+  CHECK(mentions(ragged(qkv, {.heads = 2, .offsets = {0, 3, 2, 4}}),
+                 {"[ragged_attention]", "decrease"}));
+  CHECK(mentions(ragged(qkv, {.heads = 2, .offsets = {0, 9, 4}}),
+                 {"[ragged_attention]", "decrease"}));
+  CHECK(mentions(ragged(qkv, {.heads = 2, .offsets = {0, 4}, .dropout = 1}),
+                 {"[ragged_attention]", "dropout", "got 1"}));
+  CHECK(mentions(ragged(Tensor::zeros({4, 12}, DType::int32), {.heads = 2, .offsets = {0, 4}}),
+                 {"[ragged_attention]", "int32"}));
+}
+
+TEST_CASE("cached attention names what does not fit") {
+  const Tensor query = Tensor::zeros({2, 4});
+  const KeyValueView good{Tensor::zeros({5, 4}), Tensor::zeros({5, 4}), 3};
+  const auto cached = [](const Tensor& x, const KeyValueView& cache, Index heads) {
+    return error_of([&] { cached_attention(x, cache, heads); });
+  };
+  const auto with = [&](const Tensor& keys, const Tensor& values, Index length) {
+    return KeyValueView{keys, values, length};
+  };
+  REQUIRE(cached(query, good, 2) == "no error");
+  CHECK(mentions(cached(query, good, 3), {"[cached_attention]", "3 heads"}));
+  CHECK(mentions(cached(query, good, 0), {"[cached_attention]"}));
+  CHECK(mentions(cached(Tensor::zeros({4}), good, 2), {"[cached_attention]", "[T, H D]"}));
+  CHECK(mentions(cached(query, with(good.keys, good.values, 1), 2),
+                 {"[cached_attention]", "got 1", "[2, 4]"}));
+  CHECK(mentions(cached(query, with(good.keys, good.values, 6), 2), {"[cached_attention]", "6"}));
+  CHECK(mentions(cached(query, with(good.keys, Tensor::zeros({2, 4}), 3), 2),
+                 {"[cached_attention]", "[2, 4]"}));
+  CHECK(mentions(cached(query, with(Tensor::zeros({5, 2}), good.values, 3), 2),
+                 {"[cached_attention]", "[S, 4]", "[5, 2]"}));
+  CHECK(mentions(cached(query, with(good.keys, Tensor(), 3), 2), {"[cached_attention]"}));
+  CHECK(mentions(cached(query, with(transpose(Tensor::zeros({4, 5})), good.values, 3), 2),
+                 {"[cached_attention]", "contiguous"}));
+  CHECK(mentions(cached(query, with(Tensor::zeros({5, 4}, DType::float64), good.values, 3), 2),
+                 {"[cached_attention]", "float64"}));
+}

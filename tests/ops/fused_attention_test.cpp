@@ -1,0 +1,260 @@
+// The fused kernels against plain attention, over lengths on both sides of every tile boundary.
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/attention.h"
+#include "headlight/ops/layout.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kHeads = 3;      // H
+constexpr Index kHeadWidth = 8;  // D
+constexpr Index kWidth = kHeads * kHeadWidth;
+const std::vector<Index> kLengths{1, 2, 63, 64, 65, 256, 257, 300};
+
+std::vector<Index> offsets_of(const std::vector<Index>& lengths) {
+  std::vector<Index> offsets{0};
+  for (const Index length : lengths) {
+    offsets.push_back(offsets.back() + length);
+  }
+  return offsets;
+}
+
+// Head-major query (0), key (1) or value (2) of one sequence: [H, T, D].
+Tensor heads_of(const Tensor& qkv, Index begin, Index end, Index part) {
+  const Tensor rows = slice(qkv, 0, begin, end);
+  const Tensor columns = slice(rows, 1, part * kWidth, (part + 1) * kWidth);
+  return permute(reshape(columns, {end - begin, kHeads, kHeadWidth}), {1, 0, 2});
+}
+
+// [H, T, D] as [T, H D].
+Tensor joined(const Tensor& heads) {
+  return reshape(permute(heads, {1, 0, 2}), {heads.size(1), kWidth});
+}
+
+AttentionResult plain(const Tensor& qkv, Index begin, Index end, double scale = 0) {
+  return scaled_dot_product_attention(heads_of(qkv, begin, end, 0), heads_of(qkv, begin, end, 1),
+                                      heads_of(qkv, begin, end, 2),
+                                      {.causal = true, .scale = scale});
+}
+
+void check_against_plain(DType dtype, double tolerance, double scale) {
+  const std::vector<Index> offsets = offsets_of(kLengths);
+  const Tensor qkv = leaf(random_normal({offsets.back(), 3 * kWidth}, {1, 2}, 0, 1.5, dtype));
+  std::vector<Tensor> weights;
+  const Tensor output = ragged_attention(
+      qkv, {.heads = kHeads, .offsets = offsets, .scale = scale, .weights = &weights});
+  REQUIRE(weights.size() == kLengths.size());
+  const Tensor gradient = noise(output.shape(), 3, dtype);
+  backward(output, {.gradient = gradient});
+  for (std::size_t b = 0; b < kLengths.size(); ++b) {
+    INFO("length " << kLengths[b]);
+    const Index begin = offsets[b];
+    const Index end = offsets[b + 1];
+    const Tensor same = leaf(qkv.detach().clone());
+    const AttentionResult expected = plain(same, begin, end, scale);
+    const Tensor expected_output = joined(expected.output);
+    check_close(slice(output, 0, begin, end), expected_output, tolerance);
+    check_close(weights[b], expected.weights, tolerance);
+    backward(expected_output, {.gradient = slice(gradient, 0, begin, end)});
+    check_close(slice(qkv.grad(), 0, begin, end), slice(same.grad(), 0, begin, end), tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fused attention equals plain causal attention per sequence in float64") {
+  check_against_plain(DType::float64, 1e-12, 0);
+}
+
+TEST_CASE("fused attention equals plain causal attention per sequence in float32") {
+  check_against_plain(DType::float32, 2e-5, 0);
+}
+
+TEST_CASE("fused attention takes the same scale as plain attention") {
+  check_against_plain(DType::float64, 1e-12, 0.7);
+}
+
+TEST_CASE("recorded weights sum to 1, and no weight lies in the future") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const std::vector<Index> offsets = offsets_of(kLengths);
+    const Tensor qkv = random_normal({offsets.back(), 3 * kWidth}, {1, 2}, 0, 3, dtype);
+    std::vector<Tensor> weights;
+    ragged_attention(qkv, {.heads = kHeads, .offsets = offsets, .weights = &weights});
+    for (std::size_t b = 0; b < kLengths.size(); ++b) {
+      const Index length = kLengths[b];
+      REQUIRE(weights[b].shape() == Shape{kHeads, length, length});
+      REQUIRE(weights[b].dtype() == dtype);
+      const std::vector<double> values = weights[b].to_vector();
+      double largest_future = 0;
+      double worst_sum = 0;
+      for (Index row = 0; row < kHeads * length; ++row) {
+        double sum = 0;
+        for (Index key = 0; key < length; ++key) {
+          const double weight = values[static_cast<std::size_t>(row * length + key)];
+          sum += weight;
+          largest_future = std::max(largest_future, key > row % length ? std::abs(weight) : 0);
+        }
+        worst_sum = std::max(worst_sum, std::abs(sum - 1));
+      }
+      CHECK(largest_future == 0);
+      CHECK(worst_sum < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("recording weights changes no bit of the output") {
+  const Tensor qkv = noise({300, 3 * kWidth}, 1, DType::float32);
+  std::vector<Tensor> weights;
+  const RaggedAttentionOptions plain_options{.heads = kHeads, .offsets = {0, 300}};
+  RaggedAttentionOptions recording = plain_options;
+  recording.weights = &weights;
+  CHECK(same_bits(ragged_attention(qkv, plain_options), ragged_attention(qkv, recording)));
+  ragged_attention(qkv, recording);
+  CHECK(weights.size() == 2);  // appended, not replaced
+  CHECK_FALSE(weights[0].requires_grad());
+}
+
+TEST_CASE("sequences laid end to end do not see each other") {
+  const Tensor a = noise({70, 3 * kWidth}, 1);
+  const Tensor b = noise({30, 3 * kWidth}, 2);
+  const Tensor both =
+      ragged_attention(concat({a, b}, 0), {.heads = kHeads, .offsets = {0, 70, 100}});
+  const Tensor alone = ragged_attention(b, {.heads = kHeads, .offsets = {0, 30}});
+  CHECK(same_bits(slice(both, 0, 70, 100), alone));
+}
+
+TEST_CASE("a position depends on nothing that comes later") {
+  Tensor qkv = noise({300, 3 * kWidth}, 1);
+  const RaggedAttentionOptions options{.heads = kHeads, .offsets = {0, 300}};
+  const Tensor before = ragged_attention(qkv, options);
+  slice(qkv, 0, 200, 300).fill(50);
+  const Tensor after = ragged_attention(qkv, options);
+  CHECK(same_bits(slice(before, 0, 0, 200), slice(after, 0, 0, 200)));
+  CHECK_FALSE(same_bits(slice(before, 0, 200, 201), slice(after, 0, 200, 201)));
+}
+
+TEST_CASE("the online softmax survives scores that keep growing from tile to tile") {
+  // Keys of later positions score higher by hundreds: the maximum moves in every tile.
+  Tensor qkv = noise({600, 3 * kWidth}, 1);
+  for (Index row = 0; row < 600; ++row) {
+    qkv.data<double>()[row * 3 * kWidth] = 10;
+    qkv.data<double>()[row * 3 * kWidth + kWidth] = static_cast<double>(row);
+  }
+  const Tensor output = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 600}});
+  check_close(output, joined(plain(qkv, 0, 600).output), 1e-12);
+  const Tensor narrow =
+      ragged_attention(convert(qkv, DType::float32), {.heads = kHeads, .offsets = {0, 600}});
+  for (const double value : narrow.to_vector()) {
+    REQUIRE(std::isfinite(value));
+  }
+}
+
+TEST_CASE("attention over empty sequences, no sequences and no width is empty") {
+  std::vector<Tensor> weights;
+  const Tensor none = ragged_attention(Tensor::zeros({0, 3 * kWidth}),
+                                       {.heads = kHeads, .offsets = {0, 0}, .weights = &weights});
+  CHECK(none.shape() == Shape{0, kWidth});
+  CHECK(weights.at(0).shape() == Shape{kHeads, 0, 0});
+  CHECK(ragged_attention(Tensor::zeros({0, 6}), {.heads = 1, .offsets = {0}}).numel() == 0);
+  CHECK(ragged_attention(Tensor::zeros({3, 0}), {.heads = 2, .offsets = {0, 3}}).shape() ==
+        Shape{3, 0});
+}
+
+TEST_CASE("a sequence of one token attends to itself") {
+  const Tensor qkv = noise({1, 3 * kWidth}, 1);
+  check_close(ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 1}}),
+              slice(qkv, 1, 2 * kWidth, 3 * kWidth), 1e-15);
+}
+
+TEST_CASE("dropout in fused attention drops the expected share of the weights") {
+  // Every value is 1, so a row's output is the sum of its weights after dropout.
+  Tensor qkv = Tensor::zeros({300, 3}, DType::float64);
+  slice(qkv, 1, 2, 3).fill(1);
+  std::vector<Tensor> weights;
+  const RaggedAttentionOptions options{
+      .heads = 1, .offsets = {0, 300}, .dropout = 0.25, .random = {1, 2}, .weights = &weights};
+  const std::vector<double> sums = ragged_attention(qkv, options).to_vector();
+  double kept = 0;
+  double total = 0;
+  for (Index t = 0; t < 300; ++t) {
+    const double keys = static_cast<double>(t + 1);
+    const double kept_keys = sums[static_cast<std::size_t>(t)] * 0.75 * keys;
+    CHECK(kept_keys == Approx(std::round(kept_keys)).margin(1e-9));
+    kept += kept_keys;
+    total += keys;
+  }
+  CHECK(kept / total == Approx(0.75).margin(4 * std::sqrt(0.25 * 0.75 / total)));
+  // The recorded weights are those before dropout.
+  CHECK(weights[0].to_vector()[300 * 299] == Approx(1.0 / 300));
+}
+
+TEST_CASE("dropout in fused attention differs between heads, rows, sequences and streams") {
+  Tensor qkv = Tensor::zeros({128, 3 * 2 * 64}, DType::float64);  // two heads, D = 64
+  for (Index row = 0; row < 128; ++row) {
+    for (Index head = 0; head < 2; ++head) {  // value row t is the unit vector t
+      qkv.data<double>()[row * 384 + 256 + head * 64 + row % 64] = 1;
+    }
+  }
+  const auto kept = [&](std::uint64_t stream) {
+    return ragged_attention(
+        qkv, {.heads = 2, .offsets = {0, 64, 128}, .dropout = 0.5, .random = {1, stream}});
+  };
+  const Tensor output = kept(1);
+  const auto row = [&](Index t, Index head) {
+    return slice(slice(output, 0, t, t + 1), 1, head * 64, (head + 1) * 64).clone();
+  };
+  CHECK_FALSE(same_bits(row(63, 0), row(63, 1)));
+  CHECK_FALSE(same_bits(row(63, 0), row(127, 0)));
+  CHECK_FALSE(same_bits(output, kept(2)));
+  CHECK(same_bits(output, kept(1)));
+}
+
+TEST_CASE("cached attention equals the last rows of attention over the whole sequence") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double tolerance = dtype == DType::float32 ? 2e-6 : 1e-13;
+    const Tensor qkv = noise({300, 3 * kWidth}, 1, dtype);
+    const Tensor whole = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 300}});
+    const auto part = [&](Index i) {
+      return contiguous(slice(qkv, 1, i * kWidth, (i + 1) * kWidth));
+    };
+    for (const Index length : {Index{1}, Index{64}, Index{257}, Index{300}}) {
+      for (const Index queries : {Index{1}, Index{2}, Index{65}, Index{300}}) {
+        if (queries <= length) {
+          const Tensor query = slice(part(0), 0, length - queries, length);
+          const Tensor output = cached_attention(query, {part(1), part(2), length}, kHeads);
+          check_close(output, slice(whole, 0, length - queries, length), tolerance);
+          CHECK_FALSE(output.requires_grad());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cached attention ignores rows of the cache that are not in use") {
+  const Tensor query = noise({1, kWidth}, 1);
+  Tensor keys = noise({10, kWidth}, 2);
+  Tensor values = noise({10, kWidth}, 3);
+  const Tensor before = cached_attention(query, {keys, values, 4}, kHeads);
+  slice(keys, 0, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  slice(values, 0, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(same_bits(before, cached_attention(query, {keys, values, 4}, kHeads)));
+}
+
+TEST_CASE("NaN in one position reaches that position and later ones only") {
+  Tensor qkv = noise({80, 3 * kWidth}, 1);
+  qkv.data<double>()[70 * 3 * kWidth + kWidth] = std::numeric_limits<double>::quiet_NaN();  // key
+  const std::vector<double> output =
+      ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 80}}).to_vector();
+  for (Index t = 0; t < 80; ++t) {
+    const double first_head = output[static_cast<std::size_t>(t * kWidth)];
+    CHECK(std::isnan(first_head) == (t >= 70));
+    CHECK_FALSE(std::isnan(output[static_cast<std::size_t>(t * kWidth + kHeadWidth)]));
+  }
+}

@@ -1,0 +1,217 @@
+#include "headlight/ops/layout.h"
+
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kHuge = std::numeric_limits<Index>::max();
+
+// 0, 1, 2, ...
+Tensor counting(const Shape& shape) {
+  return Tensor::from(Tensor::arange(numel(shape), DType::float64).to_vector(), shape);
+}
+
+bool shares_elements(const Tensor& a, const Tensor& b) {
+  return a.data<double>() == b.data<double>();
+}
+
+}  // namespace
+
+TEST_CASE("reshape is a view of elements that lie in order") {
+  const Tensor x = counting({2, 6});
+  const Tensor y = reshape(x, {3, 4});
+  CHECK(y.shape() == Shape{3, 4});
+  CHECK(shares_elements(x, y));
+  check_values(y, x.to_vector());
+  CHECK(reshape(x, {-1}).shape() == Shape{12});
+  CHECK(reshape(x, {2, -1, 2}).shape() == Shape{2, 3, 2});
+  CHECK(reshape(counting({1, 1}), {}).rank() == 0);
+  CHECK(reshape(Tensor::scalar(1), {1, 1}).shape() == Shape{1, 1});
+}
+
+TEST_CASE("reshape copies when it must") {
+  const Tensor x = transpose(counting({2, 3}));
+  const Tensor y = reshape(x, {2, 3});
+  CHECK_FALSE(shares_elements(x, y));
+  check_values(y, {0, 3, 1, 4, 2, 5});
+}
+
+TEST_CASE("reshape keeps empty tensors empty") {
+  const Tensor nothing = Tensor::zeros({0, 3});
+  CHECK(reshape(nothing, {3, 0, 5}).shape() == Shape{3, 0, 5});
+  CHECK(reshape(nothing, {-1, 3}).shape() == Shape{0, 3});
+  CHECK(reshape(nothing, {-1}).shape() == Shape{0});
+}
+
+TEST_CASE("reshape refuses sizes that do not fit, naming both shapes") {
+  const Tensor x = counting({2, 3});
+  const auto message = [&](const Shape& shape) { return error_of([&] { reshape(x, shape); }); };
+  CHECK(mentions(message({4, 2}), {"[reshape]", "[2, 3]", "[4, 2]"}));
+  CHECK(mentions(message({4, -1}), {"[reshape]", "[2, 3]", "[4, -1]"}));
+  CHECK(mentions(message({-1, -1}), {"[reshape]", "only one", "[-1, -1]"}));
+  CHECK(mentions(message({-2, 3}), {"[reshape]", "negative", "[-2, 3]"}));
+  CHECK(mentions(message({kHuge, kHuge, -1}), {"[reshape]", "too many"}));
+  CHECK(mentions(message({0, -1}), {"[reshape]", "[0, -1]"}));
+  CHECK(mentions(error_of([] { reshape(Tensor(), {1}); }), {"[reshape]", "undefined"}));
+}
+
+TEST_CASE("transpose swaps two axes without copying") {
+  const Tensor x = counting({2, 3});
+  CHECK(shares_elements(x, transpose(x)));
+  check_values(transpose(x), {0, 3, 1, 4, 2, 5});
+  CHECK(transpose(counting({2, 3, 4}), 0, -1).shape() == Shape{4, 3, 2});
+  CHECK(transpose(counting({2, 3, 4})).shape() == Shape{2, 4, 3});
+  check_values(transpose(transpose(x)), x.to_vector());
+  CHECK(transpose(counting({3}), 0, 0).shape() == Shape{3});
+}
+
+TEST_CASE("transpose and permute refuse axes that do not exist") {
+  const Tensor x = counting({2, 3});
+  CHECK(mentions(error_of([&] { transpose(x, 0, 2); }), {"[transpose]", "axis 2", "2 axes"}));
+  CHECK(mentions(error_of([] { transpose(counting({3})); }), {"[transpose]", "axis -2"}));
+  CHECK(mentions(error_of([&] { permute(x, {0}); }), {"[permute]", "expected 2", "got 1"}));
+  CHECK(mentions(error_of([&] { permute(x, {0, 0}); }), {"[permute]", "axis 0", "twice"}));
+  CHECK(mentions(error_of([&] { permute(x, {0, -2}); }), {"[permute]", "axis -2", "twice"}));
+  CHECK(mentions(error_of([&] { permute(x, {0, 5}); }), {"[permute]", "axis 5"}));
+  CHECK(mentions(error_of([] { permute(Tensor(), {}); }), {"[permute]", "undefined"}));
+  CHECK(mentions(error_of([] { transpose(Tensor()); }), {"[transpose]", "undefined"}));
+}
+
+TEST_CASE("axis i of a permutation is axis order[i] of its input") {
+  const Tensor x = counting({2, 3, 4});
+  const Tensor y = permute(x, {2, 0, -2});
+  CHECK(y.shape() == Shape{4, 2, 3});
+  CHECK(shares_elements(x, y));
+  CHECK(y.to_vector()[static_cast<std::size_t>(3 * 6 + 1 * 3 + 2)] == 1 * 12 + 2 * 4 + 3);
+}
+
+TEST_CASE("slice picks every step-th element between its bounds as a view") {
+  const Tensor x = counting({2, 6});
+  const Tensor y = slice(x, 1, 1, 6, 2);
+  CHECK(y.shape() == Shape{2, 3});
+  CHECK(y.strides() == Shape{6, 2});
+  check_values(y, {1, 3, 5, 7, 9, 11});
+  CHECK(y.data<double>() == x.data<double>() + 1);
+  check_values(slice(y, 0, 1, 2), {7, 9, 11});
+}
+
+TEST_CASE("bounds of a slice count from the end and are clamped, as in Python") {
+  const Tensor x = counting({5});
+  check_values(slice(x, 0, -2, 5), {3, 4});
+  check_values(slice(x, 0, 0, -3), {0, 1});
+  check_values(slice(x, -1, -100, 100), {0, 1, 2, 3, 4});
+  CHECK(slice(x, 0, 3, 2).shape() == Shape{0});
+  CHECK(slice(x, 0, 7, 9).shape() == Shape{0});
+  CHECK(slice(x, 0, -9, -7).shape() == Shape{0});
+  check_values(slice(x, 0, 1, 5, 100), {1});
+  check_values(slice(x, 0, 1, kHuge, kHuge), {1});
+  check_values(slice(x, 0, -kHuge, 2), {0, 1});
+  CHECK(slice(Tensor::zeros({0}), 0, 0, 1, 3).shape() == Shape{0});
+}
+
+TEST_CASE("slice refuses axes that do not exist and steps that are not positive") {
+  const Tensor x = counting({5});
+  CHECK(mentions(error_of([&] { slice(x, 1, 0, 1); }), {"[slice]", "axis 1", "1 axes"}));
+  CHECK(mentions(error_of([&] { slice(x, 0, 0, 1, 0); }), {"[slice]", "positive step", "got 0"}));
+  CHECK(mentions(error_of([&] { slice(x, 0, 0, 1, -1); }), {"[slice]", "got -1"}));
+  CHECK(mentions(error_of([] { slice(Tensor(), 0, 0, 1); }), {"[slice]", "undefined"}));
+}
+
+TEST_CASE("the gradient of a slice is 0 outside of it") {
+  const Tensor x = leaf(counting({5}));
+  backward(slice(x, 0, 1, 5, 2), {.gradient = doubles({7, 9}, {2})});
+  check_values(x.grad(), {0, 7, 0, 9, 0});
+}
+
+TEST_CASE("expand repeats axes of size 1 and adds axes in front without copying") {
+  const Tensor x = counting({3, 1});
+  const Tensor y = expand(x, {2, 3, 4});
+  CHECK(shares_elements(x, y));
+  CHECK(y.strides() == Shape{0, 1, 0});
+  check_values(slice(y, 0, 1, 2), {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2});
+  CHECK(expand(x, {3, 0}).shape() == Shape{3, 0});
+}
+
+TEST_CASE("expand refuses to shrink or to stretch other sizes") {
+  const Tensor x = counting({2, 3});
+  CHECK(mentions(error_of([&] { expand(x, {4, 3}); }), {"[expand]", "[2, 3]", "[4, 3]"}));
+  CHECK(mentions(error_of([&] { expand(x, {3}); }), {"[expand]", "[2, 3]", "[3]"}));
+  CHECK(mentions(error_of([&] { expand(x, {2, 1}); }), {"[expand]", "[2, 3]", "[2, 1]"}));
+  CHECK_FALSE(error_of([] { expand(counting({1}), {-1}); }) == "no error");
+  CHECK(mentions(error_of([] { expand(Tensor(), {1}); }), {"[expand]", "undefined"}));
+}
+
+TEST_CASE("contiguous copies views only") {
+  const Tensor x = counting({2, 3});
+  CHECK(shares_elements(contiguous(x), x));
+  const Tensor y = contiguous(transpose(x));
+  CHECK(y.is_contiguous());
+  CHECK_FALSE(shares_elements(y, x));
+  check_values(y, {0, 3, 1, 4, 2, 5});
+  CHECK(mentions(error_of([] { contiguous(Tensor()); }), {"[contiguous]", "undefined"}));
+}
+
+TEST_CASE("concat joins along an existing axis") {
+  const Tensor a = counting({2, 2});
+  const Tensor b = doubles({7, 8, 9}, {1, 3});
+  check_values(concat({a, slice(b, 1, 0, 2)}, 0), {0, 1, 2, 3, 7, 8});
+  check_values(concat({a, doubles({5, 6}, {2, 1}), Tensor::zeros({2, 0}, DType::float64)}, -1),
+               {0, 1, 5, 2, 3, 6});
+  check_values(concat({transpose(a), a}, 1), {0, 2, 0, 1, 1, 3, 2, 3});
+  check_values(concat({ints({1}, {1}), ints({2, 3}, {2})}, 0), {1, 2, 3});
+  CHECK_FALSE(shares_elements(concat({a}, 0), a));
+}
+
+TEST_CASE("concat refuses parts that do not fit together") {
+  const Tensor a = Tensor::zeros({2, 3});
+  const auto message = [&](const Tensor& b, Index axis) {
+    return error_of([&] { concat({a, b}, axis); });
+  };
+  CHECK(mentions(error_of([] { concat({}, 0); }), {"[concat]", "at least one"}));
+  CHECK(mentions(message(Tensor::zeros({2, 4}), 0), {"[concat]", "[2, 3]", "[2, 4]"}));
+  CHECK(mentions(message(Tensor::zeros({3}), 0), {"[concat]", "[2, 3]", "[3]"}));
+  CHECK(mentions(message(a, 2), {"[concat]", "axis 2"}));
+  CHECK(mentions(message(Tensor::zeros({2, 3}, DType::float64), 0), {"[concat]", "float64"}));
+  CHECK_FALSE(message(Tensor(), 0) == "no error");
+  CHECK_FALSE(error_of([] { concat({Tensor(), Tensor()}, 0); }) == "no error");
+}
+
+TEST_CASE("stack joins along a new axis") {
+  const Tensor a = doubles({1, 2}, {2});
+  const Tensor b = doubles({3, 4}, {2});
+  check_values(stack({a, b}), {1, 2, 3, 4});
+  check_values(stack({a, b}, 1), {1, 3, 2, 4});
+  check_values(stack({a, b}, -1), {1, 3, 2, 4});
+  CHECK(stack({a, b, a}).shape() == Shape{3, 2});
+  CHECK(mentions(error_of([] { stack({}); }), {"[stack]", "at least one"}));
+  CHECK(mentions(error_of([&] { stack({a, doubles({1}, {1})}); }), {"[stack]", "[2]", "[1]"}));
+  CHECK(mentions(error_of([&] { stack({a}, 2); }), {"[stack]", "axis 2"}));
+}
+
+TEST_CASE("split cuts views of one size, the last smaller") {
+  const Tensor x = counting({2, 5});
+  const std::vector<Tensor> pieces = split(x, 2, 1);
+  REQUIRE(pieces.size() == 3);
+  CHECK(pieces[1].data<double>() == x.data<double>() + 2);
+  check_values(pieces[0], {0, 1, 5, 6});
+  check_values(pieces[2], {4, 9});
+  CHECK(split(x, 100, 0).size() == 1);
+  CHECK(split(x, kHuge, 0)[0].shape() == Shape{2, 5});
+  CHECK(split(Tensor::zeros({0}), 2, 0).empty());
+  CHECK(mentions(error_of([&] { split(x, 0, 1); }), {"[split]", "positive size", "got 0"}));
+  CHECK(mentions(error_of([&] { split(x, 1, 3); }), {"[split]", "axis 3"}));
+  CHECK(mentions(error_of([] { split(Tensor(), 1, 0); }), {"[split]", "undefined"}));
+}
+
+TEST_CASE("views can be written through") {
+  Tensor x = counting({2, 3});
+  Tensor column = slice(x, 1, 1, 2);
+  column.fill(-1);
+  check_values(x, {0, -1, 2, 3, -1, 5});
+}

@@ -1,0 +1,147 @@
+#include "headlight/ops/reduce.h"
+
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct NamedReduction {
+  std::string name;
+  Tensor (*run)(const Tensor&, const ReduceOptions&);
+};
+
+const std::vector<NamedReduction>& reductions() {
+  static const std::vector<NamedReduction> all{
+      {"sum", sum},
+      {"mean", mean},
+      {"var", [](const Tensor& x, const ReduceOptions& options) { return var(x, options); }},
+      {"max", max}};
+  return all;
+}
+
+Tensor two_by_three() { return doubles({1, 2, 3, 4, 8, 0}, {2, 3}); }
+
+}  // namespace
+
+TEST_CASE("sum adds over all axes or the chosen ones") {
+  const Tensor x = two_by_three();
+  CHECK(sum(x).item() == 18);
+  CHECK(sum(x).rank() == 0);
+  check_values(sum(x, {.axes = {0}}), {5, 10, 3});
+  check_values(sum(x, {.axes = {1}}), {6, 12});
+  check_values(sum(x, {.axes = {-1, 0}}), {18});
+  CHECK(sum(x, {.axes = {1}, .keepdim = true}).shape() == Shape{2, 1});
+  CHECK(sum(x, {.axes = {}, .keepdim = true}).shape() == Shape{1, 1});
+  CHECK(sum(x, {.axes = {0, 1}}).shape() == Shape{});
+}
+
+TEST_CASE("sum over middle axes of views") {
+  const Tensor x = Tensor::from(Tensor::arange(24, DType::float64).to_vector(), {2, 3, 4});
+  check_values(sum(x, {.axes = {1}}), {12, 15, 18, 21, 48, 51, 54, 57});
+  check_values(sum(x, {.axes = {0, 2}}), {60, 92, 124});
+  check_values(sum(transpose(x, 0, 2), {.axes = {0}}), {6, 54, 22, 70, 38, 86});
+  check_values(sum(slice(x, 2, 0, 4, 2), {.axes = {0, 1}}), {60, 72});
+  check_values(sum(expand(doubles({1, 2}, {2, 1}), {2, 5}), {.axes = {1}}), {5, 10});
+}
+
+TEST_CASE("sum and mean of float32 accumulate in float64") {
+  const Tensor x = Tensor::full({10'000'000}, static_cast<double>(0.1F));
+  CHECK(sum(x).item() == Approx(1e7 * static_cast<double>(0.1F)).epsilon(1e-7));
+  CHECK(mean(x).item() == static_cast<double>(0.1F));
+  CHECK(sum(floats({1e8F, 1, -1e8F}, {3})).item() == 1);
+}
+
+TEST_CASE("the sum of nothing is 0") {
+  check_values(sum(doubles({}, {0})), {0});
+  check_values(sum(doubles({}, {3, 0}), {.axes = {1}}), {0, 0, 0});
+  check_values(sum(doubles({}, {0, 3}), {.axes = {0}}), {0, 0, 0});
+  CHECK(sum(doubles({}, {0, 3}), {.axes = {1}}).shape() == Shape{0});
+}
+
+TEST_CASE("mean divides by the number of elements") {
+  const Tensor x = two_by_three();
+  CHECK(mean(x).item() == 3);
+  check_values(mean(x, {.axes = {0}}), {2.5, 5, 1.5});
+  check_values(mean(x, {.axes = {1}, .keepdim = true}), {2, 4});
+}
+
+TEST_CASE("var divides by the number of elements less its correction") {
+  const Tensor x = two_by_three();
+  check_values(var(x, {.axes = {1}}), {1, 16}, 1e-15);
+  check_values(var(x, {.axes = {1}}, 0), {2.0 / 3, 32.0 / 3}, 1e-15);
+  CHECK(var(x).item() == Approx(8));
+  CHECK(var(x, {.axes = {0}, .keepdim = true}).shape() == Shape{1, 3});
+  check_values(var(doubles({5}, {1}), {}, 0), {0});
+  // The mean is subtracted first: no cancellation beside a large mean.
+  CHECK(var(doubles({1e9, 1e9 + 1, 1e9 + 2}, {3})).item() == 1);
+}
+
+TEST_CASE("max finds the largest element and NaN wins") {
+  const Tensor x = two_by_three();
+  CHECK(max(x).item() == 8);
+  check_values(max(x, {.axes = {0}}), {4, 8, 3});
+  check_values(max(x, {.axes = {1}, .keepdim = true}), {3, 8});
+  check_values(max(doubles({1, kNaN, 3, 4}, {2, 2}), {.axes = {1}}), {kNaN, 4});
+  check_values(max(doubles({kNaN, 1, 5, 4}, {2, 2}), {.axes = {1}}), {kNaN, 5});
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  check_values(max(doubles({-kInfinity, -kInfinity}, {2})), {-kInfinity});
+}
+
+TEST_CASE("equal largest elements share the gradient of max evenly") {
+  const Tensor x = leaf(doubles({3, 1, 3, 2, 5, 0}, {2, 3}));
+  backward(max(x, {.axes = {1}}), {.gradient = doubles({10, 7}, {2})});
+  check_values(x.grad(), {5, 0, 5, 0, 7, 0});
+}
+
+TEST_CASE("the gradient of sum and mean reaches every element") {
+  const Tensor x = leaf(two_by_three());
+  backward(sum(x, {.axes = {0}}), {.gradient = doubles({1, 2, 3}, {3})});
+  check_values(x.grad(), {1, 2, 3, 1, 2, 3});
+  const Tensor y = leaf(two_by_three());
+  backward(mean(y, {.axes = {1}, .keepdim = true}), {.gradient = doubles({3, 6}, {2, 1})});
+  check_values(y.grad(), {1, 1, 1, 2, 2, 2});
+}
+
+TEST_CASE("reductions name their op for axes that do not exist or come twice") {
+  const Tensor x = Tensor::zeros({2, 3});
+  for (const NamedReduction& one : reductions()) {
+    const std::string name = "[" + one.name + "]";
+    CHECK(mentions(error_of([&] { one.run(x, {.axes = {2}}); }), {name, "axis 2", "2 axes"}));
+    CHECK(mentions(error_of([&] { one.run(x, {.axes = {0, -2}}); }), {name, "axis -2", "twice"}));
+    CHECK(mentions(error_of([&] { one.run(Tensor(), {}); }), {name, "undefined"}));
+    CHECK_FALSE(error_of([&] { one.run(ints({1, 2}, {2}), {}); }) == "no error");
+  }
+}
+
+TEST_CASE("mean, var and max of nothing are errors unless there is no output either") {
+  const Tensor nothing = Tensor::zeros({3, 0});
+  CHECK(mentions(error_of([&] { mean(nothing, {.axes = {1}}); }), {"[mean]", "[3, 0]"}));
+  CHECK(mentions(error_of([&] { mean(nothing); }), {"[mean]", "[3, 0]"}));
+  CHECK(mentions(error_of([&] { max(nothing, {.axes = {1}}); }), {"[max]", "[3, 0]"}));
+  CHECK(mentions(error_of([&] { var(nothing, {.axes = {1}}, 0); }), {"[var]", "0"}));
+  CHECK(mentions(error_of([] {
+                   var(Tensor::zeros({3, 1}), {.axes = {1}});
+                 }),
+                 {"[var]", "more than 1", "got 1"}));
+  CHECK(mean(nothing, {.axes = {0}}).shape() == Shape{0});
+  CHECK(max(nothing, {.axes = {0}}).shape() == Shape{0});
+  CHECK(var(nothing, {.axes = {0}}).shape() == Shape{0});
+}
+
+TEST_CASE("sum_to_shape undoes broadcasting") {
+  const Tensor x = two_by_three();
+  check_values(sum_to_shape(x, {3}), {5, 10, 3});
+  check_values(sum_to_shape(x, {2, 1}), {6, 12});
+  check_values(sum_to_shape(x, {}), {18});
+  CHECK(sum_to_shape(x, {1, 1}).shape() == Shape{1, 1});
+  CHECK(sum_to_shape(x, {2, 3}).data<double>() == x.data<double>());
+  check_values(sum_to_shape(Tensor::zeros({0, 3}), {1, 3}), {0, 0, 0});
+}

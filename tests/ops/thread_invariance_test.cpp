@@ -1,0 +1,129 @@
+// Every result must have the same bits for any number of threads.
+#include <functional>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/attention.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/dropout.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/embedding.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/normalization.h"
+#include "headlight/ops/reduce.h"
+#include "headlight/ops/softmax.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Inputs = std::vector<Tensor>;
+
+// The output of a function and the gradients of all its inputs.
+std::vector<Tensor> run(const Inputs& inputs, const std::function<Tensor(const Inputs&)>& f) {
+  Inputs leaves;
+  for (const Tensor& input : inputs) {
+    leaves.push_back(leaf(input.detach()));
+  }
+  const Tensor output = f(leaves);
+  std::vector<Tensor> results{output.detach()};
+  backward(output, {.gradient = noise(output.shape(), 99, output.dtype())});
+  for (const Tensor& x : leaves) {
+    results.push_back(x.grad());
+  }
+  return results;
+}
+
+void check_threads(const Inputs& inputs, const std::function<Tensor(const Inputs&)>& f) {
+  const auto with_threads = [&](int count) {
+    const ThreadScope scope(count);
+    return run(inputs, f);
+  };
+  const std::vector<Tensor> expected = with_threads(1);
+  for (const int threads : {2, 3, 8}) {
+    INFO(threads << " threads");
+    const std::vector<Tensor> results = with_threads(threads);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      INFO("result " << i);
+      CHECK(same_bits(results[i], expected[i]));
+    }
+  }
+}
+
+Tensor floats_of(const Shape& shape, std::uint64_t stream) {
+  return noise(shape, stream, DType::float32);
+}
+
+Tensor ids_below(Index count, Index bound) {
+  Tensor ids = Tensor::empty({count}, DType::int32);
+  for (Index i = 0; i < count; ++i) {
+    ids.data<std::int32_t>()[i] = static_cast<std::int32_t>(
+        RandomStream{4, 4}.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(bound)));
+  }
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("matmul gives the same bits with any number of threads") {
+  const auto product = [](const Inputs& in) { return matmul(in[0], in[1]); };
+  check_threads({floats_of({331, 190}, 1), floats_of({190, 277}, 2)}, product);
+  check_threads({floats_of({7, 50, 33}, 1), floats_of({7, 33, 41}, 2)}, product);
+  check_threads({floats_of({1, 300}, 1), floats_of({300, 1000}, 2)}, product);
+}
+
+TEST_CASE("linear gives the same bits with any number of threads") {
+  check_threads({floats_of({517, 96}, 1), floats_of({203, 96}, 2), floats_of({203}, 3)},
+                [](const Inputs& in) { return linear(in[0], in[1], in[2]); });
+}
+
+TEST_CASE("layer_norm gives the same bits with any number of threads") {
+  check_threads({floats_of({1003, 65}, 1), floats_of({65}, 2), floats_of({65}, 3)},
+                [](const Inputs& in) { return layer_norm(in[0], in[1], in[2]); });
+}
+
+TEST_CASE("batch_norm gives the same bits with any number of threads") {
+  check_threads({floats_of({900, 33}, 1), floats_of({33}, 2), floats_of({33}, 3)},
+                [](const Inputs& in) {
+                  RunningStatistics running{Tensor::zeros({33}), Tensor::ones({33})};
+                  return batch_norm(in[0], in[1], in[2], running);
+                });
+}
+
+TEST_CASE("ragged attention gives the same bits with any number of threads") {
+  const RaggedAttentionOptions options{
+      .heads = 3, .offsets = {0, 1, 66, 366, 500}, .dropout = 0.1, .random = {1, 2}};
+  check_threads({floats_of({500, 3 * 3 * 16}, 1)},
+                [&](const Inputs& in) { return ragged_attention(in[0], options); });
+}
+
+TEST_CASE("plain attention gives the same bits with any number of threads") {
+  check_threads({floats_of({6, 70, 16}, 1), floats_of({6, 70, 16}, 2), floats_of({6, 70, 16}, 3)},
+                [](const Inputs& in) {
+                  return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true}).output;
+                });
+}
+
+TEST_CASE("cross_entropy gives the same bits with any number of threads") {
+  const Tensor targets = ids_below(700, 129);
+  check_threads({floats_of({700, 129}, 1)},
+                [&](const Inputs& in) { return cross_entropy(in[0], targets); });
+  check_threads({floats_of({700, 48}, 1), floats_of({129, 48}, 2)},
+                [&](const Inputs& in) { return linear_cross_entropy(in[0], in[1], targets); });
+}
+
+TEST_CASE("embedding gives the same bits with any number of threads") {
+  const Tensor ids = ids_below(2000, 50);
+  check_threads({floats_of({50, 300}, 1)}, [&](const Inputs& in) { return embedding(in[0], ids); });
+}
+
+TEST_CASE("element by element ops and reductions give the same bits with any number of threads") {
+  check_threads({floats_of({301, 257}, 1), floats_of({257}, 2)}, [](const Inputs& in) {
+    return mean(softmax(gelu(in[0] * in[1])) + tanh(in[0]), {.axes = {0}});
+  });
+  check_threads({floats_of({301, 257}, 1)}, [](const Inputs& in) {
+    return dropout(in[0], 0.2, {1, 2});
+  });
+  check_threads({floats_of({100000}, 1)}, [](const Inputs& in) { return var(in[0]); });
+}

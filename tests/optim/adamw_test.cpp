@@ -1,0 +1,215 @@
+#include "headlight/optim/adamw.h"
+
+#include <cmath>
+
+#include "headlight/optim/clip.h"
+#include "optim/optim_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// One number under AdamW (Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2), in double.
+struct ScalarAdamW {
+  AdamWOptions options;
+  double value = 0;
+  double mean = 0;
+  double variance = 0;
+  int t = 0;
+
+  void step(double rate, double gradient, bool decays) {
+    ++t;
+    mean = options.beta1 * mean + (1 - options.beta1) * gradient;
+    variance = options.beta2 * variance + (1 - options.beta2) * gradient * gradient;
+    const double unbiased_mean = mean / (1 - std::pow(options.beta1, t));
+    const double unbiased_variance = variance / (1 - std::pow(options.beta2, t));
+    value -= rate * (unbiased_mean / (std::sqrt(unbiased_variance) + options.epsilon) +
+                     (decays ? options.weight_decay : 0) * value);
+  }
+};
+
+// 20 steps of a matrix and a vector with changing gradients, rates and clip scales.
+void check_against_scalars(DType dtype, const AdamWOptions& options, double tolerance) {
+  const NamedTensors parameters{{"matrix", leaf(noise({6, 7}, 1, dtype))},
+                                {"vector", leaf(noise({9}, 2, dtype))}};
+  std::vector<std::vector<ScalarAdamW>> expected;
+  for (const auto& [name, parameter] : parameters) {
+    auto& scalars = expected.emplace_back();
+    for (const double value : parameter.to_vector()) {
+      scalars.push_back({.options = options, .value = value});
+    }
+  }
+  AdamW optimizer(parameters, options);
+  for (int step = 1; step <= 20; ++step) {
+    const double rate = 0.01 / step;
+    const double scale = step % 3 == 0 ? 0.25 : 1;
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      Tensor parameter = parameters[k].second;
+      const auto stream = static_cast<std::uint64_t>(100 * step) + k;
+      const Tensor gradient = noise(parameter.shape(), stream, dtype);
+      set_gradient(parameter, gradient);
+      const std::vector<double> values = gradient.to_vector();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        expected[k][i].step(rate, scale * values[i], parameter.rank() >= 2);
+      }
+    }
+    optimizer.step(rate, scale);
+  }
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    std::vector<double> values;
+    for (const ScalarAdamW& scalar : expected[k]) {
+      values.push_back(scalar.value);
+    }
+    check_values(parameters[k].second, values, tolerance);
+  }
+  CHECK(optimizer.step_count() == 20);
+}
+
+}  // namespace
+
+TEST_CASE("twenty AdamW updates of tensors agree with scalars, decay and clip scale included") {
+  check_against_scalars(DType::float64, {}, 1e-13);
+  check_against_scalars(DType::float32, {}, 1e-6);
+  const AdamWOptions others{.beta1 = 0.5, .beta2 = 0.999, .epsilon = 0.1, .weight_decay = 2};
+  check_against_scalars(DType::float64, others, 1e-13);
+}
+
+TEST_CASE("the first AdamW update moves every element by the learning rate against its slope") {
+  Tensor x = leaf(doubles({1, 2, 3}, {3}));
+  set_gradient(x, doubles({1e-3, -50, 7}, {3}));
+  AdamW optimizer({{"x", x}}, {.epsilon = 1e-20, .weight_decay = 0});
+  optimizer.step(0.125);
+  check_values(x, {0.875, 2.125, 2.875}, 1e-14);
+}
+
+TEST_CASE("AdamW decays tensors with two or more axes and no others") {
+  std::vector<Tensor> tensors;
+  NamedTensors parameters;
+  for (const Shape& shape : {Shape{1, 1, 1}, Shape{1, 1}, Shape{1}, Shape{}}) {
+    tensors.push_back(leaf(Tensor::full(shape, 4, DType::float64)));
+    parameters.emplace_back(std::to_string(shape.rank()), tensors.back());
+    set_gradient(tensors.back(), Tensor::zeros(shape, DType::float64));
+  }
+  AdamW optimizer(parameters, {.weight_decay = 0.5});
+  optimizer.step(0.25);
+  optimizer.step(0.25);
+  // Twice times 1 - 0.25 * 0.5; gradients of zero move nothing.
+  CHECK(tensors[0].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
+  CHECK(tensors[1].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
+  CHECK(tensors[2].item() == 4);
+  CHECK(tensors[3].item() == 4);
+}
+
+TEST_CASE("AdamW without any options uses the betas and the decay of GPT training") {
+  Tensor x = leaf(doubles({2}, {1, 1}));
+  set_gradient(x, doubles({0.5}, {1, 1}));
+  AdamW optimizer({{"x", x}});
+  optimizer.step(0.01);
+  check_values(optimizer.state()[0].second, {0.1 * 0.5}, 1e-16);
+  check_values(optimizer.state()[1].second, {0.05 * 0.25}, 1e-16);
+  CHECK(x.item() == Approx(2 * (1 - 0.01 * 0.1) - 0.01).epsilon(1e-9));
+}
+
+TEST_CASE("AdamW leaves parameters without a gradient and their state alone") {
+  Tensor used = leaf(doubles({1, 2}, {1, 2}));
+  Tensor unused = leaf(doubles({3, 4}, {1, 2}));
+  AdamW optimizer({{"used", used}, {"unused", unused}});
+  set_gradient(used, doubles({1, 1}, {1, 2}));
+  optimizer.step(0.1);
+  check_values(unused, {3, 4});
+  CHECK(used.to_vector()[0] != 1);
+  const NamedTensors state = optimizer.state();
+  check_values(state[2].second, {0, 0});
+  check_values(state[3].second, {0, 0});
+}
+
+TEST_CASE("the state of AdamW is named after the parameters and shared with the optimizer") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  Tensor y = leaf(Tensor::ones({2, 3}));
+  AdamW optimizer({{"x", x}, {"h.0.y", y}}, {.beta1 = 0.75, .beta2 = 0.5});
+  const NamedTensors state = optimizer.state();
+  CHECK(state_names(state) == std::vector<std::string>{"exp_avg.x", "exp_avg_sq.x",
+                                                       "exp_avg.h.0.y", "exp_avg_sq.h.0.y"});
+  CHECK(state[2].second.shape() == Shape{2, 3});
+  CHECK(state[2].second.dtype() == DType::float32);
+  CHECK(state[0].second.dtype() == DType::float64);
+  set_gradient(x, doubles({4, -2}, {2}));
+  optimizer.step(0.1);
+  check_values(state[0].second, {1, -0.5});
+  check_values(state[1].second, {8, 2});
+}
+
+TEST_CASE("AdamW that is given the state and step count of another continues it bit for bit") {
+  const auto gradient = [](int step) {
+    return noise({5, 3}, static_cast<std::uint64_t>(step), DType::float32);
+  };
+  Tensor x = leaf(noise({5, 3}, 1, DType::float32));
+  AdamW optimizer({{"x", x}});
+  Tensor resumed = leaf(Tensor::zeros({5, 3}));
+  AdamW successor({{"x", resumed}});
+  for (int step = 1; step <= 10; ++step) {
+    if (step == 6) {
+      resumed.copy_from(x.detach());
+      NamedTensors into = successor.state();
+      for (std::size_t i = 0; i < into.size(); ++i) {
+        into[i].second.copy_from(optimizer.state()[i].second);
+      }
+      successor.set_step_count(optimizer.step_count());
+    }
+    set_gradient(x, gradient(step));
+    optimizer.step(0.01);
+    if (step >= 6) {
+      set_gradient(resumed, gradient(step));
+      successor.step(0.01);
+    }
+  }
+  CHECK(same_bits(resumed.detach(), x.detach()));
+  CHECK(successor.step_count() == 10);
+}
+
+TEST_CASE("a clip scale given to AdamW does what scaling the gradients beforehand does") {
+  Tensor folded = leaf(noise({4, 4}, 1));
+  Tensor scaled = leaf(noise({4, 4}, 1));
+  AdamW first({{"x", folded}});
+  AdamW second({{"x", scaled}});
+  for (std::uint64_t step = 0; step < 5; ++step) {
+    const Tensor gradient = noise({4, 4}, 10 + step) * 3.0;
+    set_gradient(folded, gradient);
+    set_gradient(scaled, gradient);
+    first.step(0.01, clip_scale(gradient_norm({{"x", folded}}), 1.0));
+    clip_gradients({{"x", scaled}}, 1.0);
+    second.step(0.01);
+  }
+  check_close(folded, scaled, 1e-15);
+}
+
+TEST_CASE("an AdamW update of a large tensor has the same bits for any number of threads") {
+  const auto run = [](int threads) {
+    const ThreadScope scope(threads);
+    Tensor x = leaf(noise({70000}, 1, DType::float32));
+    AdamW optimizer({{"x", x}});
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      set_gradient(x, noise({70000}, 2 + step, DType::float32));
+      optimizer.step(0.01, 0.5);
+    }
+    return x.detach();
+  };
+  const Tensor one = run(1);
+  CHECK(same_bits(run(2), one));
+  CHECK(same_bits(run(3), one));
+}
+
+TEST_CASE("AdamW refuses options and parameters that make no sense") {
+  const std::string betas = "[AdamW] expected beta1 and beta2 from 0 to below 1, got ";
+  CHECK_THROWS_WITH(AdamW({}, {.beta1 = 1}), betas + "1 and 0.95");
+  CHECK_THROWS_WITH(AdamW({}, {.beta2 = -0.5}), betas + "0.9 and -0.5");
+  CHECK_THROWS_AS(AdamW({}, {.beta1 = std::nan("")}), Error);
+  CHECK_THROWS_WITH(AdamW({}, {.epsilon = 0}), "[AdamW] expected a positive epsilon, got 0");
+  CHECK_THROWS_WITH(AdamW({}, {.weight_decay = -1}),
+                    "[AdamW] expected a weight_decay of at least 0, got -1");
+  CHECK_THROWS_WITH(AdamW({{"x", Tensor()}}), "[AdamW] x: expected a tensor of contiguous elements");
+  const Tensor transposed = Tensor::ones({2, 3}).strided_view({3, 2}, {1, 3});
+  CHECK_THROWS_WITH(AdamW({{"y", transposed}}),
+                    "[AdamW] y: expected a tensor of contiguous elements");
+}

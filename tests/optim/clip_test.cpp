@@ -1,0 +1,95 @@
+#include "headlight/optim/clip.h"
+
+#include <cmath>
+#include <limits>
+
+#include "optim/optim_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// Gradients (3, 0), (0, 4) and 12, whose norm is 13, and a parameter without any.
+NamedTensors thirteen(DType dtype) {
+  NamedTensors parameters{{"a", leaf(Tensor::ones({2}, dtype))},
+                          {"none", leaf(Tensor::ones({3}, dtype))},
+                          {"b", leaf(Tensor::ones({2, 1}, dtype))},
+                          {"c", leaf(Tensor::ones({}, dtype))}};
+  set_gradient(parameters[0].second, convert(doubles({3, 0}, {2}), dtype));
+  set_gradient(parameters[2].second, convert(doubles({0, 4}, {2, 1}), dtype));
+  set_gradient(parameters[3].second, convert(doubles({12}, {}), dtype));
+  return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("the gradient norm is that of all gradients together") {
+  CHECK(gradient_norm(thirteen(DType::float32)) == 13);
+  CHECK(gradient_norm(thirteen(DType::float64)) == 13);
+}
+
+TEST_CASE("without any gradient the norm is 0") {
+  CHECK(gradient_norm({}) == 0);
+  CHECK(gradient_norm({{"x", leaf(Tensor::ones({5}))}}) == 0);
+}
+
+TEST_CASE("the gradient norm sums in float64, so that float32 neither overflows nor loses") {
+  Tensor huge = leaf(Tensor::ones({4}));
+  set_gradient(huge, Tensor::full({4}, 1e30));
+  CHECK(gradient_norm({{"x", huge}}) == Approx(2e30).epsilon(1e-7));
+  Tensor many = leaf(Tensor::ones({1 << 20}));
+  set_gradient(many, Tensor::ones({1 << 20}));
+  CHECK(gradient_norm({{"x", many}}) == 1024);
+}
+
+TEST_CASE("the gradient norm has the same bits for any number of threads") {
+  const auto run = [](int threads) {
+    const ThreadScope scope(threads);
+    Tensor x = leaf(Tensor::ones({100000}));
+    set_gradient(x, noise({100000}, 1, DType::float32));
+    return gradient_norm({{"x", x}});
+  };
+  const double one = run(1);
+  CHECK(one > 100);
+  CHECK(run(2) == one);
+  CHECK(run(3) == one);
+}
+
+TEST_CASE("the gradient norm shows gradients that are not numbers") {
+  Tensor x = leaf(Tensor::ones({3}));
+  set_gradient(x, Tensor::full({3}, std::numeric_limits<double>::quiet_NaN()));
+  CHECK(std::isnan(gradient_norm({{"x", x}})));
+  set_gradient(x, Tensor::full({3}, std::numeric_limits<double>::infinity()));
+  CHECK(std::isinf(gradient_norm({{"x", x}})));
+}
+
+TEST_CASE("the clip scale shortens what is too long and leaves the rest") {
+  CHECK(clip_scale(13, 6.5) == Approx(0.5).epsilon(1e-6));
+  CHECK(clip_scale(13, 6.5) == 6.5 / (13 + 1e-6));
+  CHECK(clip_scale(1, 6.5) == 1);
+  CHECK(clip_scale(0, 1) == 1);
+  CHECK(clip_scale(1e9, 0) == 1);
+  CHECK_THROWS_WITH(clip_scale(1, -1), "[clip_scale] expected a norm of at least 0, got -1");
+  CHECK_THROWS_AS(clip_scale(1, std::nan("")), Error);
+}
+
+TEST_CASE("clipping scales every gradient in place and returns the norm before") {
+  const NamedTensors parameters = thirteen(DType::float64);
+  CHECK(clip_gradients(parameters, 1.3) == 13);
+  const double scale = 1.3 / (13 + 1e-6);
+  check_values(parameters[0].second.grad(), {3 * scale, 0}, 1e-15);
+  check_values(parameters[2].second.grad(), {0, 4 * scale}, 1e-15);
+  check_values(parameters[3].second.grad(), {12 * scale}, 1e-15);
+  CHECK_FALSE(parameters[1].second.grad().defined());
+  CHECK(gradient_norm(parameters) == Approx(1.3).epsilon(1e-6));
+}
+
+TEST_CASE("clipping leaves short gradients alone, and all of them when it is off") {
+  for (const double max_norm : {13.1, 100.0, 0.0}) {
+    const NamedTensors parameters = thirteen(DType::float32);
+    CHECK(clip_gradients(parameters, max_norm) == 13);
+    check_values(parameters[0].second.grad(), {3, 0});
+    check_values(parameters[3].second.grad(), {12});
+  }
+}

@@ -1,0 +1,114 @@
+#include "headlight/optim/schedule.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "support/catch.h"
+
+#include "headlight/tensor/error.h"
+
+using namespace headlight;
+
+namespace {
+
+// nanoGPT's get_lr, with its names.
+double get_lr(Index it, const LearningRateSchedule& s) {
+  const double learning_rate = s.learning_rate;
+  const double min_lr = s.min_learning_rate;
+  const auto warmup_iters = static_cast<double>(s.warmup_steps);
+  const auto lr_decay_iters = static_cast<double>(s.decay_steps);
+  const auto i = static_cast<double>(it);
+  if (i < warmup_iters) {
+    return learning_rate * (i + 1) / (warmup_iters + 1);
+  }
+  if (i > lr_decay_iters) {
+    return min_lr;
+  }
+  const double decay_ratio = (i - warmup_iters) / (lr_decay_iters - warmup_iters);
+  const double coeff = 0.5 * (1.0 + std::cos(std::numbers::pi * decay_ratio));
+  return min_lr + coeff * (learning_rate - min_lr);
+}
+
+constexpr ScheduleKind kKinds[]{ScheduleKind::constant, ScheduleKind::linear,
+                                ScheduleKind::cosine};
+
+LearningRateSchedule schedule_of(ScheduleKind kind) {
+  return {.kind = kind,
+          .learning_rate = 1.0,
+          .min_learning_rate = 0.2,
+          .warmup_steps = 3,
+          .decay_steps = 11};
+}
+
+}  // namespace
+
+TEST_CASE("the cosine schedule is nanoGPT's at every step") {
+  for (const LearningRateSchedule& schedule :
+       {LearningRateSchedule{.warmup_steps = 100, .decay_steps = 2000},
+        LearningRateSchedule{.learning_rate = 1e-3, .min_learning_rate = 1e-4, .warmup_steps = 0,
+                             .decay_steps = 500},
+        LearningRateSchedule{.learning_rate = 1, .min_learning_rate = 0, .warmup_steps = 7,
+                             .decay_steps = 8}}) {
+    for (Index step = 0; step < 2100; ++step) {
+      INFO("step " << step);
+      CHECK(schedule.at(step) == Approx(get_lr(step, schedule)).epsilon(1e-14));
+    }
+  }
+}
+
+TEST_CASE("every schedule warms up linearly without starting at 0") {
+  for (const ScheduleKind kind : kKinds) {
+    const LearningRateSchedule schedule = schedule_of(kind);
+    CHECK(schedule.at(0) == 0.25);
+    CHECK(schedule.at(1) == 0.5);
+    CHECK(schedule.at(2) == 0.75);
+    CHECK(schedule.at(3) == 1.0);
+  }
+}
+
+TEST_CASE("the constant schedule stays where the warm-up ended") {
+  const LearningRateSchedule schedule = schedule_of(ScheduleKind::constant);
+  for (const Index step : {3, 7, 11, 12, 1000000}) {
+    CHECK(schedule.at(step) == 1.0);
+  }
+}
+
+TEST_CASE("the linear schedule falls evenly to its minimum and stays there") {
+  const LearningRateSchedule schedule = schedule_of(ScheduleKind::linear);
+  for (Index step = 3; step <= 11; ++step) {
+    CHECK(schedule.at(step) == Approx(1.0 - 0.1 * static_cast<double>(step - 3)).epsilon(1e-14));
+  }
+  CHECK(schedule.at(12) == 0.2);
+  CHECK(schedule.at(1000000) == 0.2);
+}
+
+TEST_CASE("the cosine schedule is half-way down half-way through and ends at its minimum") {
+  const LearningRateSchedule schedule = schedule_of(ScheduleKind::cosine);
+  CHECK(schedule.at(3) == 1.0);
+  CHECK(schedule.at(7) == Approx(0.6).epsilon(1e-14));
+  CHECK(schedule.at(5) == Approx(0.2 + 0.8 * 0.5 * (1 + std::sqrt(0.5))).epsilon(1e-14));
+  CHECK(schedule.at(11) == Approx(0.2).epsilon(1e-14));
+  CHECK(schedule.at(12) == 0.2);
+}
+
+TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
+  for (const ScheduleKind kind : {ScheduleKind::linear, ScheduleKind::cosine}) {
+    LearningRateSchedule schedule = schedule_of(kind);
+    schedule.decay_steps = 3;
+    CHECK(schedule.at(2) == 0.75);
+    CHECK(schedule.at(3) == Approx(0.2).epsilon(1e-14));
+    CHECK(schedule.at(4) == 0.2);
+    schedule.decay_steps = 1;  // shorter than the warm-up, which goes first
+    CHECK(schedule.at(2) == 0.75);
+    CHECK(schedule.at(3) == 0.2);
+  }
+}
+
+TEST_CASE("schedules go by their names") {
+  CHECK(parse_schedule("constant") == ScheduleKind::constant);
+  CHECK(parse_schedule("linear") == ScheduleKind::linear);
+  CHECK(parse_schedule("cosine") == ScheduleKind::cosine);
+  CHECK_THROWS_WITH(parse_schedule("step"),
+                    "schedule: expected constant, linear or cosine, got 'step'");
+  CHECK_THROWS_AS(parse_schedule(""), Error);
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// Runs the built program as a user would.
+struct ProgramResult {
+  int exit_code = -1;  // 128 + number when a signal ended it
+  std::string out;
+  std::string err;
+
+  // Lines of err.
+  std::vector<std::string> messages() const;
+};
+
+ProgramResult run_headlight(const std::vector<std::string>& arguments);
+
+// A folder that is empty at first and gone at the end.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // The path of a name inside.
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  // Writes a file inside; returns its path.
+  std::string write(const std::string& name, const std::string& contents) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string file_contents(const std::filesystem::path& path);

@@ -1,0 +1,93 @@
+#include "headlight/train/train_config.h"
+
+#include <set>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+TrainConfig read_back(const std::string& toml) {
+  const ScratchFolder folder;
+  TrainConfig config;
+  for (const ConfigEntry& entry : read_config_file(folder.write("config.toml", toml))) {
+    set_config_entry(config, entry, "config.toml: ");
+  }
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("every key has a name of its own and a meaning", "[train]") {
+  std::set<std::string_view> keys;
+  for (const ConfigField& field : config_fields()) {
+    keys.insert(field.key);
+    CHECK(!field.help.empty());
+  }
+  CHECK(keys.size() == config_fields().size());
+  for (const ConfigAlias& alias : config_aliases()) {
+    INFO(alias.other);
+    CHECK(keys.count(alias.key) == 1);
+    CHECK(keys.count(alias.other) == 0);
+  }
+}
+
+TEST_CASE("a configuration written as TOML reads back the same", "[train]") {
+  TrainConfig config;
+  config.out_dir = "a \"quoted\" \\ path\twith\nall of it \x01";
+  config.learning_rate = 0.1 + 0.2;
+  config.min_lr = 1e-300;
+  config.n_layer = 3;
+  config.bias = true;
+  config.documents = "line";
+  CHECK(to_toml(read_back(to_toml(config))) == to_toml(config));
+  CHECK(read_back(to_toml(config)).learning_rate == config.learning_rate);
+  CHECK(read_back(to_toml(config)).out_dir == config.out_dir);
+}
+
+TEST_CASE("names of other trainers and both dashes are understood", "[train]") {
+  TrainConfig config;
+  CHECK(set_config_value(config, "lr", "0.25", "") == ConfigOutcome::set);
+  CHECK(config.learning_rate == 0.25);
+  CHECK(set_config_value(config, "max-steps", "7", "") == ConfigOutcome::set);
+  CHECK(config.max_iters == 7);
+  CHECK(set_config_value(config, "d_model", "48", "") == ConfigOutcome::set);
+  CHECK(config.n_embd == 48);
+  CHECK(set_config_value(config, "bias", "False", "") == ConfigOutcome::set);
+  CHECK(config.bias == false);
+  CHECK(set_config_value(config, "device", "cpu", "") == ConfigOutcome::ignored);
+}
+
+TEST_CASE("the model's dropouts follow the general one unless they are set", "[train]") {
+  TrainConfig config;
+  config.dropout = 0.3;
+  config.residual_dropout = 0.0;
+  const GptConfig model = config.model(100);
+  CHECK(model.attention_dropout == 0.3);
+  CHECK(model.embedding_dropout == 0.3);
+  CHECK(model.residual_dropout == 0.0);
+  CHECK(model.vocab_size == 100);
+}
+
+TEST_CASE("values out of range are refused by name", "[train]") {
+  const auto refusal = [](const std::string& key, const std::string& value) {
+    TrainConfig config;
+    set_config_value(config, key, value, "");
+    try {
+      config.validate();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("batch_size", "0").find("batch_size") == 0);
+  CHECK(refusal("validation_fraction", "1").find("validation_fraction") == 0);
+  CHECK(refusal("optimizer", "lion").find("optimizer") == 0);
+  CHECK(refusal("norm", "none").find("norm") == 0);
+  CHECK(refusal("activation", "swish").find("activation") == 0);
+  CHECK(refusal("lr_schedule", "step").find("schedule") == 0);
+  CHECK(refusal("n_head", "7").find("n_head") == 0);
+  CHECK(refusal("max_iters", "0").empty());
+}

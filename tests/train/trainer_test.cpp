@@ -1,0 +1,131 @@
+#include "headlight/train/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/train/checkpoint.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+std::string repetitive_text() {
+  std::string text;
+  for (int i = 0; i < 80; ++i) {
+    text += "the cat sat on the mat and the dog lay by the log. ";
+  }
+  return text;
+}
+
+struct Setup {
+  CharTokenizer tokenizer = build_char_tokenizer(repetitive_text());
+  TokenDataset dataset = stream_dataset(tokenizer.encode(repetitive_text()));
+  TrainConfig config;
+  std::unique_ptr<Gpt> model;
+
+  Setup() {
+    config.batch_size = 8;
+    config.block_size = 32;
+    config.n_layer = 2;
+    config.n_head = 2;
+    config.n_embd = 32;
+    config.learning_rate = 1e-2;
+    config.warmup_iters = 5;
+    config.max_iters = 60;
+    config.lr_decay_iters = 60;
+    model = std::make_unique<Gpt>(config.model(tokenizer.vocab_size()), 1);
+  }
+};
+
+std::vector<double> all_weights(const Gpt& model) {
+  std::vector<double> values;
+  for (const auto& [name, tensor] : model.parameters()) {
+    const std::vector<double> part = tensor.to_vector();
+    values.insert(values.end(), part.begin(), part.end());
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
+  for (const char* optimizer : {"adamw", "sgd"}) {
+    Setup setup;
+    setup.config.optimizer = optimizer;
+    setup.config.learning_rate = std::string(optimizer) == "sgd" ? 0.3 : 1e-2;
+    Trainer trainer(setup.config, *setup.model, setup.dataset);
+    const StepMetrics first = trainer.step();
+    CHECK(first.loss == Approx(std::log(setup.tokenizer.vocab_size())).epsilon(0.05));
+    CHECK(first.tokens == 8 * 32);
+    CHECK(first.gradient_norm > 0);
+    StepMetrics last;
+    while (trainer.iteration() < setup.config.max_iters) {
+      last = trainer.step();
+    }
+    INFO(optimizer);
+    CHECK(last.loss < 0.6 * first.loss);
+    CHECK(live_graph_nodes() == 0);
+  }
+}
+
+TEST_CASE("accumulating small batches has the gradient of one large batch", "[train]") {
+  Setup setup;
+  setup.config.gradient_accumulation_steps = 4;
+  setup.config.batch_size = 2;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  const StepMetrics metrics = trainer.step();
+  CHECK(metrics.tokens == 4 * 2 * 32);
+  CHECK(metrics.loss == Approx(std::log(setup.tokenizer.vocab_size())).epsilon(0.05));
+}
+
+TEST_CASE("a loss that is not finite is reported and changes no weight", "[train]") {
+  Setup setup;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  trainer.step();
+  Tensor poisoned = setup.model->parameters().back().second;
+  poisoned.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  poisoned.data<float>()[1] = 0.5F;
+  const std::vector<double> before = all_weights(*setup.model);
+  CHECK_THROWS_WITH(trainer.step(), contains_text("not finite"));
+  const std::vector<double> after = all_weights(*setup.model);
+  Index changed = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    changed += before[i] == after[i] || std::isnan(before[i]) ? 0 : 1;
+  }
+  CHECK(changed == 0);
+}
+
+TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
+  Setup setup;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  trainer.step();
+  trainer.step();
+  const ScratchFolder folder;
+  TrainingState state{.iteration = 2, .best_validation_loss = 1.25, .config = "n_layer = 2\n"};
+  const auto path = save_checkpoint(
+      folder.path(), {*setup.model, setup.tokenizer, trainer.optimizer(), state}, {.best = true});
+  CHECK(path.filename() == "step_00000002");
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(folder.path(), skipped) == path);
+  CHECK(skipped.empty());
+  const TrainingState read = read_training_state(path);
+  CHECK(read.iteration == 2);
+  CHECK(read.best_validation_loss == 1.25);
+  CHECK(read.config == state.config);
+
+  Gpt other(setup.config.model(setup.tokenizer.vocab_size()), 9);
+  Trainer resumed(setup.config, other, setup.dataset, 2);
+  read_optimizer(path, resumed.optimizer());
+  CHECK(resumed.optimizer().step_count() == 2);
+  const NamedTensors expected = trainer.optimizer().state();
+  const NamedTensors actual = resumed.optimizer().state();
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    CHECK(actual[i].first == expected[i].first);
+    CHECK(actual[i].second.to_vector() == expected[i].second.to_vector());
+  }
+}

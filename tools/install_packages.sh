@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs the packages that Headlight is built from, if any is missing (Debian 12 or newer, Ubuntu).
+# usage: install_packages.sh [build|test]
+#   build   what the program needs
+#   test    the same, and what the tests need
+set -euo pipefail
+
+build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
+  libtomlplusplus-dev nlohmann-json3-dev libzip-dev libxxhash-dev libutfcpp-dev)
+test_packages=(catch2 python3)
+
+case ${1:-build} in
+  build) wanted=("${build_packages[@]}") ;;
+  test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
+  *) echo "usage: $0 [build|test]" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "installing: ${missing[*]}" >&2
+as_root=()
+[ "$(id -u)" = 0 ] || as_root=(sudo)
+"${as_root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends \
+  "${missing[@]}" >/dev/null

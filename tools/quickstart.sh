@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# From a fresh clone to a trained model, a generated story and attention maps.
+# usage: quickstart.sh [OUT_DIR]      (default: runs/toy; a run that is there already is kept)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+run=${1:-runs/toy}
+headlight=build/quickstart/headlight
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*" >&2; }
+
+say "1/4  Building"
+./tools/install_packages.sh build
+cmake -S . -B build/quickstart -G Ninja -DCMAKE_BUILD_TYPE=Release -DHEADLIGHT_TESTS=OFF \
+  -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+cmake --build build/quickstart --target headlight_cli
+
+if [ -e "$run/latest" ]; then
+  say "2/4  $run holds a trained model already (remove it to train again)"
+else
+  say "2/4  Training configs/toy.toml on data/toy.txt: about a minute"
+  $headlight train configs/toy.toml --out_dir "$run"
+fi
+
+say "3/4  A story that the model makes up"
+$headlight generate "$run" --prompt "One " --max_new_tokens 400 --temperature 0.7 --seed 7
+
+say "4/4  What its attention heads look at"
+text='Mina lost her red kite. "Have you seen my kite?" Mina asked.'
+$headlight attention "$run" --text "$text" --out "$run/attention"
+
+say "Done. Open $run/attention/attention.html in a browser."
+cat >&2 <<EOF
+Next:
+  $headlight generate $run --prompt "One day, " --num_samples 3
+  $headlight eval $run --data data/toy.txt --documents blank_line
+  $headlight --help
+EOF
