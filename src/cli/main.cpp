@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/log.h"
+#include "cli/wait_policy.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/nearest_name.h"
 
@@ -88,5 +89,6 @@ int guarded(const std::vector<std::string>& arguments) {
 }  // namespace headlight::cli
 
 int main(int argc, char** argv) {
+  headlight::cli::limit_idle_spinning(argv);
   return headlight::cli::guarded({argv + std::min(argc, 1), argv + argc});
 }

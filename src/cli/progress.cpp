@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/chart.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "headlight/tensor/machine.h"
@@ -82,6 +83,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
 
 void TrainProgress::on_step(const StepMetrics& metrics) {
   tokens_ += metrics.tokens;
+  losses_.push_back(metrics.loss);
   const bool first = metrics.iteration == first_iteration_;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
   if (terminal_) {
@@ -117,6 +119,12 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   std::fflush(stderr);
   bar_shown_ = true;
   bar_drawn_at_ = seconds();
+}
+
+std::string TrainProgress::loss_curve() const {
+  const Index last = first_iteration_ + static_cast<Index>(losses_.size());
+  return line_chart(losses_, {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) +
+                                         " to " + grouped(last)});
 }
 
 void TrainProgress::clear_bar() {

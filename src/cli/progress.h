@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 #include "headlight/train/run.h"
 
@@ -16,6 +18,9 @@ class TrainProgress : public TrainObserver {
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
   void on_checkpoint(const std::filesystem::path& path) override;
+
+  // The losses of this run as a curve, to be shown at its end.
+  std::string loss_curve() const;
 
   // Tokens trained on a second since the start.
   double tokens_per_second() const;
@@ -35,6 +40,7 @@ class TrainProgress : public TrainObserver {
   Index log_interval_ = 1;
   Index tokens_ = 0;
   double smooth_loss_ = 0;
+  std::vector<double> losses_;
 };
 
 }  // namespace headlight::cli

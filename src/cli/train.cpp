@@ -115,6 +115,9 @@ int run_train(const std::vector<std::string>& arguments) {
       run_training(config, {.resume = resume, .observers = {&progress}, .stop_requested = [] {
                               return stop_signals > 0;
                             }});
+  if (!progress.loss_curve().empty()) {
+    log_info("\n" + progress.loss_curve());
+  }
   if (result.stopped) {
     log_info("stopped after update " + std::to_string(result.iterations) + "; go on with --resume");
   }

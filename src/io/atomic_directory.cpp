@@ -10,7 +10,7 @@
 #include "headlight/io/manifest.h"
 #include "headlight/tensor/error.h"
 #include "io/posix_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

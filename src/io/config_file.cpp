@@ -7,7 +7,7 @@
 
 #include "headlight/tensor/error.h"
 #include "io/input_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "headlight/tensor/error.h"
 #include "io/posix_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "io/json_checked.h"
-#include "io/printable.h"
+#include "text/checked_json.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

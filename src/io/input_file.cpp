@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "headlight/tensor/error.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 

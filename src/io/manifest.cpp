@@ -10,9 +10,9 @@
 #include "headlight/io/file_writer.h"
 #include "headlight/tensor/error.h"
 #include "io/input_file.h"
-#include "io/json_checked.h"
+#include "text/checked_json.h"
 #include "io/posix_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

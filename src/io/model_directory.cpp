@@ -11,7 +11,7 @@
 #include "headlight/text/tokenizer_file.h"
 #include "io/gpt2_config.h"
 #include "io/input_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "headlight/tensor/error.h"
-#include "io/printable.h"
+#include "text/printable.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -12,7 +12,7 @@
 #include "io/input_file.h"
 #include "io/npy_format.h"
 #include "io/posix_file.h"
-#include "io/printable.h"
+#include "text/printable.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "headlight/tensor/error.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "headlight/tensor/error.h"
-#include "io/json_checked.h"
-#include "io/printable.h"
+#include "text/checked_json.h"
+#include "text/printable.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "headlight/tensor/error.h"
-#include "io/printable.h"
+#include "text/printable.h"
 #include "io/safetensors_header.h"
 #include "io/tensor_file.h"
 

@@ -4,8 +4,8 @@
 
 #include "headlight/io/file_writer.h"
 #include "headlight/tensor/error.h"
-#include "io/json_checked.h"
-#include "io/printable.h"
+#include "text/checked_json.h"
+#include "text/printable.h"
 #include "io/safetensors_header.h"
 #include "io/tensor_file.h"
 

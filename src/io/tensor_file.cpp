@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "headlight/tensor/error.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "headlight/io/named_tensors.h"
+#include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
 

@@ -68,7 +68,8 @@ Tensor MultiHeadAttention::whole_mask(const AttentionMasks& masks, const Tensor&
   Tensor result = masks.mask;
   if (result.defined()) {
     const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
-    // Three axes are ambiguous: the first could be the sequences or, as broadcasting has it, the heads.
+    // Three axes are ambiguous: the first could be the sequences or, as broadcasting has it, the
+    // heads.
     require((result.rank() == 2 || result.rank() == 4) &&
                 broadcast_shapes(result.shape(), scores, "MultiHeadAttention") == scores,
             "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits ",

@@ -201,7 +201,7 @@ void require_plain_model(const json& model, std::string_view name) {
 }  // namespace
 
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name) {
-  const json root = parse_checked_json(text, name);
+  const json root = parse_json(text, name);
   const json& model = json_member(root, "model", name);
   require_plain_model(model, name);
   require(is_null(root, "normalizer"), at(name, "normalizer"), ": expected null");

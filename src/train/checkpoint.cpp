@@ -10,8 +10,8 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/io/safetensors.h"
 #include "io/input_file.h"
-#include "io/json_checked.h"
-#include "io/printable.h"
+#include "text/checked_json.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

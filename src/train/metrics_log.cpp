@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headlight/io/file_writer.h"
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "io/printable.h"
+#include "text/printable.h"
 #include "train/metrics_log.h"
 #include "train/training_data.h"
 

@@ -77,7 +77,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
 
   SECTION("and the model can be evaluated") {
     const ProgramResult eval =
-        run_headlight({"eval", run, "--data", data, "--documents=blank-line", "--json"});
+        run_headlight({"eval", run, "--data", data, "--documents=blank_line", "--json"});
     INFO(eval.err);
     REQUIRE(eval.exit_code == 0);
     const Json numbers = Json::parse(eval.out);

@@ -102,7 +102,7 @@ std::string error_of(Call&& call) {
 }
 
 // Both views refuse the same input; the messages begin with the function's name.
-inline void require_both_throw(const AttentionMaps& maps, const std::string& message) {
+inline void expect_both_throw(const AttentionMaps& maps, const std::string& message) {
   const std::string svg_error = error_of([&] { svg_of(maps); });
   const std::string html_error = error_of([&] { attention_html(maps); });
   INFO(svg_error << "\n" << html_error);

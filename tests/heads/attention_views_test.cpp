@@ -191,34 +191,34 @@ TEST_CASE("Both views refuse maps that do not fit together") {
   const AttentionMaps good = one_layer({"a", "b"}, 3, {0, 1}, plausible_weights(2, 2, true));
   AttentionMaps maps = good;
   maps.tokens.clear();
-  require_both_throw(maps, "expected at least one token");
+  expect_both_throw(maps, "expected at least one token");
   maps = good;
   maps.tokens.push_back("c");
-  require_both_throw(maps, "layer 3: expected float32 [2, 3, 3], got float32 [2, 2, 2]");
+  expect_both_throw(maps, "layer 3: expected float32 [2, 3, 3], got float32 [2, 2, 2]");
   maps = good;
   maps.layers[0].heads = {0};
-  require_both_throw(maps, "expected float32 [1, 2, 2]");
+  expect_both_throw(maps, "expected float32 [1, 2, 2]");
   maps.layers[0].heads = {};
-  require_both_throw(maps, "expected at least one head in layer 3");
+  expect_both_throw(maps, "expected at least one head in layer 3");
   maps.layers[0].heads = {1, 1};
-  require_both_throw(maps, "must be different numbers");
+  expect_both_throw(maps, "must be different numbers");
   maps.layers[0].heads = {0, -1};
-  require_both_throw(maps, "must be different numbers from 0");
+  expect_both_throw(maps, "must be different numbers from 0");
   maps = good;
   maps.layers[0].layer = -2;
-  require_both_throw(maps, "expected a layer number from 0, got -2");
+  expect_both_throw(maps, "expected a layer number from 0, got -2");
   maps = good;
   maps.layers[0].weights = Tensor();
-  require_both_throw(maps, "layer 3 has no weights");
+  expect_both_throw(maps, "layer 3 has no weights");
   maps.layers[0].weights = Tensor::zeros({2, 2, 2}, DType::float64);
-  require_both_throw(maps, "got float64 [2, 2, 2]");
+  expect_both_throw(maps, "got float64 [2, 2, 2]");
 }
 
 TEST_CASE("Both views refuse weights that are no probabilities") {
   const float bad = GENERATE(std::numeric_limits<float>::quiet_NaN(), -0.5F, 1.5F,
                              std::numeric_limits<float>::infinity());
   const AttentionMaps maps = one_layer({"a", "b"}, 3, {8}, {1, 0, bad, 0.5F});
-  require_both_throw(maps, "weight of head 3.8 from query 1 to key 0: expected a number in [0, 1]");
+  expect_both_throw(maps, "weight of head 3.8 from query 1 to key 0: expected a number in [0, 1]");
 }
 
 TEST_CASE("The page refuses maps without layers and a layer that comes twice") {

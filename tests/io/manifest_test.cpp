@@ -153,6 +153,8 @@ TEST_CASE("a manifest that cannot be used is an error that says why") {
       {R"({"version": 1, "files": {}, "more": 1})", "expected exactly version and files"},
       {R"({"version": 1, "files": {"a.txt": 3}})", "is not a size and an xxh3_64"},
       {R"({"version": 1, "files": {"a.txt": {"size": 3}}})", "is not a size and an xxh3_64"},
+      {R"({"version": 1, "files": {"a.txt": {"size": 3, "xxh3_64": "", "x": 1}}})",
+       "is not a size"},
       {R"({"version": 1, "files": {"a.txt": {"size": -3, "xxh3_64": ""}}})", "is not a size"},
       {R"({"version": 1, "files": {"a.txt": {"size": 3, "xxh3_64": 5}}})", "is not a size"},
       {R"({"version": 1, "files": {"a.txt": )" + entry + R"(, "a.txt": )" + entry + "}}",

@@ -36,6 +36,39 @@ std::string read_error(const std::string& bytes) {
   return error_of([&] { read_npz(folder / "a.npz"); });
 }
 
+// The checksum of the zip format, bit by bit.
+std::uint32_t crc32(const std::string& bytes) {
+  std::uint32_t sum = 0xFFFFFFFFU;
+  for (const char byte : bytes) {
+    sum ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) {
+      sum = (sum >> 1) ^ ((sum & 1U) != 0 ? 0xEDB88320U : 0U);
+    }
+  }
+  return ~sum;
+}
+
+std::string little_endian(std::size_t value, std::size_t bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    text += static_cast<char>((value >> (8 * i)) & 0xFF);
+  }
+  return text;
+}
+
+// An archive with one stored member "a.npy" and a right checksum, made without the library.
+std::string archive_of(const std::string& content) {
+  const std::string size = little_endian(content.size(), 4);
+  const std::string common = std::string("\x14\0\0\0\0\0\0\0\x21\0", 10) +
+                             little_endian(crc32(content), 4) + size + size +
+                             std::string("\x05\0\0\0", 4);
+  const std::string local = "PK\x03\x04" + common + "a.npy" + content;
+  const std::string central =
+      std::string("PK\x01\x02\x14\0", 6) + common + std::string(14, '\0') + "a.npy";
+  return local + central + std::string("PK\x05\x06\0\0\0\0\x01\0\x01\0", 12) +
+         little_endian(central.size(), 4) + little_endian(local.size(), 4) + std::string(2, '\0');
+}
+
 std::string npz_bytes(const NamedTensors& tensors) {
   const TemporaryFolder folder;
   write_npz(folder / "a.npz", tensors);
@@ -230,6 +263,7 @@ TEST_CASE("a malicious archive is refused in one line") {
       {replaced(good, "aaaa.npy", "aa\na.npy"), "holds a control character"},
       {replaced(pair, "bbbb.npy", "aaaa.npy"), "File already exists"},
       {with_field(good, 8, 10, 8), "compressed or encrypted"},
+      {with_field(good, 22, 24, 1), "bytes do not fit the file"},
       {with_field(good, 6, 8, 1), "compressed or encrypted"},
       {replaced(good, "NUMPY\x01", "NUMPY\x02"), "not a version 1.0 .npy file"},
       {replaced(good, "(2,)", "(3,)"), "does not take the 2 bytes"},
@@ -244,6 +278,21 @@ TEST_CASE("a malicious archive is refused in one line") {
     CHECK(contains(error, "a.npz: "));
     CHECK_FALSE(contains(error, "\n"));
   }
+}
+
+TEST_CASE("an array with a right checksum but wrong content is refused") {
+  const std::string booleans = format_npy_header({DType::boolean, {2}});
+  CHECK(read_error(archive_of(booleans + "\x01\x01")) == "no Error");
+  CHECK(contains(read_error(archive_of(booleans + "\x01\x02")),
+                 "member 'a.npy': element 1 is neither 0 nor 1"));
+  CHECK(contains(read_error(archive_of("")), "0 bytes are too few"));
+  CHECK(contains(read_error(archive_of("\x93NUMPY\x01")), "7 bytes are too few"));
+  CHECK(contains(read_error(archive_of(std::string("\x93NUMPY\x01\0\xFF\xFF", 10))),
+                 "header of 65535 bytes in 10"));
+  CHECK(contains(read_error(archive_of(booleans)), "does not take the 0 bytes"));
+  CHECK(contains(
+      read_error(archive_of(format_npy_header({DType::boolean, {Index{1} << 40, Index{1} << 40}}))),
+      "does not take the 0 bytes"));
 }
 
 TEST_CASE("an archive cut at any byte is refused") {

@@ -80,7 +80,7 @@ std::vector<HostileFile> bad_json() {
       {"starts with a blank", file_bytes(" {}", 0), "does not start with '{'"},
       {"byte order mark", file_bytes("\xEF\xBB\xBF{}", 0), "does not start with '{'"},
       {"array", file_bytes("[]", 0), "does not start with '{'"},
-      {"binary", file_bytes("{\x01\x02\xFF", 0), "header: invalid JSON at byte 2"},
+      {"binary", file_bytes("{\x01\x02\xFF", 0), "header: invalid JSON at byte 1"},
       {"cut", file_bytes("{\"t\":", 0), "invalid JSON"},
       {"invalid UTF-8 in a name", file_bytes("{\"\xC3\x28\":" + kEntry + "}", 1), "invalid JSON"},
       {"overlong UTF-8", file_bytes("{\"\xC0\xAE\":" + kEntry + "}", 1), "invalid JSON"},

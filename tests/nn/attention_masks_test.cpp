@@ -23,16 +23,15 @@ Tensor draw_mask(const Shape& shape, std::uint64_t stream) {
   bool* values = mask.data<bool>();
   for (Index i = 0; i < mask.numel(); ++i) {
     const bool first_key = i % shape.back() == 0;
-    values[i] = !first_key && RandomStream{11, stream}.uniform(static_cast<std::uint64_t>(i)) < 0.35;
+    values[i] =
+        !first_key && RandomStream{11, stream}.uniform(static_cast<std::uint64_t>(i)) < 0.35;
   }
   return mask;
 }
 
 struct Setting {
-  MultiHeadAttention attention{{.width = kWidth,
-                                .heads = kHeads,
-                                .fused = false,
-                                .dtype = DType::float64}};
+  MultiHeadAttention attention{
+      {.width = kWidth, .heads = kHeads, .fused = false, .dtype = DType::float64}};
   Tensor query = random_uniform({kBatch, kQueries, kWidth}, {7, 1}, -1, 1, DType::float64);
   Tensor key = random_uniform({kBatch, kKeys, kWidth}, {7, 2}, -1, 1, DType::float64);
   Tensor value = random_uniform({kBatch, kKeys, kWidth}, {7, 3}, -1, 1, DType::float64);
@@ -113,8 +112,9 @@ TEST_CASE("a causal mask hides the keys that follow a query") {
 
 TEST_CASE("a key padding mask [B, S] hides keys of one sequence from all queries and heads") {
   const Tensor padding = padding_mask({5, 2, 3}, kKeys);
-  check_masked({.key_padding = padding},
-               [&](Index b, Index, Index, Index s) { return at(padding, {b, s}); });
+  check_masked({.key_padding = padding}, [&](Index b, Index, Index, Index s) {
+    return at(padding, {b, s});
+  });
 }
 
 TEST_CASE("a mask [T, S] applies to every sequence and head") {
@@ -124,29 +124,29 @@ TEST_CASE("a mask [T, S] applies to every sequence and head") {
 
 TEST_CASE("a mask [B, 1, T, S] applies to every head of its sequence") {
   const Tensor mask = draw_mask({kBatch, 1, kQueries, kKeys}, 2);
-  check_masked({.mask = mask},
-               [&](Index b, Index, Index t, Index s) { return at(mask, {b, 0, t, s}); });
+  check_masked({.mask = mask}, [&](Index b, Index, Index t, Index s) {
+    return at(mask, {b, 0, t, s});
+  });
 }
 
 TEST_CASE("a mask [B, H, T, S] may differ between heads") {
   const Tensor mask = draw_mask({kBatch, kHeads, kQueries, kKeys}, 3);
-  check_masked({.mask = mask},
-               [&](Index b, Index h, Index t, Index s) { return at(mask, {b, h, t, s}); });
+  check_masked({.mask = mask}, [&](Index b, Index h, Index t, Index s) {
+    return at(mask, {b, h, t, s});
+  });
 }
 
 TEST_CASE("all masks that are given apply together") {
   const Tensor padding = padding_mask({5, 2, 3}, kKeys);
-  for (const Shape& shape :
-       {Shape{kQueries, kKeys}, Shape{kBatch, 1, kQueries, kKeys},
-        Shape{kBatch, kHeads, kQueries, kKeys}}) {
+  for (const Shape& shape : {Shape{kQueries, kKeys}, Shape{kBatch, 1, kQueries, kKeys},
+                             Shape{kBatch, kHeads, kQueries, kKeys}}) {
     const Tensor mask = draw_mask(shape, 4);
-    check_masked({.key_padding = padding, .mask = mask, .causal = true},
-                 [&](Index b, Index h, Index t, Index s) {
-                   const bool by_mask = shape.rank() == 2
-                                            ? at(mask, {t, s})
-                                            : at(mask, {b, shape[1] == 1 ? 0 : h, t, s});
-                   return by_mask || at(padding, {b, s}) || future(t, s);
-                 });
+    check_masked({.key_padding = padding, .mask = mask, .causal = true}, [&](Index b, Index h,
+                                                                             Index t, Index s) {
+      const bool by_mask =
+          shape.rank() == 2 ? at(mask, {t, s}) : at(mask, {b, shape[1] == 1 ? 0 : h, t, s});
+      return by_mask || at(padding, {b, s}) || future(t, s);
+    });
   }
 }
 
@@ -220,8 +220,8 @@ TEST_CASE("hidden keys and values collect no gradient whatever they hold") {
     setting.attention.zero_grad();
     setting.key.zero_grad();
     setting.value.zero_grad();
-    const AttentionResult result = setting.attention.forward(setting.query, setting.key,
-                                                             setting.value, {.key_padding = padding});
+    const AttentionResult result = setting.attention.forward(
+        setting.query, setting.key, setting.value, {.key_padding = padding});
     backward(sum(result.output));
     return result.output.detach();
   };
@@ -256,6 +256,16 @@ TEST_CASE("attention refuses masks of other shapes and types") {
   CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kKeys, kQueries}, DType::boolean)}), Error);
   CHECK_THROWS_AS(forward({.mask = Tensor::zeros({kQueries, kKeys})}), Error);
   CHECK_THROWS_AS(forward({.key_padding = Tensor::zeros({kBatch, kKeys})}), Error);
+}
+
+TEST_CASE("a mask for more sequences than the query has is refused") {
+  const Setting s;
+  const Tensor query = s.query.strided_view({1, kQueries, kWidth}, {kWidth, kWidth, 1});
+  const Tensor key = s.key.strided_view({1, kKeys, kWidth}, {kWidth, kWidth, 1});
+  const AttentionMasks masks{.mask = Tensor::zeros({2, 1, kQueries, kKeys}, DType::boolean)};
+  CHECK_THROWS_WITH(s.attention.forward(query, key, key, masks),
+                    "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] "
+                    "that fits scores [1, 2, 4, 5], got [2, 1, 4, 5]");
 }
 
 TEST_CASE("a mask of three axes is refused, because its first could mean sequences or heads") {

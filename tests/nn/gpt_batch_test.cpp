@@ -52,8 +52,8 @@ Differences compare_accumulation(Gpt& gpt) {
   const std::vector<Tensor> accumulated = gradients_of(gpt);
   Differences result{std::abs(loss - at_once.loss) / at_once.loss, 0};
   for (std::size_t i = 0; i < accumulated.size(); ++i) {
-    result.gradients = std::max(
-        result.gradients, relative_difference(accumulated[i], at_once.gradients[i]));
+    result.gradients =
+        std::max(result.gradients, relative_difference(accumulated[i], at_once.gradients[i]));
   }
   return result;
 }
@@ -192,10 +192,9 @@ TEST_CASE("eight documents at once give the loss and gradients of one by one, in
 TEST_CASE("the mean loss weighs targets, not documents") {
   const Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 65);
-  const Ids longer = seed_sequences()[0];  // 15 targets
+  const Ids longer = seed_sequences()[0];   // 15 targets
   const Ids shorter = seed_sequences()[3];  // 1 target
   const double a = gpt.loss(make_batch({longer})).item();
   const double b = gpt.loss(make_batch({shorter})).item();
-  CHECK(gpt.loss(make_batch({longer, shorter})).item() ==
-        Approx((15 * a + b) / 16).epsilon(1e-13));
+  CHECK(gpt.loss(make_batch({longer, shorter})).item() == Approx((15 * a + b) / 16).epsilon(1e-13));
 }

@@ -31,13 +31,12 @@ double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::
     const std::size_t size =
         std::min(sizes[std::min(chunk, sizes.size() - 1)], tokens.size() - done);
     const auto start = tokens.begin() + static_cast<Index>(done);
-    const Tensor logits =
-        gpt.next_logits(Ids(start, start + static_cast<Index>(size)), cache);
+    const Tensor logits = gpt.next_logits(Ids(start, start + static_cast<Index>(size)), cache);
     done += size;
     require(logits.shape() == Shape{gpt.config().vocab_size}, "expected logits [V]");
     require(cache.length == static_cast<Index>(done), "expected the cache to have grown");
-    furthest = std::max(
-        furthest, largest_difference(logits, row(full, static_cast<Index>(done) - 1)));
+    furthest =
+        std::max(furthest, largest_difference(logits, row(full, static_cast<Index>(done) - 1)));
   }
   return furthest;
 }

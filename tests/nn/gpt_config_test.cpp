@@ -51,11 +51,17 @@ TEST_CASE("a configuration names the size that does not fit") {
       {[](GptConfig& c) { c.head_width = -2; }, "head_width: expected 0 to 16777216, got -2"},
       {[](GptConfig& c) { c.head_width = Index{1} << 61; },
        "head_width: expected 0 to 16777216, got 2305843009213693952"},
-      {[](GptConfig& c) { c.heads_per_layer = {4, 4}; },
+      {[](GptConfig& c) {
+         c.heads_per_layer = {4, 4};
+       },
        "heads_per_layer: expected 3 numbers, got 2"},
-      {[](GptConfig& c) { c.heads_per_layer = {4, 0, 4}; },
+      {[](GptConfig& c) {
+         c.heads_per_layer = {4, 0, 4};
+       },
        "heads_per_layer: expected 1 to 4, got 0"},
-      {[](GptConfig& c) { c.heads_per_layer = {4, 4, 5}; },
+      {[](GptConfig& c) {
+         c.heads_per_layer = {4, 4, 5};
+       },
        "heads_per_layer: expected 1 to 4, got 5"}};
   for (const Refusal& refusal : refusals) {
     GptConfig config = small_config();
@@ -150,6 +156,5 @@ TEST_CASE("a configuration whose parameters nobody could hold is refused") {
   GptConfig config = small_config();
   config.vocab_size = Index{1} << 24;
   config.n_embd = Index{1} << 24;
-  CHECK_THROWS_WITH(count_parameters(config),
-                    contains_text("the model is too large: about"));
+  CHECK_THROWS_WITH(count_parameters(config), contains_text("the model is too large: about"));
 }

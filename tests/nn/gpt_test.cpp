@@ -50,9 +50,9 @@ void check_against_reference(const GptConfig& config) {
   for (std::size_t b = 0; b < seed_sequences().size(); ++b) {
     const Ids& tokens = seed_sequences()[b];
     const Matrix expected = reference_logits(gpt, tokens);
-    const Tensor own = logits.strided_view({static_cast<Index>(tokens.size()), config.vocab_size},
-                                           {config.vocab_size, 1},
-                                           batch.offsets[b] * config.vocab_size);
+    const Tensor own =
+        logits.strided_view({static_cast<Index>(tokens.size()), config.vocab_size},
+                            {config.vocab_size, 1}, batch.offsets[b] * config.vocab_size);
     INFO("sequence " << b);
     CHECK(largest_difference(own, tensor_of(expected)) < 1e-10);
     loss += reference_loss_sum(expected, tokens);

@@ -230,9 +230,9 @@ TEST_CASE("a recorder collects every layer of a GPT and changes nothing") {
         gpt.block(0).attention().forward(one, one, one, {.causal = true}).weights;
     const Tensor& weights = recorder.sequences(0)[b];
     INFO("sequence " << b);
-    CHECK(largest_difference(weights, expected.strided_view(weights.shape(),
-                                                            contiguous_strides(weights.shape()))) <
-          1e-12);
+    CHECK(largest_difference(
+              weights,
+              expected.strided_view(weights.shape(), contiguous_strides(weights.shape()))) < 1e-12);
   }
 }
 

@@ -58,12 +58,8 @@ void check_gpt(const GptConfig& config, const ForwardContext& context = {}) {
 }  // namespace
 
 TEST_CASE("the gradients of attention with separate projections fit central differences") {
-  const MultiHeadAttention attention({.width = 6,
-                                      .heads = 2,
-                                      .key_width = 5,
-                                      .value_width = 4,
-                                      .fused = false,
-                                      .dtype = kDouble});
+  const MultiHeadAttention attention(
+      {.width = 6, .heads = 2, .key_width = 5, .value_width = 4, .fused = false, .dtype = kDouble});
   randomize(attention, 41);
   const Tensor query = draw({2, 3, 6}, 1);
   const Tensor key = draw({2, 4, 5}, 2);
@@ -82,8 +78,9 @@ TEST_CASE("the gradients of fused attention fit central differences, padded and 
     check_module(attention, {x},
                  [&] { return attention.forward(x, x, x, {.causal = true}).output; });
     const Tensor flat = draw({8, 6}, 2);
-    check_module(attention, {flat},
-                 [&] { return attention.forward_ragged(flat, {0, 5, 6, 8}, {}); });
+    check_module(attention, {flat}, [&] {
+      return attention.forward_ragged(flat, {0, 5, 6, 8}, {});
+    });
   }
 }
 
@@ -96,26 +93,23 @@ TEST_CASE("the gradients through the returned attention weights fit central diff
 }
 
 TEST_CASE("the gradients of attention with dropout fit central differences") {
-  const MultiHeadAttention attention(
-      {.width = 6, .heads = 2, .dropout = 0.3, .dtype = kDouble});
+  const MultiHeadAttention attention({.width = 6, .heads = 2, .dropout = 0.3, .dtype = kDouble});
   randomize(attention, 44);
   const ForwardContext context{.training = true, .random = {1, 2}};
   const Tensor x = draw({2, 4, 6}, 1);
   check_module(attention, {x}, [&] { return attention.forward(x, x, x, {}, context).output; });
   const Tensor flat = draw({8, 6}, 2);
-  check_module(attention, {flat},
-               [&] { return attention.forward_ragged(flat, {0, 5, 6, 8}, context); });
+  check_module(attention, {flat}, [&] {
+    return attention.forward_ragged(flat, {0, 5, 6, 8}, context);
+  });
 }
 
 TEST_CASE("the gradients of an MLP fit central differences for every activation") {
   for (const Activation activation :
        {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu}) {
     for (const bool bias : {true, false}) {
-      const Mlp mlp({.width = 5,
-                     .inner_width = 7,
-                     .activation = activation,
-                     .bias = bias,
-                     .dtype = kDouble});
+      const Mlp mlp(
+          {.width = 5, .inner_width = 7, .activation = activation, .bias = bias, .dtype = kDouble});
       randomize(mlp, 45);
       const Tensor x = draw({4, 5}, 1);
       check_module(mlp, {x}, [&] { return mlp.forward(x); });

@@ -99,9 +99,9 @@ TEST_CASE("an embedding without padding index starts with the same rows and trai
 
 TEST_CASE("an embedding refuses a padding index outside its rows") {
   for (const Index index : {-1, 4}) {
-    CHECK_THROWS_WITH(Embedding({.count = 4, .width = 3, .padding_index = index}),
-                      "[Embedding] expected a padding index from 0 to 3, got " +
-                          std::to_string(index));
+    CHECK_THROWS_WITH(
+        Embedding({.count = 4, .width = 3, .padding_index = index}),
+        "[Embedding] expected a padding index from 0 to 3, got " + std::to_string(index));
   }
 }
 
@@ -174,8 +174,7 @@ TEST_CASE("batch norm in evaluation uses the running statistics and leaves them 
   BatchNorm1d layer({.width = 3, .dtype = kDouble});
   layer.forward(two_rows(), {.training = true});
   const Tensor y = layer.forward(doubles({1, 1, 1}, {1, 3}), {});
-  check_values(y,
-               {0.9 / deviation(0.9), 0.85 / deviation(0.95), 0.8 / deviation(1.1)}, 1e-14);
+  check_values(y, {0.9 / deviation(0.9), 0.85 / deviation(0.95), 0.8 / deviation(1.1)}, 1e-14);
   check_values(layer.running.mean, {0.1, 0.15, 0.2}, 1e-15);
   check_values(layer.running.variance, {0.9, 0.95, 1.1}, 1e-15);
 }
@@ -252,10 +251,8 @@ TEST_CASE("dropout sends gradients exactly where it let values through") {
 }
 
 TEST_CASE("dropout refuses a probability outside 0 to below 1") {
-  CHECK_THROWS_WITH(Dropout(1),
-                    "[Dropout] expected a probability from 0 to below 1, got 1");
-  CHECK_THROWS_WITH(Dropout(-0.1),
-                    "[Dropout] expected a probability from 0 to below 1, got -0.1");
+  CHECK_THROWS_WITH(Dropout(1), "[Dropout] expected a probability from 0 to below 1, got 1");
+  CHECK_THROWS_WITH(Dropout(-0.1), "[Dropout] expected a probability from 0 to below 1, got -0.1");
   CHECK_THROWS_AS(Dropout(std::nan("")), Error);
 }
 

@@ -51,9 +51,9 @@ GptConfig small_config() {
 
 TEST_CASE("a module lists its own parameters first and then its parts by dotted name") {
   const Scaled module;
-  CHECK(names_of(module.parameters()) ==
-        std::vector<std::string>{"scale", "shift", "inner.weight", "inner.bias", "norm.weight",
-                                 "norm.bias"});
+  CHECK(names_of(module.parameters()) == std::vector<std::string>{"scale", "shift", "inner.weight",
+                                                                  "inner.bias", "norm.weight",
+                                                                  "norm.bias"});
   CHECK(names_of(module.buffers()) ==
         std::vector<std::string>{"norm.running_mean", "norm.running_var"});
   CHECK(module.parameter_count() == 3 + 3 + 6 + 3 + 3 + 3);
@@ -91,13 +91,22 @@ TEST_CASE("parameters require gradients and buffers do not") {
 }
 
 TEST_CASE("a GPT names its parameters as the GPT-2 checkpoint does, each of them once") {
-  const std::vector<std::string> expected{
-      "wte.weight",          "wpe.weight",           "h.0.ln_1.weight",
-      "h.0.ln_1.bias",       "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias",
-      "h.0.attn.c_proj.weight", "h.0.attn.c_proj.bias", "h.0.ln_2.weight",
-      "h.0.ln_2.bias",       "h.0.mlp.c_fc.weight",  "h.0.mlp.c_fc.bias",
-      "h.0.mlp.c_proj.weight", "h.0.mlp.c_proj.bias", "ln_f.weight",
-      "ln_f.bias"};
+  const std::vector<std::string> expected{"wte.weight",
+                                          "wpe.weight",
+                                          "h.0.ln_1.weight",
+                                          "h.0.ln_1.bias",
+                                          "h.0.attn.c_attn.weight",
+                                          "h.0.attn.c_attn.bias",
+                                          "h.0.attn.c_proj.weight",
+                                          "h.0.attn.c_proj.bias",
+                                          "h.0.ln_2.weight",
+                                          "h.0.ln_2.bias",
+                                          "h.0.mlp.c_fc.weight",
+                                          "h.0.mlp.c_fc.bias",
+                                          "h.0.mlp.c_proj.weight",
+                                          "h.0.mlp.c_proj.bias",
+                                          "ln_f.weight",
+                                          "ln_f.bias"};
   GptConfig config = small_config();
   config.n_layer = 1;
   CHECK(names_of(Gpt(config).parameters()) == expected);
@@ -113,8 +122,8 @@ TEST_CASE("options add and remove exactly the parameters that they are about") {
   CHECK(names_of(Gpt(config).parameters()) ==
         std::vector<std::string>{"wte.weight", "wpe.weight", "h.0.ln_1.weight",
                                  "h.0.attn.c_attn.weight", "h.0.attn.c_proj.weight",
-                                 "h.0.ln_2.weight", "h.0.mlp.c_fc.weight",
-                                 "h.0.mlp.c_proj.weight", "lm_head.weight"});
+                                 "h.0.ln_2.weight", "h.0.mlp.c_fc.weight", "h.0.mlp.c_proj.weight",
+                                 "lm_head.weight"});
 }
 
 TEST_CASE("attention of width C has 4 C^2 + 4 C parameters for any number of heads") {

@@ -96,8 +96,8 @@ void check_against_reference(const MultiHeadAttention& attention, const std::vec
       attention.forward(inputs[0], inputs[1], inputs[2], {.causal = causal});
   const Index batch = inputs[0].size(0);
   const auto part = [&](const Tensor& x, Index b) {
-    return matrix_of(x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1},
-                                    b * x.size(1) * x.size(2)));
+    return matrix_of(
+        x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1}, b * x.size(1) * x.size(2)));
   };
   for (Index b = 0; b < batch; ++b) {
     const Matrix query = reference_linear(part(inputs[0], b), attention, "q_proj");
@@ -111,11 +111,11 @@ void check_against_reference(const MultiHeadAttention& attention, const std::vec
     CHECK(largest_difference(tensor_of(part(result.output, b)), tensor_of(output)) < 1e-12);
     const Index count = static_cast<Index>(query.size() * key.size());
     for (Index h = 0; h < attention.heads(); ++h) {
-      const Tensor weights = result.weights.strided_view(
-          {inputs[0].size(1), inputs[1].size(1)}, {inputs[1].size(1), 1},
-          (b * attention.heads() + h) * count);
-      CHECK(largest_difference(weights,
-                               tensor_of(expected.weights[static_cast<std::size_t>(h)])) < 1e-12);
+      const Tensor weights =
+          result.weights.strided_view({inputs[0].size(1), inputs[1].size(1)},
+                                      {inputs[1].size(1), 1}, (b * attention.heads() + h) * count);
+      CHECK(largest_difference(weights, tensor_of(expected.weights[static_cast<std::size_t>(h)])) <
+            1e-12);
     }
   }
 }
@@ -130,15 +130,15 @@ TEST_CASE("two heads of a worked example give its weights and its output") {
   for (const bool fused : {true, false}) {
     const AttentionResult result = attend(*worked_example(fused), {});
     CHECK(result.weights.shape() == Shape{1, 2, 3, 3});
-    check_values(result.weights,
-                twice({.108383, .445808, .445808, .028705, .485648, .485648, .028705, .485648,
-                       .485648}),
-                1e-6);
+    check_values(
+        result.weights,
+        twice({.108383, .445808, .445808, .028705, .485648, .485648, .028705, .485648, .485648}),
+        1e-6);
     CHECK(result.output.shape() == Shape{1, 3, 4});
     check_values(result.output,
-                {2.331288, 4.289370, 3, 4.566466, 2.271528, 4.628006, 3, 4.885182, 2.271528,
-                 4.628006, 3, 4.885182},
-                1e-6);
+                 {2.331288, 4.289370, 3, 4.566466, 2.271528, 4.628006, 3, 4.885182, 2.271528,
+                  4.628006, 3, 4.885182},
+                 1e-6);
   }
 }
 
@@ -148,12 +148,12 @@ TEST_CASE("two masked heads of a worked example give its weights and its output"
     for (const AttentionMasks& masks :
          {AttentionMasks{.causal = true}, AttentionMasks{.mask = future}}) {
       const AttentionResult result = attend(*worked_example(fused), masks);
-      check_values(result.weights,
-                  twice({1, 0, 0, .055807, .944193, 0, .028705, .485648, .485648}), 1e-6);
-      check_values(result.output,
-                  {3, .5, 3, 1, 1.111614, 5.693060, 2.055807, 5.720964, 2.271528, 4.628006, 3,
-                   4.885182},
-                  1e-6);
+      check_values(result.weights, twice({1, 0, 0, .055807, .944193, 0, .028705, .485648, .485648}),
+                   1e-6);
+      check_values(
+          result.output,
+          {3, .5, 3, 1, 1.111614, 5.693060, 2.055807, 5.720964, 2.271528, 4.628006, 3, 4.885182},
+          1e-6);
     }
   }
 }
@@ -161,28 +161,27 @@ TEST_CASE("two masked heads of a worked example give its weights and its output"
 TEST_CASE("in float32 the worked example prints the digits of its notebook") {
   const auto attention = worked_example(true, DType::float32);
   const AttentionResult free = attend(*attention, {}, DType::float32);
-  CHECK(printed(free.output) ==
-        std::vector<std::string>{"2.3313", "4.2894", "3.0000", "4.5665", "2.2715", "4.6280",
-                                 "3.0000", "4.8852", "2.2715", "4.6280", "3.0000", "4.8852"});
+  CHECK(printed(free.output) == std::vector<std::string>{"2.3313", "4.2894", "3.0000", "4.5665",
+                                                         "2.2715", "4.6280", "3.0000", "4.8852",
+                                                         "2.2715", "4.6280", "3.0000", "4.8852"});
   const AttentionResult masked = attend(*attention, {.causal = true}, DType::float32);
   const std::vector<std::string> head{"1.0000", "0.0000", "0.0000", "0.0558", "0.9442",
                                       "0.0000", "0.0287", "0.4856", "0.4856"};
   std::vector<std::string> heads = head;
   heads.insert(heads.end(), head.begin(), head.end());
   CHECK(printed(masked.weights) == heads);
-  CHECK(printed(masked.output) ==
-        std::vector<std::string>{"3.0000", "0.5000", "3.0000", "1.0000", "1.1116", "5.6931",
-                                 "2.0558", "5.7210", "2.2715", "4.6280", "3.0000", "4.8852"});
+  CHECK(printed(masked.output) == std::vector<std::string>{"3.0000", "0.5000", "3.0000", "1.0000",
+                                                           "1.1116", "5.6931", "2.0558", "5.7210",
+                                                           "2.2715", "4.6280", "3.0000", "4.8852"});
 }
 
 TEST_CASE("the joined heads of the worked example pass through an identity projection unchanged") {
   const auto attention = worked_example(true);
-  set_weight(*attention, "c_proj.weight",
-             {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}});
+  set_weight(*attention, "c_proj.weight", {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}});
   check_values(attend(*attention, {}).output,
-              {1.108383, 2.674850, 2.445808, 3.229041, 1.028705, 2.913886, 2.485648, 3.428239,
-               1.028705, 2.913886, 2.485648, 3.428239},
-              1e-6);
+               {1.108383, 2.674850, 2.445808, 3.229041, 1.028705, 2.913886, 2.485648, 3.428239,
+                1.028705, 2.913886, 2.485648, 3.428239},
+               1e-6);
 }
 
 TEST_CASE("fused and separate projections with the same weights agree") {

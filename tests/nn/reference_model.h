@@ -116,8 +116,8 @@ inline Matrix sum_of(const Matrix& a, const Matrix& b) {
 inline Matrix reference_layer_norm(const Matrix& x, const Gpt& gpt, const std::string& part) {
   const Row gain = parameter_of(gpt, part + ".weight").to_vector();
   const bool has_shift = has_parameter(gpt, part + ".bias");
-  const Row shift = has_shift ? parameter_of(gpt, part + ".bias").to_vector()
-                              : Row(gain.size(), 0.0);
+  const Row shift =
+      has_shift ? parameter_of(gpt, part + ".bias").to_vector() : Row(gain.size(), 0.0);
   Matrix result = x;
   for (Row& row : result) {
     const auto count = static_cast<double>(row.size());
@@ -183,17 +183,20 @@ inline Matrix reference_logits(const Gpt& gpt, const Ids& tokens) {
   for (Index layer = 0; layer < gpt.config().n_layer; ++layer) {
     const std::string block = "h." + std::to_string(layer) + ".";
     if (pre) {
-      x = sum_of(x, reference_self_attention(reference_layer_norm(x, gpt, block + "ln_1"), gpt, layer));
+      x = sum_of(
+          x, reference_self_attention(reference_layer_norm(x, gpt, block + "ln_1"), gpt, layer));
       x = sum_of(x, reference_mlp(reference_layer_norm(x, gpt, block + "ln_2"), gpt, block));
     } else {
-      x = reference_layer_norm(sum_of(x, reference_self_attention(x, gpt, layer)), gpt, block + "ln_1");
+      x = reference_layer_norm(sum_of(x, reference_self_attention(x, gpt, layer)), gpt,
+                               block + "ln_1");
       x = reference_layer_norm(sum_of(x, reference_mlp(x, gpt, block)), gpt, block + "ln_2");
     }
   }
   if (pre) {
     x = reference_layer_norm(x, gpt, "ln_f");
   }
-  const Matrix head = gpt.config().tie_weights ? wte : matrix_of(parameter_of(gpt, "lm_head.weight"));
+  const Matrix head =
+      gpt.config().tie_weights ? wte : matrix_of(parameter_of(gpt, "lm_head.weight"));
   Matrix logits;
   for (const Row& row : x) {
     Row& out = logits.emplace_back();
@@ -222,8 +225,8 @@ inline Tensor tensor_of(const Matrix& rows) {
   for (const Row& row : rows) {
     values.insert(values.end(), row.begin(), row.end());
   }
-  return Tensor::from(values, {static_cast<Index>(rows.size()),
-                               static_cast<Index>(rows[0].size())});
+  return Tensor::from(values,
+                      {static_cast<Index>(rows.size()), static_cast<Index>(rows[0].size())});
 }
 
 }  // namespace headlight::test

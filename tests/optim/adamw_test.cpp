@@ -129,8 +129,8 @@ TEST_CASE("the state of AdamW is named after the parameters and shared with the 
   Tensor y = leaf(Tensor::ones({2, 3}));
   AdamW optimizer({{"x", x}, {"h.0.y", y}}, {.beta1 = 0.75, .beta2 = 0.5});
   const NamedTensors state = optimizer.state();
-  CHECK(state_names(state) == std::vector<std::string>{"exp_avg.x", "exp_avg_sq.x",
-                                                       "exp_avg.h.0.y", "exp_avg_sq.h.0.y"});
+  CHECK(state_names(state) ==
+        std::vector<std::string>{"exp_avg.x", "exp_avg_sq.x", "exp_avg.h.0.y", "exp_avg_sq.h.0.y"});
   CHECK(state[2].second.shape() == Shape{2, 3});
   CHECK(state[2].second.dtype() == DType::float32);
   CHECK(state[0].second.dtype() == DType::float64);
@@ -208,7 +208,8 @@ TEST_CASE("AdamW refuses options and parameters that make no sense") {
   CHECK_THROWS_WITH(AdamW({}, {.epsilon = 0}), "[AdamW] expected a positive epsilon, got 0");
   CHECK_THROWS_WITH(AdamW({}, {.weight_decay = -1}),
                     "[AdamW] expected a weight_decay of at least 0, got -1");
-  CHECK_THROWS_WITH(AdamW({{"x", Tensor()}}), "[AdamW] x: expected a tensor of contiguous elements");
+  CHECK_THROWS_WITH(AdamW({{"x", Tensor()}}),
+                    "[AdamW] x: expected a tensor of contiguous elements");
   const Tensor transposed = Tensor::ones({2, 3}).strided_view({3, 2}, {1, 3});
   CHECK_THROWS_WITH(AdamW({{"y", transposed}}),
                     "[AdamW] y: expected a tensor of contiguous elements");

@@ -29,8 +29,7 @@ double get_lr(Index it, const LearningRateSchedule& s) {
   return min_lr + coeff * (learning_rate - min_lr);
 }
 
-constexpr ScheduleKind kKinds[]{ScheduleKind::constant, ScheduleKind::linear,
-                                ScheduleKind::cosine};
+constexpr ScheduleKind kKinds[]{ScheduleKind::constant, ScheduleKind::linear, ScheduleKind::cosine};
 
 LearningRateSchedule schedule_of(ScheduleKind kind) {
   return {.kind = kind,
@@ -45,10 +44,12 @@ LearningRateSchedule schedule_of(ScheduleKind kind) {
 TEST_CASE("the cosine schedule is nanoGPT's at every step") {
   for (const LearningRateSchedule& schedule :
        {LearningRateSchedule{.warmup_steps = 100, .decay_steps = 2000},
-        LearningRateSchedule{.learning_rate = 1e-3, .min_learning_rate = 1e-4, .warmup_steps = 0,
-                             .decay_steps = 500},
-        LearningRateSchedule{.learning_rate = 1, .min_learning_rate = 0, .warmup_steps = 7,
-                             .decay_steps = 8}}) {
+        LearningRateSchedule{.learning_rate = 1e-3,
+        .min_learning_rate = 1e-4,
+        .warmup_steps = 0,
+        .decay_steps = 500},
+        LearningRateSchedule{
+            .learning_rate = 1, .min_learning_rate = 0, .warmup_steps = 7, .decay_steps = 8}}) {
     for (Index step = 0; step < 2100; ++step) {
       INFO("step " << step);
       CHECK(schedule.at(step) == Approx(get_lr(step, schedule)).epsilon(1e-14));

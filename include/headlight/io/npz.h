@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "headlight/io/named_tensors.h"
+#include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "headlight/io/named_tensors.h"
+#include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
 
@@ -14,6 +14,8 @@ namespace headlight {
 // Writes the tensors, replacing the file in one step (see replace_file). Types with larger elements
 // come first, so that every tensor is aligned; otherwise the order is kept. An empty `metadata` is
 // left out; "format": "pt" is what the transformers library expects.
+// A usable name is 1 to 1024 bytes of UTF-8 without control characters that, because it becomes a
+// file name inside an .npz archive, neither starts with '/' nor has a part that is "..".
 // Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});

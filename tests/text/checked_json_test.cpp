@@ -1,4 +1,4 @@
-#include "io/json_checked.h"
+#include "text/checked_json.h"
 
 #include "io/temporary_folder.h"
 #include "support/catch.h"
@@ -60,9 +60,9 @@ TEST_CASE("JSON may be nested 64 deep and no deeper") {
 }
 
 TEST_CASE("text that is not JSON gives one line with file and byte") {
-  CHECK(parse_error("{\"a\" 1}") == "a.json: invalid JSON at byte 6: unexpected number literal");
-  CHECK(parse_error("") == "a.json: invalid JSON at byte 1: unexpected end of input");
-  CHECK(parse_error(std::string("{}\0garbage", 10)) == "a.json: invalid JSON at byte 3: zero byte");
+  CHECK(parse_error("{\"a\" 1}") == "a.json: invalid JSON at byte 5: unexpected number literal");
+  CHECK(parse_error("") == "a.json: invalid JSON at byte 0: unexpected end of input");
+  CHECK(parse_error(std::string("{}\0garbage", 10)) == "a.json: invalid JSON at byte 2: zero byte");
   for (const std::string text :
        {"{} x", "{\"a\": 1", "{\"a\": 1e400}", "\"\xFF\"", "\"\xC0\xAF\"", "\"\\ud800\"",
         "\"a\nb\"", "[1,]", "[01]", "NaN", "{'a': 1}", "/* */ 1", "tru"}) {

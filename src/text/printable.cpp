@@ -1,4 +1,4 @@
-#include "io/printable.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -1,0 +1,68 @@
+#include "cli/chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+
+namespace headlight::cli {
+namespace {
+
+constexpr std::array<const char*, 9> kEighths{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+// Means of consecutive parts of nearly equal length.
+std::vector<double> resampled(const std::vector<double>& values, int width) {
+  const auto columns = std::min(values.size(), static_cast<std::size_t>(width));
+  std::vector<double> means;
+  for (std::size_t column = 0; column < columns; ++column) {
+    const std::size_t begin = column * values.size() / columns;
+    const std::size_t end = (column + 1) * values.size() / columns;
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += values[i];
+    }
+    means.push_back(sum / static_cast<double>(end - begin));
+  }
+  return means;
+}
+
+std::string label(double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%8.3f ", value);
+  return text.data();
+}
+
+}  // namespace
+
+std::string line_chart(const std::vector<double>& values, const ChartOptions& options) {
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double value) { return std::isfinite(value); });
+  if (finite.empty()) {
+    return "";
+  }
+  const std::vector<double> means = resampled(finite, options.width);
+  const auto [low, high] = std::minmax_element(means.begin(), means.end());
+  const double span = *high > *low ? *high - *low : 1.0;
+  const int levels = 8 * options.height;
+  std::string text;
+  for (int line = options.height - 1; line >= 0; --line) {
+    const bool ends = line == 0 || line == options.height - 1;
+    text += ends ? label(line == 0 ? *low : *high) : std::string(9, ' ');
+    text += "│";
+    for (const double value : means) {
+      const int level = 1 + static_cast<int>(std::lround((value - *low) / span * (levels - 1)));
+      text += kEighths[static_cast<std::size_t>(std::clamp(level - 8 * line, 0, 8))];
+    }
+    text += "\n";
+  }
+  text += std::string(9, ' ') + "└";
+  for (std::size_t column = 0; column < means.size(); ++column) {
+    text += "─";
+  }
+  return text + "\n" +
+         (options.x_label.empty() ? "" : std::string(10, ' ') + options.x_label + "\n");
+}
+
+}  // namespace headlight::cli
