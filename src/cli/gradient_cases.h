@@ -30,6 +30,7 @@ GradientCases normalization_cases();
 GradientCases embedding_cases();
 GradientCases loss_cases();
 GradientCases attention_cases();
+GradientCases gpt_cases();
 
 // All of the above, in that order.
 GradientCases all_gradient_cases();

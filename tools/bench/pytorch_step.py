@@ -49,7 +49,7 @@ class Gpt(nn.Module):
         for block in self.blocks:
             x = block(x)
         logits = self.norm(x) @ self.tokens.weight.T
-        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.reshape(-1))
 
 
 def main() -> None:
