@@ -166,14 +166,13 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   std::printf("%-20s %15s   4 bytes a parameter\n", "weights", bytes_text(memory.weights).c_str());
   std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
               "training state", bytes_text(memory.training).c_str());
-  std::printf("%-20s %14.3fG   forward and backward, block of %lld\n", "FLOPs a token",
-              flops_per_token(config, counts) / 1e9, static_cast<long long>(config.block_size));
+  const double flops = flops_per_token(config, counts);
+  std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",
+              grouped(static_cast<Index>(flops)).c_str(),
+              static_cast<long long>(config.block_size));
   if (subject.batch_tokens > 0) {
-    std::printf("%-20s %15s   %s tokens\n", "a full batch",
-                (grouped(static_cast<Index>(flops_per_token(config, counts) / 1e6 *
-                                            static_cast<double>(subject.batch_tokens))) +
-                 " MFLOP")
-                    .c_str(),
+    std::printf("%-20s %15s   %s tokens\n", "FLOPs a full batch",
+                grouped(static_cast<Index>(flops) * subject.batch_tokens).c_str(),
                 grouped(subject.batch_tokens).c_str());
   }
   for (const std::string& warning : warnings_for(config)) {

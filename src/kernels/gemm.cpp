@@ -16,7 +16,7 @@ namespace {
 // Below this many multiply-adds OpenBLAS never starts threads (0.3.21, interface/gemm.c).
 constexpr Index kBlasThreadThreshold = 262144;
 // A tile of fewer multiply-adds is not worth a chunk of its own.
-constexpr Index kMinimumTileWork = Index{1} << 19;
+constexpr Index kMinimumTileWork = Index{1} << 23;
 constexpr Index kMaximumTileSide = 768;
 constexpr Index kTileAlignment = 48;  // a multiple of the register tiles of BLAS kernels
 constexpr Index kWantedTiles = 8;
