@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -11,6 +13,25 @@
 
 using namespace headlight;
 using namespace headlight::test;
+
+namespace {
+
+// Runs `body` where recursion over a long chain would overflow at once.
+void on_small_stack(void (*body)()) {
+  pthread_attr_t attributes;
+  REQUIRE(pthread_attr_init(&attributes) == 0);
+  REQUIRE(pthread_attr_setstacksize(&attributes, std::size_t{512} * 1024) == 0);
+  const auto run = [](void* function) -> void* {
+    (*static_cast<void (**)()>(function))();
+    return nullptr;
+  };
+  pthread_t thread{};
+  REQUIRE(pthread_create(&thread, &attributes, run, &body) == 0);
+  REQUIRE(pthread_join(thread, nullptr) == 0);
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
 
 TEST_CASE("backward gives every leaf its derivative") {
   const Tensor a = leaf(doubles({2, 3}, {2}));
@@ -240,26 +261,43 @@ TEST_CASE("backward releases what an op kept for it") {
   CHECK(storage_statistics().live_bytes < before + 10'000'000);
 }
 
-TEST_CASE("a chain of 100,000 ops runs forward, backward and into oblivion") {
-  constexpr int kLength = 100000;
-  {
+TEST_CASE("backward releases what ops kept on its way, not at its end") {
+  const Tensor x = leaf(noise({1000, 1000}, 1));
+  const std::size_t before = storage_statistics().live_bytes;
+  std::size_t during = 0;
+  // The gradient of the first op is the last to be asked for.
+  const Tensor first = record("probe", x.detach().clone(), {x}, [&](auto, const Tensor& grad) {
+    during = storage_statistics().live_bytes;
+    return std::vector<Tensor>{grad};
+  });
+  const Tensor loss = sum(tanh(tanh(tanh(tanh(first)))));
+  CHECK(storage_statistics().live_bytes > before + 40'000'000);  // five values of 8 MB each
+  backward(loss);
+  CHECK(during < before + 20'000'000);  // the first value and its gradient
+}
+
+TEST_CASE("a chain of 100,000 ops runs forward and backward on a small stack") {
+  on_small_stack([] {
     const Tensor x = leaf(doubles({1}, {1}));
     Tensor y = x;
-    for (int i = 0; i < kLength; ++i) {
+    for (int i = 0; i < 100000; ++i) {
       y = y + x;
     }
-    CHECK(live_graph_nodes() == kLength);
+    CHECK(live_graph_nodes() == 100000);
     backward(y);
-    check_values(x.grad(), {kLength + 1.0});
-  }
+    check_values(x.grad(), {100001});
+  });
   CHECK(live_graph_nodes() == 0);
-  {
+}
+
+TEST_CASE("a chain of 100,000 ops is destroyed on a small stack without a backward pass") {
+  on_small_stack([] {
     Tensor y = leaf(doubles({1}, {1}));
-    for (int i = 0; i < kLength; ++i) {
+    for (int i = 0; i < 100000; ++i) {
       y = y * 1.0;
     }
-    CHECK(live_graph_nodes() == kLength);
-  }  // destroyed without a backward pass
+    CHECK(live_graph_nodes() == 100000);
+  });
   CHECK(live_graph_nodes() == 0);
 }
 

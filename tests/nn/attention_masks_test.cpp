@@ -110,26 +110,26 @@ TEST_CASE("a causal mask hides the keys that follow a query") {
   check_masked({.causal = true}, [](Index, Index, Index t, Index s) { return future(t, s); });
 }
 
-TEST_CASE("a key padding mask [B, S] hides keys of one sequence from all queries and heads") {
+TEST_CASE("a key padding mask (B, S) hides keys of one sequence from all queries and heads") {
   const Tensor padding = padding_mask({5, 2, 3}, kKeys);
   check_masked({.key_padding = padding}, [&](Index b, Index, Index, Index s) {
     return at(padding, {b, s});
   });
 }
 
-TEST_CASE("a mask [T, S] applies to every sequence and head") {
+TEST_CASE("a mask (T, S) applies to every sequence and head") {
   const Tensor mask = draw_mask({kQueries, kKeys}, 1);
   check_masked({.mask = mask}, [&](Index, Index, Index t, Index s) { return at(mask, {t, s}); });
 }
 
-TEST_CASE("a mask [B, 1, T, S] applies to every head of its sequence") {
+TEST_CASE("a mask (B, 1, T, S) applies to every head of its sequence") {
   const Tensor mask = draw_mask({kBatch, 1, kQueries, kKeys}, 2);
   check_masked({.mask = mask}, [&](Index b, Index, Index t, Index s) {
     return at(mask, {b, 0, t, s});
   });
 }
 
-TEST_CASE("a mask [B, H, T, S] may differ between heads") {
+TEST_CASE("a mask (B, H, T, S) may differ between heads") {
   const Tensor mask = draw_mask({kBatch, kHeads, kQueries, kKeys}, 3);
   check_masked({.mask = mask}, [&](Index b, Index h, Index t, Index s) {
     return at(mask, {b, h, t, s});

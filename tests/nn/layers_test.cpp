@@ -191,7 +191,7 @@ TEST_CASE("the running statistics that batch norm saves are the ones it uses") {
   check_values(buffers[1].second, {0.9 * 4 + 0.1 * 2}, 1e-14);
 }
 
-TEST_CASE("batch norm of [N, C, L] takes a channel's statistics over batch and length") {
+TEST_CASE("batch norm of (N, C, L) takes a channel's statistics over batch and length") {
   BatchNorm1d layer({.width = 2, .dtype = kDouble});
   set_parameter(layer, "weight", {1, 2});
   set_parameter(layer, "bias", {0, 5});

@@ -126,7 +126,7 @@ TEST_CASE("a recorder collects the weights of every head as the general module r
   }
 }
 
-TEST_CASE("the recorder pads weights to [B, H, T, T] with zeros for the pads") {
+TEST_CASE("the recorder pads weights to (B, H, T, T) with zeros for the pads") {
   const MultiHeadAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s({4, 1, 7, 2});

@@ -125,7 +125,7 @@ TEST_CASE("dropout of other streams, and of nothing") {
   CHECK(dropout(Tensor::zeros({0, 2}), 0.5, {}).shape() == Shape{0, 2});
 }
 
-TEST_CASE("dropout refuses probabilities outside [0, 1) and inputs that do not fit") {
+TEST_CASE("dropout refuses probabilities outside 0 to below 1 and inputs that do not fit") {
   const Tensor x = Tensor::ones({2});
   CHECK(mentions(error_of([&] { dropout(x, 1, {}); }), {"[dropout]", "got 1"}));
   CHECK(mentions(error_of([&] { dropout(x, -0.1, {}); }), {"[dropout]", "got -0.1"}));

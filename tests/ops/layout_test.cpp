@@ -83,7 +83,7 @@ TEST_CASE("transpose and permute refuse axes that do not exist") {
   CHECK(mentions(error_of([] { transpose(Tensor()); }), {"[transpose]", "undefined"}));
 }
 
-TEST_CASE("axis i of a permutation is axis order[i] of its input") {
+TEST_CASE("axis i of a permutation is axis order(i) of its input") {
   const Tensor x = counting({2, 3, 4});
   const Tensor y = permute(x, {2, 0, -2});
   CHECK(y.shape() == Shape{4, 2, 3});

@@ -119,7 +119,18 @@ TEST_CASE("batch_norm uses the running statistics when it does not train, and le
                {-0.5}, 1e-15);
 }
 
-TEST_CASE("batch_norm of [N, C, L] counts the last axis as part of the batch") {
+TEST_CASE("updating the running statistics leaves gradients of earlier evaluations alone") {
+  const Tensor x = leaf(doubles({1, 2, 3, 6}, {4, 1}));
+  RunningStatistics running{doubles({2}, {1}), doubles({4}, {1})};
+  const Tensor gain = leaf(doubles({1}, {1}));
+  const Tensor y = batch_norm(x, gain, zeros(1), running, {.training = false, .epsilon = 0});
+  batch_norm(x.detach(), ones(1), zeros(1), running);
+  backward(sum(y));
+  check_values(x.grad(), {0.5, 0.5, 0.5, 0.5}, 1e-15);
+  check_values(gain.grad(), {2}, 1e-15);  // the sum of -0.5, 0, 0.5 and 2
+}
+
+TEST_CASE("batch_norm of (N, C, L) counts the last axis as part of the batch") {
   const Tensor x = noise({3, 2, 4}, 1);
   RunningStatistics running = fresh_statistics(2);
   const Tensor y = batch_norm(x, ones(2), zeros(2), running, {.epsilon = 0});

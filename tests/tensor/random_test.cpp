@@ -60,7 +60,7 @@ TEST_CASE("seed, stream and position each change the numbers") {
   CHECK(words.size() == 30);
 }
 
-TEST_CASE("uniform numbers lie in [0, 1), have 24 bits and are spread evenly") {
+TEST_CASE("uniform numbers lie from 0 to below 1, have 24 bits and are spread evenly") {
   const RandomStream random{1, 2};
   constexpr int kBins = 16;
   constexpr int kDraws = 32000;

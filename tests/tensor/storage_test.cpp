@@ -63,6 +63,8 @@ TEST_CASE("the statistics move bytes from live to cached when a block is freed")
   storage.reset();
   CHECK(storage_statistics().live_bytes == before.live_bytes);
   CHECK(storage_statistics().cached_bytes == cached + bytes);
+  storage.emplace(3333);
+  CHECK(storage_statistics().cached_bytes == cached);
 }
 
 TEST_CASE("repeating the same work allocates from the system only at first") {

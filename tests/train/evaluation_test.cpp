@@ -47,9 +47,8 @@ TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
   CHECK(result.tokens == 11 + 5);  // each document's characters and its <|endoftext|>
   CHECK(result.bytes == 10 + 3 * 3 + 1);
   CHECK(result.perplexity == Approx(std::exp(result.loss)));
-  CHECK(result.bits_per_byte ==
-        Approx(result.loss * static_cast<double>(result.tokens) / std::log(2.0) /
-               static_cast<double>(result.bytes)));
+  CHECK(result.bits_per_byte == Approx(result.loss * static_cast<double>(result.tokens) /
+                                       std::log(2.0) / static_cast<double>(result.bytes)));
   const NoGrad no_grad;
   const Batch batch = training_batch(dataset.sequences);
   CHECK(result.loss == Approx(model.loss(batch).item()).epsilon(1e-12));

@@ -1,0 +1,121 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace {
+
+nlohmann::json json_of(const ProgramResult& result) { return nlohmann::json::parse(result.out); }
+
+}  // namespace
+
+TEST_CASE("gradcheck finds every gradient right and says so in a table", "[cli]") {
+  const ProgramResult result = run_headlight({"gradcheck"});
+  INFO(result.out << result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.empty());
+  CHECK(result.out.rfind("op ", 0) == 0);
+  CHECK(result.out.find("FAILED") == std::string::npos);
+  CHECK(result.out.find(": all agree\n") != std::string::npos);
+}
+
+TEST_CASE("gradcheck covers every differentiable op and a whole model", "[cli]") {
+  const nlohmann::json report = json_of(run_headlight({"gradcheck", "--json"}));
+  CHECK(report.at("passed") == true);
+  std::set<std::string> ops;
+  for (const nlohmann::json& op : report.at("ops")) {
+    INFO(op.dump());
+    ops.insert(op.at("op"));
+    CHECK(op.at("passed") == true);
+    CHECK(op.at("inputs") >= 2);
+    CHECK(op.at("elements") > 0);
+    CHECK(op.at("largest_error") < 1e-5);
+  }
+  for (const char* op : {"add",
+                         "sub",
+                         "mul",
+                         "div",
+                         "neg",
+                         "pow",
+                         "exp",
+                         "log",
+                         "sqrt",
+                         "tanh",
+                         "relu",
+                         "gelu_tanh",
+                         "gelu_erf",
+                         "sum",
+                         "mean",
+                         "var",
+                         "max",
+                         "matmul",
+                         "einsum",
+                         "linear",
+                         "transpose",
+                         "reshape",
+                         "permute",
+                         "slice",
+                         "expand",
+                         "contiguous",
+                         "concat",
+                         "stack",
+                         "split",
+                         "masked_fill",
+                         "where",
+                         "tril",
+                         "triu",
+                         "softmax",
+                         "log_softmax",
+                         "masked_softmax",
+                         "layer_norm",
+                         "batch_norm",
+                         "dropout",
+                         "embedding",
+                         "cross_entropy",
+                         "linear_cross_entropy",
+                         "scaled_dot_product_attention",
+                         "ragged_attention",
+                         "gpt"}) {
+    INFO(op);
+    CHECK(ops.count(op) == 1);
+  }
+}
+
+TEST_CASE("gradcheck of one op prints one row", "[cli]") {
+  const nlohmann::json report =
+      json_of(run_headlight({"gradcheck", "--op", "layer_norm", "--json"}));
+  REQUIRE(report.at("ops").size() == 1);
+  CHECK(report.at("ops")[0].at("op") == "layer_norm");
+}
+
+TEST_CASE("gradcheck fails with exit code 1 and names case and element", "[cli]") {
+  // Tolerances below the precision of central differences: nothing but an exact 0 can pass.
+  const ProgramResult result =
+      run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18"});
+  CHECK(result.exit_code == 1);
+  CHECK(result.out.find("FAILED") != std::string::npos);
+  REQUIRE(!result.messages().empty());
+  const std::string message = result.messages().front();
+  INFO(message);
+  CHECK(message.find("exp, a matrix: input 0, element ") != std::string::npos);
+  CHECK(message.find("backward gives ") != std::string::npos);
+  const ProgramResult json =
+      run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18", "--json"});
+  CHECK(json.exit_code == 1);
+  CHECK(json_of(json).at("passed") == false);
+}
+
+TEST_CASE("gradcheck refuses unknown ops and tolerances that are not positive", "[cli]") {
+  const auto refusal = [](const std::string& option, const std::string& value) {
+    const ProgramResult result = run_headlight({"gradcheck", option, value});
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK(refusal("--op", "matmull").find("did you mean 'matmul'?") != std::string::npos);
+  CHECK(refusal("--eps", "0").find("--eps") != std::string::npos);
+  CHECK(refusal("--rtol", "-1").find("--rtol") != std::string::npos);
+  CHECK(refusal("--atol", "x").find("--atol") != std::string::npos);
+}
