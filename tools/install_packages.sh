@@ -5,8 +5,9 @@
 #   test    the same, and what the tests need
 set -euo pipefail
 
+# zipcmp, zipmerge and ziptool: the CMake package of libzip-dev insists on them.
 build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
-  libtomlplusplus-dev nlohmann-json3-dev libzip-dev libxxhash-dev libutfcpp-dev)
+  libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev)
 test_packages=(catch2 python3)
 
 case ${1:-build} in

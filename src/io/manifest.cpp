@@ -10,8 +10,8 @@
 #include "headlight/io/file_writer.h"
 #include "headlight/tensor/error.h"
 #include "io/input_file.h"
-#include "text/checked_json.h"
 #include "io/posix_file.h"
+#include "text/checked_json.h"
 #include "text/printable.h"
 
 namespace headlight {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "headlight/tensor/error.h"
-#include "text/printable.h"
 #include "io/tensor_file.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -12,8 +12,8 @@
 #include "io/input_file.h"
 #include "io/npy_format.h"
 #include "io/posix_file.h"
-#include "text/printable.h"
 #include "io/tensor_file.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

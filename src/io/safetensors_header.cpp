@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "headlight/tensor/error.h"
+#include "io/tensor_file.h"
 #include "text/checked_json.h"
 #include "text/printable.h"
-#include "io/tensor_file.h"
 
 namespace headlight {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "headlight/tensor/error.h"
-#include "text/printable.h"
 #include "io/safetensors_header.h"
 #include "io/tensor_file.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

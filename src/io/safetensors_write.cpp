@@ -4,10 +4,10 @@
 
 #include "headlight/io/file_writer.h"
 #include "headlight/tensor/error.h"
-#include "text/checked_json.h"
-#include "text/printable.h"
 #include "io/safetensors_header.h"
 #include "io/tensor_file.h"
+#include "text/checked_json.h"
+#include "text/printable.h"
 
 namespace headlight {
 namespace {

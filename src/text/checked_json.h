@@ -14,7 +14,8 @@ inline constexpr std::size_t kMaxJsonDepth = 64;
 
 // Parses JSON from outside. Throws Error, in one line that starts with `name` (usually the path),
 // for text that is not JSON in UTF-8, a key that an object holds twice or that is longer than
-// 65,536 bytes, nesting deeper than kMaxJsonDepth and more than four million values. Bytes are counted from 0.
+// 65,536 bytes, nesting deeper than kMaxJsonDepth and more than four million values. Bytes are
+// counted from 0.
 Json parse_json(std::string_view text, std::string_view name);
 
 // Parses an object and hands each member over as soon as it is read, keeping only the keys: a long

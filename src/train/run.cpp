@@ -7,6 +7,7 @@
 
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/tensor/machine.h"
 #include "text/printable.h"
 #include "train/metrics_log.h"
 #include "train/training_data.h"
@@ -58,6 +59,18 @@ LoadedModel initial_model(const TrainConfig& config, bool resume, Start& start) 
   return config.init_from == "scratch" ? LoadedModel{} : load_model(config.init_from);
 }
 
+// Weights, gradients and the optimizer's two moments, in float32; activations come on top.
+void require_memory(const GptConfig& model) {
+  constexpr double kBytesPerParameter = 16;
+  const Index parameters = count_parameters(model).total();
+  const double needed = kBytesPerParameter * static_cast<double>(parameters);
+  const double available = available_memory();
+  require(available == 0 || needed <= available, "a model of ", parameters, " parameters needs ",
+          static_cast<Index>(needed / 1e6), " MB to train, and ",
+          static_cast<Index>(available / 1e6),
+          " MB are free; choose a smaller n_layer, n_embd or block_size");
+}
+
 Start prepare(const TrainConfig& config, bool resume) {
   Start start;
   LoadedModel loaded = initial_model(config, resume, start);
@@ -68,8 +81,9 @@ Start prepare(const TrainConfig& config, bool resume) {
             loaded.model->config().block_size, " of the model that the run starts from");
     start.model = std::move(loaded.model);
   } else {
-    start.model = std::make_unique<Gpt>(config.model(start.data.tokenizer->vocab_size()),
-                                        static_cast<std::uint64_t>(config.seed));
+    const GptConfig model = config.model(start.data.tokenizer->vocab_size());
+    require_memory(model);
+    start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(config.seed));
   }
   start.state.config = to_toml(config);
   return start;

@@ -3,6 +3,9 @@
 namespace headlight {
 namespace {
 
+// Tokens; more than any machine of today could take at once.
+constexpr Index kLargestBatch = Index{1} << 26;
+
 void require_at_least(std::string_view key, Index value, Index least) {
   require(value >= least, key, ": expected at least ", least, ", got ", value);
 }
@@ -31,6 +34,9 @@ void TrainConfig::validate() const {
   require_one_of("optimizer", optimizer, "adamw", "sgd");
   require_at_least("batch_size", batch_size, 1);
   require_at_least("block_size", block_size, 1);
+  require(block_size <= kLargestBatch && batch_size <= kLargestBatch / block_size,
+          "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ", batch_size,
+          " sequences of ", block_size);
   require_at_least("gradient_accumulation_steps", gradient_accumulation_steps, 1);
   require_at_least("bucket_window", bucket_window, 1);
   require_at_least("max_iters", max_iters, 0);

@@ -75,6 +75,19 @@ TEST_CASE("texts that cannot be used are refused by name", "[cli]") {
   CHECK(!std::filesystem::exists(folder.path() / "run"));
 }
 
+TEST_CASE("what no memory could hold is refused before it is asked for", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
+  const auto train = [&](const std::string& key, const std::string& value) {
+    return refusal({"train", "--data", data, "--out_dir", folder.at("run"), "--" + key, value,
+                    "--n_head", "1"});
+  };
+  CHECK(mentions(train("n_embd", "1000000"), {"parameters", "MB", "n_embd"}));
+  CHECK(mentions(train("n_embd", "16000000"), {"too large"}));
+  CHECK(mentions(train("batch_size", "1000000000"), {"batch_size"}));
+  CHECK(!std::filesystem::exists(folder.path() / "run"));
+}
+
 TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));

@@ -319,6 +319,14 @@ TEST_CASE("dropout keeps the elements whose uniform number reaches the probabili
   });
 }
 
+TEST_CASE("an element whose uniform number equals the probability is kept") {
+  const float probability = static_cast<float>(RandomStream{1, 2}.uniform(0));
+  const float x = 1;
+  float y = 0;
+  kernels::loops<float>().dropout(&x, &y, {.seed = 1, .stream = 2, .probability = probability}, 1);
+  CHECK(y > 0);
+}
+
 TEST_CASE("dropout drops about as many elements as the probability says, in place too") {
   std::vector<float> x(20000, 1);
   kernels::loops<float>().dropout(x.data(), x.data(),

@@ -10,6 +10,9 @@ int thread_count();
 // Throws Error unless 1 <= count <= 1024.
 void set_thread_count(int count);
 
+// Bytes of memory that this process could still get without pushing others out; 0: unknown.
+double available_memory();
+
 // What computes: "2 threads, x86-64-v4 loops, OpenBLAS 0.3.21, core SkylakeX, OpenMP build".
 std::string machine_description();
 
