@@ -36,9 +36,5 @@ function(headlight_add_loop_variant target variant flags)
   target_compile_definitions(${name} PRIVATE HEADLIGHT_VARIANT=${variant})
   target_compile_options(${name} PRIVATE -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math
                                          ${flags})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # Clang does not vectorise a maximum that must honour NaN; the loop is right, only slower.
-    target_compile_options(${name} PRIVATE -Wno-pass-failed)
-  endif()
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}>)
 endfunction()

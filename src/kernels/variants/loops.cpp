@@ -53,12 +53,28 @@ double sum_of_squares(const T* x, Index n) {
   return sum;
 }
 
+// Sixteen maxima side by side instead of a reduction: OpenMP may start a reduction of maxima from the
+// least finite number, which would hide that every element is -infinity.
 template <class T>
 T maximum(const T* x, Index n) {
-  T best = -static_cast<T>(__builtin_inff());
-#pragma omp simd reduction(max : best)
-  for (Index i = 0; i < n; ++i) {
-    best = x[i] > best ? x[i] : best;
+  constexpr Index kLanes = 16;
+  T lanes[kLanes];
+  for (Index lane = 0; lane < kLanes; ++lane) {
+    lanes[lane] = -static_cast<T>(__builtin_inff());
+  }
+  Index i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (Index lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+    }
+  }
+  for (; i < n; ++i) {
+    lanes[i % kLanes] = x[i] > lanes[i % kLanes] ? x[i] : lanes[i % kLanes];
+  }
+  T best = lanes[0];
+  for (Index lane = 1; lane < kLanes; ++lane) {
+    best = lanes[lane] > best ? lanes[lane] : best;
   }
   return best;
 }
