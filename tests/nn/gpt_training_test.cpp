@@ -188,7 +188,14 @@ TEST_CASE("no graph is left after backward, after evaluation and after an error"
   CHECK(live_graph_nodes() == 0);
   {
     const Tensor loss = gpt.loss(batch);
-    CHECK(live_graph_nodes() > 0);
+    CHECK(live_graph_nodes() > 10);
+    backward(loss);
+    CHECK(live_graph_nodes() == 1);  // the loss itself, without what it came from
+  }
+  CHECK(live_graph_nodes() == 0);
+  {
+    const Tensor unused = gpt.loss(batch);
+    CHECK(live_graph_nodes() > 10);
   }
   CHECK(live_graph_nodes() == 0);
   CHECK_THROWS_AS(backward(gpt.logits(batch)), Error);
