@@ -8,7 +8,9 @@
 #include <limits>
 #include <string_view>
 
+#include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
+#include "kernels/tiled_gemm.h"
 
 namespace headlight::kernels {
 namespace {
@@ -90,22 +92,25 @@ Gemm<T> tile_of(const Gemm<T>& g, const TileGrid& tile, Index row, Index column)
   return part;
 }
 
-}  // namespace
+// Without a summation only the scaling of C is left to do.
+template <class T>
+bool finish_empty(const Gemm<T>& g) {
+  if (g.m == 0 || g.n == 0) {
+    return true;
+  }
+  if (g.k == 0 && g.bias != nullptr) {
+    fill_rows_with_bias(g);
+  } else if (g.k == 0) {
+    scale_output(g);
+  }
+  return g.k == 0;
+}
 
 template <class T>
-void gemm_on_this_thread(const Gemm<T>& g) {
+void openblas_on_this_thread(const Gemm<T>& g) {
   assert(std::max({g.m, g.n, g.k}) <= std::numeric_limits<blasint>::max());
-  if (g.m == 0 || g.n == 0) {
-    return;
-  }
   if (g.bias != nullptr) {
     fill_rows_with_bias(g);
-  }
-  if (g.k == 0) {
-    if (g.bias == nullptr) {
-      scale_output(g);
-    }
-    return;
   }
   const T beta = g.bias != nullptr ? T{1} : g.beta;
   if (g.m * g.n * g.k > kBlasThreadThreshold) {
@@ -117,22 +122,60 @@ void gemm_on_this_thread(const Gemm<T>& g) {
 }
 
 template <class T>
-void gemm(const Gemm<T>& g) {
-  if (g.m == 0 || g.n == 0) {
-    return;
-  }
+void openblas(const Gemm<T>& g) {
   const TileGrid tile = choose_tiles(g.m, g.n, g.k);
   const Index columns = chunk_count(g.n, tile.columns);
   parallel_for(chunk_count(g.m, tile.rows) * columns, 1, [&](Index index, Index) {
-    gemm_on_this_thread(
+    openblas_on_this_thread(
         tile_of(g, tile, index / columns * tile.rows, index % columns * tile.columns));
   });
 }
 
-template void gemm(const Gemm<float>&);
-template void gemm(const Gemm<double>&);
-template void gemm_on_this_thread(const Gemm<float>&);
-template void gemm_on_this_thread(const Gemm<double>&);
+GemmEngine& engine() {
+  static GemmEngine chosen =
+      gemm_tiles().fast ? GemmEngine::tiles : GemmEngine::openblas;
+  return chosen;
+}
+
+}  // namespace
+
+GemmEngine gemm_engine() { return engine(); }
+
+void set_gemm_engine(GemmEngine wanted) { engine() = wanted; }
+
+std::string_view gemm_engine_name() {
+  return gemm_engine() == GemmEngine::tiles ? "headlight" : "openblas";
+}
+
+template <>
+void gemm_on_this_thread(const Gemm<float>& g) {
+  if (finish_empty(g)) {
+    return;
+  }
+  gemm_engine() == GemmEngine::tiles ? tiled_gemm_on_this_thread(g) : openblas_on_this_thread(g);
+}
+
+template <>
+void gemm_on_this_thread(const Gemm<double>& g) {
+  if (!finish_empty(g)) {
+    openblas_on_this_thread(g);
+  }
+}
+
+template <>
+void gemm(const Gemm<float>& g) {
+  if (finish_empty(g)) {
+    return;
+  }
+  gemm_engine() == GemmEngine::tiles ? tiled_gemm(g) : openblas(g);
+}
+
+template <>
+void gemm(const Gemm<double>& g) {
+  if (!finish_empty(g)) {
+    openblas(g);
+  }
+}
 
 std::string blas_description() {
   const std::string_view config = openblas_get_config();

@@ -1,11 +1,26 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "headlight/tensor/shape.h"
 
 // Matrix products. The only caller of BLAS.
 namespace headlight::kernels {
+
+// Who computes float32 products; float64 is always OpenBLAS.
+enum class GemmEngine {
+  tiles,     // the register tiles of gemm_tile.h
+  openblas,  // one single-threaded call for each of a fixed set of tiles
+};
+
+// Chosen once: the register tiles where they were compiled for AVX2, AVX-512 or NEON, on all of which
+// they were measured faster, else OpenBLAS. The two differ in the last bits.
+GemmEngine gemm_engine();
+void set_gemm_engine(GemmEngine engine);
+
+// "headlight" or "openblas".
+std::string_view gemm_engine_name();
 
 // C = alpha * op(A) * op(B) + beta * C, or with a bias: C = alpha * op(A) * op(B) + bias.
 // op(A) is [m, k], op(B) [k, n], C [m, n], all row-major; a stride is the distance between rows as
@@ -28,12 +43,11 @@ struct Gemm {
   const T* bias = nullptr;  // [n], added to every row; beta must be 0 with it
 };
 
-// Cuts C into fixed tiles and runs them in parallel, one single-threaded BLAS call a tile: as fast
-// as a threaded BLAS, and the bits cannot depend on the number of threads.
+// Runs on all threads; the bits do not depend on their number.
 template <class T>
 void gemm(const Gemm<T>& product);
 
-// The whole product as one BLAS call on the calling thread; for use inside parallel loops.
+// The whole product on the calling thread; for use inside parallel loops.
 template <class T>
 void gemm_on_this_thread(const Gemm<T>& product);
 

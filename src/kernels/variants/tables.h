@@ -1,16 +1,20 @@
 #pragma once
 
+#include "kernels/gemm_tile.h"
 #include "kernels/loops.h"
 
 namespace headlight::kernels {
 namespace baseline {
 extern const Loops<float> kFloatLoops;
 extern const Loops<double> kDoubleLoops;
+extern const GemmTiles kGemmTiles;
 }  // namespace baseline
 namespace v3 {
 extern const Loops<float> kFloatLoops;
+extern const GemmTiles kGemmTiles;
 }  // namespace v3
 namespace v4 {
 extern const Loops<float> kFloatLoops;
+extern const GemmTiles kGemmTiles;
 }  // namespace v4
 }  // namespace headlight::kernels

@@ -1,0 +1,170 @@
+#include "kernels/tiled_gemm.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "headlight/tensor/storage.h"
+#include "kernels/gemm_tile.h"
+#include "kernels/parallel.h"
+
+namespace headlight::kernels {
+namespace {
+
+// A strip of A and a panel of B this deep stay in the first-level cache together.
+constexpr Index kMaximumDepth = 384;
+// Columns of B that are packed at a time: kMaximumDepth of them fit the second-level cache.
+constexpr Index kBlockColumns = 768;
+
+Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
+
+// The summation is cut into equal parts.
+Index depth_of(Index k) {
+  const Index parts = chunk_count(k, kMaximumDepth);
+  return rounded_up(chunk_count(k, parts), 16);
+}
+
+MatrixView view_a(const Gemm<float>& g) {
+  return g.transpose_a ? MatrixView{g.a, 1, g.a_stride} : MatrixView{g.a, g.a_stride, 1};
+}
+
+MatrixView view_b(const Gemm<float>& g) {
+  return g.transpose_b ? MatrixView{g.b, 1, g.b_stride} : MatrixView{g.b, g.b_stride, 1};
+}
+
+// Rows whose distance is a multiple of a page fall into one set of the first-level cache and push
+// each other out; columns of a transposed matrix lie apart.
+bool packs_a(const Gemm<float>& g) {
+  constexpr Index kPageElements = 1024;
+  return g.transpose_a || g.a_stride % kPageElements == 0;
+}
+
+struct Span {
+  Index begin = 0;
+  Index end = 0;
+};
+
+// A part of C, computed by one thread with scratch memory of its own.
+class Part {
+ public:
+  Part(const Gemm<float>& g, Span rows, Span columns, float* scratch)
+      : g_(g), rows_(rows), columns_(columns), strip_(scratch) {
+    panels_ = strip_ + rounded_up(tiles_.rows * kMaximumDepth + kStripSlack, 16);
+  }
+
+  // Elements.
+  static Index scratch_size() {
+    const GemmTiles& tiles = gemm_tiles();
+    return rounded_up(tiles.rows * kMaximumDepth + kStripSlack, 16) +
+           rounded_up(kBlockColumns, tiles.columns) * kMaximumDepth;
+  }
+
+  void run() {
+    const Index depth = depth_of(g_.k);
+    for (Index column = columns_.begin; column < columns_.end; column += kBlockColumns) {
+      const Span block{column, std::min(columns_.end, column + kBlockColumns)};
+      for (Index k = 0; k < g_.k; k += depth) {
+        multiply_block(block, {k, std::min(g_.k, k + depth)});
+      }
+    }
+  }
+
+ private:
+  void multiply_block(Span columns, Span depth) {
+    const Index k = depth.end - depth.begin;
+    const MatrixView b = view_b(g_);
+    for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
+      tiles_.pack_panel({b.at(depth.begin, column), b.row_stride, b.column_stride}, k,
+                        std::min(tiles_.columns, columns.end - column),
+                        panels_ + (column - columns.begin) * k);
+    }
+    for (Index row = rows_.begin; row < rows_.end; row += tiles_.rows) {
+      multiply_strip({row, std::min(rows_.end, row + tiles_.rows)}, columns, depth);
+    }
+  }
+
+  void multiply_strip(Span rows, Span columns, Span depth) {
+    const Index k = depth.end - depth.begin;
+    const Index height = rows.end - rows.begin;
+    const MatrixView whole = view_a(g_);
+    MatrixView a{whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride};
+    if (packs_a(g_)) {
+      tiles_.pack_strip(a, k, height, strip_);
+      a = {strip_, 1, tiles_.rows};
+    }
+    const bool first = depth.begin == 0;
+    for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
+      tiles_.multiply(a, panels_ + (column - columns.begin) * k, k, height,
+                      std::min(tiles_.columns, columns.end - column),
+                      {.c = g_.c + rows.begin * g_.c_stride + column,
+                       .c_stride = g_.c_stride,
+                       .alpha = g_.alpha,
+                       .beta = first ? g_.beta : 1.0F,
+                       .bias = first && g_.bias != nullptr ? g_.bias + column : nullptr});
+    }
+  }
+
+  const Gemm<float>& g_;
+  const GemmTiles& tiles_ = gemm_tiles();
+  Span rows_;
+  Span columns_;
+  float* strip_;   // [rows of a strip * depth]
+  float* panels_;  // [block columns * depth]
+};
+
+struct Grid {
+  Index rows = 1;     // parts down
+  Index columns = 1;  // parts across
+  Index part_rows = 0;
+  Index part_columns = 0;
+};
+
+// Cuts C for the threads so that the longest part is shortest. A part's time is counted in
+// multiply-add instructions; packing an element costs about as much as half of one.
+Grid choose_grid(const Gemm<float>& g, Index threads) {
+  const GemmTiles& tiles = gemm_tiles();
+  constexpr double kPackCost = 0.5;
+  Grid best;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (Index columns = 1; columns <= threads; ++columns) {
+    const Index rows = chunk_count(threads, columns);
+    Grid grid;
+    grid.part_rows = rounded_up(chunk_count(g.m, rows), tiles.rows);
+    grid.part_columns = rounded_up(chunk_count(g.n, columns), tiles.columns);
+    grid.rows = chunk_count(g.m, grid.part_rows);
+    grid.columns = chunk_count(g.n, grid.part_columns);
+    const double lanes = static_cast<double>(tiles.columns) / 2;
+    const double height = static_cast<double>(grid.part_rows);
+    const double width = static_cast<double>(grid.part_columns);
+    const double cost = height * width / lanes + kPackCost * (width + (packs_a(g) ? height : 0));
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = grid;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void tiled_gemm_on_this_thread(const Gemm<float>& g) {
+  Storage scratch(static_cast<std::size_t>(Part::scratch_size()) * sizeof(float));
+  Part(g, {0, g.m}, {0, g.n}, static_cast<float*>(scratch.data())).run();
+}
+
+void tiled_gemm(const Gemm<float>& g) {
+  const Grid grid = choose_grid(g, max_threads());
+  const Index size = Part::scratch_size();
+  const Index parts = grid.rows * grid.columns;
+  Storage scratch(static_cast<std::size_t>(size * parts) * sizeof(float));
+  float* memory = static_cast<float*>(scratch.data());
+  parallel_for(parts, 1, [&](Index part, Index) {
+    const Index row = part / grid.columns * grid.part_rows;
+    const Index column = part % grid.columns * grid.part_columns;
+    Part(g, {row, std::min(g.m, row + grid.part_rows)},
+         {column, std::min(g.n, column + grid.part_columns)}, memory + part * size)
+        .run();
+  });
+}
+
+}  // namespace headlight::kernels

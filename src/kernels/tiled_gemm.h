@@ -1,0 +1,12 @@
+#pragma once
+
+#include "kernels/gemm.h"
+
+namespace headlight::kernels {
+
+// The same product as gemm(), by the register tiles of gemm_tile.h. Every element of C is summed in
+// an order that depends on k alone; the cut of the work over the threads is free.
+void tiled_gemm(const Gemm<float>& product);
+void tiled_gemm_on_this_thread(const Gemm<float>& product);
+
+}  // namespace headlight::kernels
