@@ -132,8 +132,7 @@ void openblas(const Gemm<T>& g) {
 }
 
 GemmEngine& engine() {
-  static GemmEngine chosen =
-      gemm_tiles().fast ? GemmEngine::tiles : GemmEngine::openblas;
+  static GemmEngine chosen = gemm_tiles<float>().fast ? GemmEngine::tiles : GemmEngine::openblas;
   return chosen;
 }
 
@@ -147,35 +146,26 @@ std::string_view gemm_engine_name() {
   return gemm_engine() == GemmEngine::tiles ? "headlight" : "openblas";
 }
 
-template <>
-void gemm_on_this_thread(const Gemm<float>& g) {
+template <class T>
+void gemm_on_this_thread(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
   }
   gemm_engine() == GemmEngine::tiles ? tiled_gemm_on_this_thread(g) : openblas_on_this_thread(g);
 }
 
-template <>
-void gemm_on_this_thread(const Gemm<double>& g) {
-  if (!finish_empty(g)) {
-    openblas_on_this_thread(g);
-  }
-}
-
-template <>
-void gemm(const Gemm<float>& g) {
+template <class T>
+void gemm(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
   }
   gemm_engine() == GemmEngine::tiles ? tiled_gemm(g) : openblas(g);
 }
 
-template <>
-void gemm(const Gemm<double>& g) {
-  if (!finish_empty(g)) {
-    openblas(g);
-  }
-}
+template void gemm(const Gemm<float>&);
+template void gemm(const Gemm<double>&);
+template void gemm_on_this_thread(const Gemm<float>&);
+template void gemm_on_this_thread(const Gemm<double>&);
 
 std::string blas_description() {
   const std::string_view config = openblas_get_config();

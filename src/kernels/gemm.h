@@ -8,14 +8,14 @@
 // Matrix products. The only caller of BLAS.
 namespace headlight::kernels {
 
-// Who computes float32 products; float64 is always OpenBLAS.
+// Who computes the products.
 enum class GemmEngine {
   tiles,     // the register tiles of gemm_tile.h
   openblas,  // one single-threaded call for each of a fixed set of tiles
 };
 
-// Chosen once: the register tiles where they were compiled for AVX2, AVX-512 or NEON, on all of which
-// they were measured faster, else OpenBLAS. The two differ in the last bits.
+// Chosen once: the register tiles where they were compiled for AVX2, AVX-512 or NEON, on all of
+// which they were measured faster, else OpenBLAS. The two differ in the last bits.
 GemmEngine gemm_engine();
 void set_gemm_engine(GemmEngine engine);
 

@@ -24,18 +24,21 @@ Index depth_of(Index k) {
   return rounded_up(chunk_count(k, parts), 16);
 }
 
-MatrixView view_a(const Gemm<float>& g) {
-  return g.transpose_a ? MatrixView{g.a, 1, g.a_stride} : MatrixView{g.a, g.a_stride, 1};
+template <class T>
+MatrixView<T> view_a(const Gemm<T>& g) {
+  return g.transpose_a ? MatrixView<T>{g.a, 1, g.a_stride} : MatrixView<T>{g.a, g.a_stride, 1};
 }
 
-MatrixView view_b(const Gemm<float>& g) {
-  return g.transpose_b ? MatrixView{g.b, 1, g.b_stride} : MatrixView{g.b, g.b_stride, 1};
+template <class T>
+MatrixView<T> view_b(const Gemm<T>& g) {
+  return g.transpose_b ? MatrixView<T>{g.b, 1, g.b_stride} : MatrixView<T>{g.b, g.b_stride, 1};
 }
 
 // Rows whose distance is a multiple of a page fall into one set of the first-level cache and push
 // each other out; columns of a transposed matrix lie apart.
-bool packs_a(const Gemm<float>& g) {
-  constexpr Index kPageElements = 1024;
+template <class T>
+bool packs_a(const Gemm<T>& g) {
+  constexpr Index kPageElements = 4096 / sizeof(T);
   return g.transpose_a || g.a_stride % kPageElements == 0;
 }
 
@@ -45,16 +48,17 @@ struct Span {
 };
 
 // A part of C, computed by one thread with scratch memory of its own.
+template <class T>
 class Part {
  public:
-  Part(const Gemm<float>& g, Span rows, Span columns, float* scratch)
+  Part(const Gemm<T>& g, Span rows, Span columns, T* scratch)
       : g_(g), rows_(rows), columns_(columns), strip_(scratch) {
     panels_ = strip_ + rounded_up(tiles_.rows * kMaximumDepth + kStripSlack, 16);
   }
 
   // Elements.
   static Index scratch_size() {
-    const GemmTiles& tiles = gemm_tiles();
+    const GemmTiles<T>& tiles = gemm_tiles<T>();
     return rounded_up(tiles.rows * kMaximumDepth + kStripSlack, 16) +
            rounded_up(kBlockColumns, tiles.columns) * kMaximumDepth;
   }
@@ -72,7 +76,7 @@ class Part {
  private:
   void multiply_block(Span columns, Span depth) {
     const Index k = depth.end - depth.begin;
-    const MatrixView b = view_b(g_);
+    const MatrixView<T> b = view_b(g_);
     for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
       tiles_.pack_panel({b.at(depth.begin, column), b.row_stride, b.column_stride}, k,
                         std::min(tiles_.columns, columns.end - column),
@@ -86,30 +90,30 @@ class Part {
   void multiply_strip(Span rows, Span columns, Span depth) {
     const Index k = depth.end - depth.begin;
     const Index height = rows.end - rows.begin;
-    const MatrixView whole = view_a(g_);
-    MatrixView a{whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride};
+    const MatrixView<T> whole = view_a(g_);
+    MatrixView<T> a{whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride};
     if (packs_a(g_)) {
       tiles_.pack_strip(a, k, height, strip_);
       a = {strip_, 1, tiles_.rows};
     }
     const bool first = depth.begin == 0;
     for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
-      tiles_.multiply(a, panels_ + (column - columns.begin) * k, k, height,
-                      std::min(tiles_.columns, columns.end - column),
+      tiles_.multiply(a, panels_ + (column - columns.begin) * k, k,
+                      {height, std::min(tiles_.columns, columns.end - column)},
                       {.c = g_.c + rows.begin * g_.c_stride + column,
                        .c_stride = g_.c_stride,
                        .alpha = g_.alpha,
-                       .beta = first ? g_.beta : 1.0F,
+                       .beta = first ? g_.beta : T{1},
                        .bias = first && g_.bias != nullptr ? g_.bias + column : nullptr});
     }
   }
 
-  const Gemm<float>& g_;
-  const GemmTiles& tiles_ = gemm_tiles();
+  const Gemm<T>& g_;
+  const GemmTiles<T>& tiles_ = gemm_tiles<T>();
   Span rows_;
   Span columns_;
-  float* strip_;   // [rows of a strip * depth]
-  float* panels_;  // [block columns * depth]
+  T* strip_;   // [rows of a strip * depth]
+  T* panels_;  // [block columns * depth]
 };
 
 struct Grid {
@@ -121,8 +125,9 @@ struct Grid {
 
 // Cuts C for the threads so that the longest part is shortest. A part's time is counted in
 // multiply-add instructions; packing an element costs about as much as half of one.
-Grid choose_grid(const Gemm<float>& g, Index threads) {
-  const GemmTiles& tiles = gemm_tiles();
+template <class T>
+Grid choose_grid(const Gemm<T>& g, Index threads) {
+  const GemmTiles<T>& tiles = gemm_tiles<T>();
   constexpr double kPackCost = 0.5;
   Grid best;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -147,24 +152,31 @@ Grid choose_grid(const Gemm<float>& g, Index threads) {
 
 }  // namespace
 
-void tiled_gemm_on_this_thread(const Gemm<float>& g) {
-  Storage scratch(static_cast<std::size_t>(Part::scratch_size()) * sizeof(float));
-  Part(g, {0, g.m}, {0, g.n}, static_cast<float*>(scratch.data())).run();
+template <class T>
+void tiled_gemm_on_this_thread(const Gemm<T>& g) {
+  Storage scratch(static_cast<std::size_t>(Part<T>::scratch_size()) * sizeof(T));
+  Part<T>(g, {0, g.m}, {0, g.n}, static_cast<T*>(scratch.data())).run();
 }
 
-void tiled_gemm(const Gemm<float>& g) {
+template <class T>
+void tiled_gemm(const Gemm<T>& g) {
   const Grid grid = choose_grid(g, max_threads());
-  const Index size = Part::scratch_size();
+  const Index size = Part<T>::scratch_size();
   const Index parts = grid.rows * grid.columns;
-  Storage scratch(static_cast<std::size_t>(size * parts) * sizeof(float));
-  float* memory = static_cast<float*>(scratch.data());
+  Storage scratch(static_cast<std::size_t>(size * parts) * sizeof(T));
+  T* memory = static_cast<T*>(scratch.data());
   parallel_for(parts, 1, [&](Index part, Index) {
     const Index row = part / grid.columns * grid.part_rows;
     const Index column = part % grid.columns * grid.part_columns;
-    Part(g, {row, std::min(g.m, row + grid.part_rows)},
-         {column, std::min(g.n, column + grid.part_columns)}, memory + part * size)
+    Part<T>(g, {row, std::min(g.m, row + grid.part_rows)},
+            {column, std::min(g.n, column + grid.part_columns)}, memory + part * size)
         .run();
   });
 }
+
+template void tiled_gemm(const Gemm<float>&);
+template void tiled_gemm(const Gemm<double>&);
+template void tiled_gemm_on_this_thread(const Gemm<float>&);
+template void tiled_gemm_on_this_thread(const Gemm<double>&);
 
 }  // namespace headlight::kernels

@@ -1,5 +1,5 @@
-// Compiled once per instruction set, like loops.cpp of this folder. The compilers' vector types give
-// the register tile: loops over arrays of them are unrolled into registers.
+// Compiled once per instruction set, like loops.cpp of this folder. The compilers' vector types
+// give the register tile: loops over arrays of them are unrolled into registers.
 #include "kernels/gemm_tile.h"
 
 #include "kernels/variants/tables.h"
@@ -8,16 +8,16 @@ namespace headlight::kernels {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 16;
+constexpr int kVectorBytes = 64;
 constexpr int kRows = 14;  // 14 x 2 accumulators, 2 of B, 1 of A: 31 of 32 registers
 #elif defined(__AVX__)
-constexpr int kLanes = 8;
+constexpr int kVectorBytes = 32;
 constexpr int kRows = 6;  // 6 x 2 accumulators, 2 of B, 1 of A: 15 of 16 registers
 #elif defined(__aarch64__)
-constexpr int kLanes = 4;
+constexpr int kVectorBytes = 16;
 constexpr int kRows = 14;
 #else
-constexpr int kLanes = 4;
+constexpr int kVectorBytes = 16;
 constexpr int kRows = 6;
 #endif
 #if defined(__AVX__) || defined(__aarch64__)
@@ -25,145 +25,167 @@ constexpr bool kFast = true;
 #else
 constexpr bool kFast = false;
 #endif
-constexpr int kVectors = 2;
-constexpr int kColumns = kVectors * kLanes;
+constexpr int kVectors = 2;  // side by side in a panel
 
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
-// The same in memory at any address.
-typedef float Unaligned __attribute__((vector_size(kLanes * sizeof(float)), aligned(4)));
+template <class T>
+constexpr int kLanes = kVectorBytes / sizeof(T);
+template <class T>
+constexpr int kColumns = kVectors* kLanes<T>;
 
-inline Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
-inline void store(float* to, Vector value) { *reinterpret_cast<Unaligned*>(to) = value; }
+template <class T>
+struct VectorTypes {
+  typedef T Register __attribute__((vector_size(kVectorBytes)));
+  // The same in memory at any address.
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+};
+template <class T>
+using Vector = typename VectorTypes<T>::Register;
 
-// Alternates the lanes of the first (or last) halves of a and b.
-template <int kFirst, int... kLane>
-inline Vector interleave(Vector a, Vector b) {
-  return __builtin_shufflevector(a, b, (kFirst + kLane / 2 + (kLane % 2) * kLanes)...);
+template <class T>
+inline Vector<T> load(const T* from) {
+  return *reinterpret_cast<const typename VectorTypes<T>::Unaligned*>(from);
+}
+template <class T>
+inline void store(T* to, Vector<T> value) {
+  *reinterpret_cast<typename VectorTypes<T>::Unaligned*>(to) = value;
 }
 
-template <int... kLane>
-struct Lanes {
-  static Vector low(Vector a, Vector b) { return interleave<0, kLane...>(a, b); }
-  static Vector high(Vector a, Vector b) { return interleave<kLanes / 2, kLane...>(a, b); }
+// Alternates the lanes of the first, or of the last, halves of two vectors.
+template <class T, int... kLane>
+struct Interleave {
+  static constexpr int kCount = sizeof...(kLane);
+  static Vector<T> first(Vector<T> a, Vector<T> b) {
+    return __builtin_shufflevector(a, b, (kLane / 2 + (kLane % 2) * kCount)...);
+  }
+  static Vector<T> last(Vector<T> a, Vector<T> b) {
+    return __builtin_shufflevector(a, b, (kCount / 2 + kLane / 2 + (kLane % 2) * kCount)...);
+  }
 };
 
-template <int kCount, int... kLane>
-struct MakeLanes : MakeLanes<kCount - 1, kCount - 1, kLane...> {};
-template <int... kLane>
-struct MakeLanes<0, kLane...> {
-  using Type = Lanes<kLane...>;
-};
-using AllLanes = MakeLanes<kLanes>::Type;
+// Interleave<T, 0, 1, ... kCount - 1>; the standard's integer sequences are inline functions'
+// company, which must not come into this file.
+template <class T, int kCount, int... kLane>
+struct MakeInterleave : MakeInterleave<T, kCount - 1, kCount - 1, kLane...> {};
+template <class T, int... kLane>
+struct MakeInterleave<T, 0, kLane...> : Interleave<T, kLane...> {};
 
 // A square of kLanes rows becomes its transpose: log2(kLanes) perfect shuffles of the rows.
-inline void transpose_square(Vector (&rows)[kLanes]) {
-  for (int step = 1; step < kLanes; step *= 2) {
-    Vector next[kLanes];
+template <class T>
+inline void transpose_square(Vector<T> (&rows)[kLanes<T>]) {
+  using Lanes = MakeInterleave<T, kLanes<T>>;
+  constexpr int kHalf = kLanes<T> / 2;
+  for (int step = 1; step < kLanes<T>; step *= 2) {
+    Vector<T> next[kLanes<T>];
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes / 2; ++i) {
-      next[2 * i] = AllLanes::low(rows[i], rows[i + kLanes / 2]);
-      next[2 * i + 1] = AllLanes::high(rows[i], rows[i + kLanes / 2]);
+    for (int i = 0; i < kHalf; ++i) {
+      next[2 * i] = Lanes::first(rows[i], rows[i + kHalf]);
+      next[2 * i + 1] = Lanes::last(rows[i], rows[i + kHalf]);
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
+    for (int i = 0; i < kLanes<T>; ++i) {
       rows[i] = next[i];
     }
   }
 }
 
 // to[p * step + lane] = from[lane * stride + p] for lane < count; the lanes above get 0.
-inline void transpose_lanes(const float* from, Index stride, Index count, Index k, float* to,
-                            Index step) {
-  Index p = 0;
-  for (; p + kLanes <= k; p += kLanes) {
-    Vector rows[kLanes];
+template <class T>
+struct LaneTranspose {
+  const T* from;
+  Index stride;
+  Index count;
+  T* to;
+  Index step;
+
+  void run(Index k) const {
+    Index p = 0;
+    for (; p + kLanes<T> <= k; p += kLanes<T>) {
+      Vector<T> rows[kLanes<T>];
 #pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane) {
-      rows[lane] = lane < count ? load(from + lane * stride + p) : Vector{};
+      for (int lane = 0; lane < kLanes<T>; ++lane) {
+        rows[lane] = lane < count ? load(from + lane * stride + p) : Vector<T>{};
+      }
+      transpose_square<T>(rows);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes<T>; ++i) {
+        store(to + (p + i) * step, rows[i]);
+      }
     }
-    transpose_square(rows);
-#pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) {
-      store(to + (p + i) * step, rows[i]);
+    for (; p < k; ++p) {
+      for (int lane = 0; lane < kLanes<T>; ++lane) {
+        to[p * step + lane] = lane < count ? from[lane * stride + p] : T{0};
+      }
     }
   }
-  for (; p < k; ++p) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      to[p * step + lane] = lane < count ? from[lane * stride + p] : 0.0F;
-    }
-  }
-}
+};
 
-inline Index smaller(Index a, Index b) { return a < b ? a : b; }
-
-void pack_panel(const MatrixView& b, Index k, Index width, float* panel) {
+template <class T>
+void pack_panel(const MatrixView<T>& b, Index k, Index width, T* panel) {
   if (b.row_stride == 1 && b.column_stride != 1) {
     for (int vector = 0; vector < kVectors; ++vector) {
-      const Index first = vector * kLanes;
-      const Index count = width > first ? smaller(width - first, kLanes) : 0;
-      transpose_lanes(b.at(0, first), b.column_stride, count, k, panel + first, kColumns);
+      const Index first = vector * kLanes<T>;
+      LaneTranspose<T>{b.at(0, first), b.column_stride, width - first, panel + first, kColumns<T>}
+          .run(k);
     }
     return;
   }
   for (Index p = 0; p < k; ++p) {
-    const float* row = b.at(p, 0);
-    float* to = panel + p * kColumns;
-    if (width == kColumns && b.column_stride == 1) {
+    const T* row = b.at(p, 0);
+    T* to = panel + p * kColumns<T>;
+    if (width == kColumns<T> && b.column_stride == 1) {
       for (int vector = 0; vector < kVectors; ++vector) {
-        store(to + vector * kLanes, load(row + vector * kLanes));
+        store(to + vector * kLanes<T>, load(row + vector * kLanes<T>));
       }
       continue;
     }
-    for (Index column = 0; column < kColumns; ++column) {
-      to[column] = column < width ? row[column * b.column_stride] : 0.0F;
+    for (Index column = 0; column < kColumns<T>; ++column) {
+      to[column] = column < width ? row[column * b.column_stride] : T{0};
     }
   }
 }
 
-// Rows of kLanes lanes are written where the strip has kRows: each row overwrites the surplus of
-// the one before.
-void pack_strip(const MatrixView& a, Index k, Index height, float* strip) {
-  static_assert(kStripSlack >= kLanes);
-  if constexpr (kRows <= kLanes) {
+// Where a whole vector is written for kRows elements, the next one overwrites the surplus.
+template <class T>
+void pack_strip(const MatrixView<T>& a, Index k, Index height, T* strip) {
+  static_assert(kStripSlack >= kLanes<T>);
+  Index p = 0;
+  if constexpr (kRows <= kLanes<T>) {
     if (a.column_stride == 1) {
-      transpose_lanes(a.data, a.row_stride, height, k, strip, kRows);
+      LaneTranspose<T>{a.data, a.row_stride, height, strip, kRows}.run(k);
       return;
     }
-  }
-  Index p = 0;
-  if constexpr (kRows <= kLanes) {
     // A whole vector reads into the next row of memory, except from the last one.
     for (; a.row_stride == 1 && height == kRows && p + 1 < k; ++p) {
       store(strip + p * kRows, load(a.at(0, p)));
     }
   }
   for (; p < k; ++p) {
-    const float* column = a.at(0, p);
+    const T* column = a.at(0, p);
     for (Index row = 0; row < height; ++row) {
       strip[p * kRows + row] = column[row * a.row_stride];
     }
   }
 }
 
-template <int kHeight>
-void multiply_rows(const MatrixView& a, const float* panel, Index k, const TileUpdate& update) {
-  Vector sums[kHeight][kVectors];
+template <class T, int kHeight>
+void multiply_rows(const MatrixView<T>& a, const T* panel, Index k, const TileUpdate<T>& update) {
+  Vector<T> sums[kHeight][kVectors];
   for (auto& row : sums) {
-    for (Vector& sum : row) {
-      sum = Vector{};
+    for (Vector<T>& sum : row) {
+      sum = Vector<T>{};
     }
   }
-  const float* a_data = a.data;
+  const T* a_data = a.data;
   const Index row_stride = a.row_stride;
   const Index column_stride = a.column_stride;
   for (Index p = 0; p < k; ++p) {
-    Vector b[kVectors];
+    Vector<T> b[kVectors];
     for (int vector = 0; vector < kVectors; ++vector) {
-      b[vector] = load(panel + p * kColumns + vector * kLanes);
+      b[vector] = load(panel + p * kColumns<T> + vector * kLanes<T>);
     }
 #pragma GCC unroll 16
     for (int row = 0; row < kHeight; ++row) {
-      const float factor = a_data[row * row_stride + p * column_stride];
+      const T factor = a_data[row * row_stride + p * column_stride];
       for (int vector = 0; vector < kVectors; ++vector) {
         sums[row][vector] += factor * b[vector];
       }
@@ -172,76 +194,81 @@ void multiply_rows(const MatrixView& a, const float* panel, Index k, const TileU
 #pragma GCC unroll 16
   for (int row = 0; row < kHeight; ++row) {
     for (int vector = 0; vector < kVectors; ++vector) {
-      float* to = update.c + row * update.c_stride + vector * kLanes;
-      Vector value = update.alpha * sums[row][vector];
-      if (update.beta != 0.0F) {
+      T* to = update.c + row * update.c_stride + vector * kLanes<T>;
+      Vector<T> value = update.alpha * sums[row][vector];
+      if (update.beta != T{0}) {
         value += update.beta * load(to);
       }
       if (update.bias != nullptr) {
-        value += load(update.bias + vector * kLanes);
+        value += load(update.bias + vector * kLanes<T>);
       }
       store(to, value);
     }
   }
 }
 
-using MultiplyRows = void (*)(const MatrixView&, const float*, Index, const TileUpdate&);
-
-template <int... kHeight>
+template <class T, int... kHeight>
 struct Heights {
-  static constexpr MultiplyRows kTable[] = {multiply_rows<kHeight + 1>...};
+  static constexpr void (*kMultiply[])(const MatrixView<T>&, const T*, Index,
+                                       const TileUpdate<T>&) = {multiply_rows<T, kHeight + 1>...};
 };
-template <int kCount, int... kHeight>
-struct MakeHeights : MakeHeights<kCount - 1, kCount - 1, kHeight...> {};
-template <int... kHeight>
-struct MakeHeights<0, kHeight...> {
-  using Type = Heights<kHeight...>;
-};
-using AllHeights = MakeHeights<kRows>::Type;
+template <class T, int kCount, int... kHeight>
+struct MakeHeights : MakeHeights<T, kCount - 1, kCount - 1, kHeight...> {};
+template <class T, int... kHeight>
+struct MakeHeights<T, 0, kHeight...> : Heights<T, kHeight...> {};
 
 // A tile that is narrower than a panel goes through a buffer of full width.
-void multiply_narrow(const MatrixView& a, const float* panel, Index k, Index height, Index width,
-                     const TileUpdate& update) {
-  float buffer[kRows * kColumns] = {};
-  float bias[kColumns] = {};
-  for (Index column = 0; column < width; ++column) {
-    bias[column] = update.bias == nullptr ? 0.0F : update.bias[column];
-    for (Index row = 0; row < height && update.beta != 0.0F; ++row) {
-      buffer[row * kColumns + column] = update.c[row * update.c_stride + column];
+template <class T>
+void multiply_narrow(const MatrixView<T>& a, const T* panel, Index k, TileExtent extent,
+                     const TileUpdate<T>& update) {
+  T buffer[kRows * kColumns<T>] = {};
+  T bias[kColumns<T>] = {};
+  for (Index column = 0; column < extent.width; ++column) {
+    bias[column] = update.bias == nullptr ? T{0} : update.bias[column];
+    for (Index row = 0; row < extent.height && update.beta != T{0}; ++row) {
+      buffer[row * kColumns<T> + column] = update.c[row * update.c_stride + column];
     }
   }
-  AllHeights::kTable[height - 1](a, panel, k,
-                                 {.c = buffer,
-                                  .c_stride = kColumns,
-                                  .alpha = update.alpha,
-                                  .beta = update.beta,
-                                  .bias = update.bias == nullptr ? nullptr : bias});
-  for (Index row = 0; row < height; ++row) {
-    for (Index column = 0; column < width; ++column) {
-      update.c[row * update.c_stride + column] = buffer[row * kColumns + column];
+  MakeHeights<T, kRows>::kMultiply[extent.height - 1](
+      a, panel, k,
+      {.c = buffer,
+       .c_stride = kColumns<T>,
+       .alpha = update.alpha,
+       .beta = update.beta,
+       .bias = update.bias == nullptr ? nullptr : bias});
+  for (Index row = 0; row < extent.height; ++row) {
+    for (Index column = 0; column < extent.width; ++column) {
+      update.c[row * update.c_stride + column] = buffer[row * kColumns<T> + column];
     }
   }
 }
 
-void multiply(const MatrixView& a, const float* panel, Index k, Index height, Index width,
-              const TileUpdate& update) {
-  if (width < kColumns) {
-    multiply_narrow(a, panel, k, height, width, update);
+template <class T>
+void multiply(const MatrixView<T>& a, const T* panel, Index k, TileExtent extent,
+              const TileUpdate<T>& update) {
+  if (extent.width < kColumns<T>) {
+    multiply_narrow(a, panel, k, extent, update);
   } else {
-    AllHeights::kTable[height - 1](a, panel, k, update);
+    MakeHeights<T, kRows>::kMultiply[extent.height - 1](a, panel, k, update);
   }
+}
+
+template <class T>
+constexpr GemmTiles<T> tiles() {
+  return {.fast = kFast,
+          .rows = kRows,
+          .columns = kColumns<T>,
+          .pack_panel = pack_panel<T>,
+          .pack_strip = pack_strip<T>,
+          .multiply = multiply<T>};
 }
 
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
-const GemmTiles kGemmTiles = {.fast = kFast,
-                              .rows = kRows,
-                              .columns = kColumns,
-                              .pack_panel = pack_panel,
-                              .pack_strip = pack_strip,
-                              .multiply = multiply};
+const GemmTiles<float> kFloatTiles = tiles<float>();
+const GemmTiles<double> kDoubleTiles = tiles<double>();
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

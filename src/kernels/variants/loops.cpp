@@ -53,8 +53,8 @@ double sum_of_squares(const T* x, Index n) {
   return sum;
 }
 
-// Sixteen maxima side by side instead of a reduction: OpenMP may start a reduction of maxima from the
-// least finite number, which would hide that every element is -infinity.
+// Sixteen maxima side by side instead of a reduction: OpenMP may start a reduction of maxima from
+// the least finite number, which would hide that every element is -infinity.
 template <class T>
 T maximum(const T* x, Index n) {
   constexpr Index kLanes = 16;

@@ -7,14 +7,17 @@ namespace headlight::kernels {
 namespace baseline {
 extern const Loops<float> kFloatLoops;
 extern const Loops<double> kDoubleLoops;
-extern const GemmTiles kGemmTiles;
+extern const GemmTiles<float> kFloatTiles;
+extern const GemmTiles<double> kDoubleTiles;
 }  // namespace baseline
 namespace v3 {
 extern const Loops<float> kFloatLoops;
-extern const GemmTiles kGemmTiles;
+extern const GemmTiles<float> kFloatTiles;
+extern const GemmTiles<double> kDoubleTiles;
 }  // namespace v3
 namespace v4 {
 extern const Loops<float> kFloatLoops;
-extern const GemmTiles kGemmTiles;
+extern const GemmTiles<float> kFloatTiles;
+extern const GemmTiles<double> kDoubleTiles;
 }  // namespace v4
 }  // namespace headlight::kernels
