@@ -1,158 +1,171 @@
-#include <vector>
+#include <limits>
 
-#include "kernels/attention_tile.h"
+#include "headlight/tensor/storage.h"
+#include "kernels/attention_products.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
 namespace {
 
-// Scratch of one thread.
+// One head's gradients, with scratch memory of its thread.
 template <class T>
-struct Scratch {
-  T* weights;       // [kQueryTile, kKeyTile], after dropout once the value gradient needs it
-  T* weights_grad;  // [kQueryTile, kKeyTile]
-  T delta[kQueryTile];
+class BackwardHead {
+ public:
+  BackwardHead(const AttentionHead<T>& head, const AttentionGradients<T>& gradients, T* scratch)
+      : head_(head), g_(gradients), weights_(scratch) {
+    const AttentionOperands<T>& in = head.in;
+    const Index width = in.head_width;
+    const Index keys = head.sequence.key_count;
+    const T* key = in.key + head.key_offset();
+    const T* value = in.value + head.key_offset();
+    weights_grad_ = weights_ + kTileSize;
+    T* next = weights_grad_ + kTileSize;
+    const auto pack = [&](const MatrixView<T>& from, Index depth, Index columns) {
+      const PackedPanels<T> packed = pack_panels(from, depth, columns, next);
+      next += PackedPanels<T>::size(depth, columns);
+      return packed;
+    };
+    key_across_ = pack({key, 1, in.key_stride}, width, keys);
+    value_across_ = pack({value, 1, in.key_stride}, width, keys);
+    key_down_ = pack({key, in.key_stride, 1}, keys, width);
+    query_panels_ = next;
+    output_grad_panels_ = next + PackedPanels<T>::size(kQueryTile, width);
+  }
+
+  // Elements for heads with so many keys at most.
+  static Index scratch_size(Index keys, Index head_width) {
+    return 2 * kTileSize + 2 * PackedPanels<T>::size(head_width, keys) +
+           PackedPanels<T>::size(keys, head_width) +
+           2 * PackedPanels<T>::size(kQueryTile, head_width);
+  }
+
+  void run() {
+    for (Index query = 0; query < head_.sequence.query_count; query += kQueryTile) {
+      prepare_queries(query);
+      for_key_tiles(head_, query, [&](const AttentionTile& tile) { process(tile); });
+    }
+  }
+
+ private:
+  static constexpr Index kTileSize = kQueryTile * kKeyTile;
+
+  const T* query(Index t) const {
+    return head_.in.query + head_.query_offset() + t * head_.in.query_stride;
+  }
+  const T* output_grad(Index t) const {
+    return g_.output_grad + head_.output_offset() + t * head_.output_stride();
+  }
+
+  // delta = output . output_grad is what the softmax gradient subtracts from every key.
+  void prepare_queries(Index first) {
+    const Index width = head_.in.head_width;
+    const Index rows = std::min(kQueryTile, head_.sequence.query_count - first);
+    for (Index row = 0; row < rows; ++row) {
+      const Index place = head_.output_offset() + (first + row) * head_.output_stride();
+      delta_[row] = loops<T>().dot(g_.output + place, g_.output_grad + place, width);
+    }
+    query_ = pack_panels<T>({query(first), head_.in.query_stride, 1}, rows, width, query_panels_);
+    output_grad_ = pack_panels<T>({output_grad(first), head_.output_stride(), 1}, rows, width,
+                                  output_grad_panels_);
+  }
+
+  void process(const AttentionTile& tile) {
+    const AttentionOperands<T>& in = head_.in;
+    const Index key_place = head_.key_offset() + tile.key * in.key_stride;
+    const MatrixView<T> weights_grad{weights_grad_, kKeyTile, 1};
+    recompute_weights(tile);
+    add_to_keys(head_, tile, dropped_weights(tile), output_grad_,
+                {.c = g_.value_grad + key_place, .c_stride = in.key_stride, .beta = 1});
+    query_key_product<T>(head_, tile, {output_grad(tile.query), head_.output_stride(), 1},
+                         value_across_, {.c = weights_grad_, .c_stride = kKeyTile});
+    differentiate_scores(tile);
+    weighted_sum(head_, tile, weights_grad, key_down_,
+                 {.c = g_.query_grad + head_.query_offset() + tile.query * in.query_stride,
+                  .c_stride = in.query_stride,
+                  .beta = 1});
+    add_to_keys(head_, tile, weights_grad, query_,
+                {.c = g_.key_grad + key_place, .c_stride = in.key_stride, .beta = 1});
+  }
+
+  // Calls body(row, visible, padded) for every row: the keys that it sees, and those rounded up to
+  // whole vectors that its strip computes with. add_to_keys reads up to a strip further, where
+  // `values` gets zeros.
+  template <class Body>
+  void for_rows(const AttentionTile& tile, T* values, const Body& body) const {
+    constexpr Index kStep = 16;
+    for_strips(head_, tile, [&](Index first, Index rows, Index keys) {
+      const Index padded = (keys + kStep - 1) / kStep * kStep;
+      for (Index row = first; row < first + rows; ++row) {
+        body(row, visible_columns(head_, tile, row), padded);
+        std::fill(values + row * kKeyTile + padded,
+                  values + row * kKeyTile + std::min(padded + kStep, kKeyTile), T{0});
+      }
+    });
+  }
+
+  // The weights before dropout, from the scores and the sums that forward kept; 0 where a query
+  // does not see a key.
+  void recompute_weights(const AttentionTile& tile) {
+    query_key_product<T>(head_, tile, {query(tile.query), head_.in.query_stride, 1}, key_across_,
+                         {.c = weights_, .c_stride = kKeyTile, .alpha = head_.in.scale});
+    for_rows(tile, weights_, [&](Index row, Index visible, Index padded) {
+      T* weights = weights_ + row * kKeyTile;
+      const Index n = head_.sequence.query_begin + tile.query + row;
+      std::fill(weights + visible, weights + padded, -std::numeric_limits<T>::infinity());
+      loops<T>().exp_shifted(weights, g_.log_sum_exp[n * head_.in.heads + head_.head], padded);
+    });
+  }
+
+  // The value gradient needs the weights after dropout, the score gradient those before; so the
+  // dropped ones are made in the buffer of the weight gradient, which is free until then.
+  MatrixView<T> dropped_weights(const AttentionTile& tile) {
+    if (head_.in.dropout.probability == 0) {
+      return {weights_, kKeyTile, 1};
+    }
+    for_rows(tile, weights_grad_, [&](Index row, Index visible, Index padded) {
+      T* dropped = weights_grad_ + row * kKeyTile;
+      loops<T>().dropout(weights_ + row * kKeyTile, dropped, dropout_row(head_, tile, row),
+                         visible);
+      std::fill(dropped + visible, dropped + padded, T{0});
+    });
+    return {weights_grad_, kKeyTile, 1};
+  }
+
+  void differentiate_scores(const AttentionTile& tile) {
+    for_rows(tile, weights_grad_, [&](Index row, Index visible, Index padded) {
+      T* row_grad = weights_grad_ + row * kKeyTile;
+      if (head_.in.dropout.probability > 0) {
+        loops<T>().dropout(row_grad, row_grad, dropout_row(head_, tile, row), visible);
+      }
+      loops<T>().softmax_backward(weights_ + row * kKeyTile, row_grad, delta_[row], head_.in.scale,
+                                  padded);
+    });
+  }
+
+  const AttentionHead<T>& head_;
+  const AttentionGradients<T>& g_;
+  T* weights_;                    // [kQueryTile, kKeyTile]
+  T* weights_grad_;               // [kQueryTile, kKeyTile]
+  T* query_panels_;               // memory of query_
+  T* output_grad_panels_;         // memory of output_grad_
+  PackedPanels<T> key_across_;    // [D, S]
+  PackedPanels<T> value_across_;  // [D, S]
+  PackedPanels<T> key_down_;      // [S, D]
+  PackedPanels<T> query_;         // [rows of the tile, D]
+  PackedPanels<T> output_grad_;   // [rows of the tile, D]
+  T delta_[kQueryTile];
 };
-
-// delta[row] = output . output_grad: what the softmax gradient subtracts from every key.
-template <class T>
-void row_deltas(const AttentionHead<T>& head, const AttentionGradients<T>& g, Index query,
-                T* delta) {
-  const Index rows = std::min(kQueryTile, head.sequence.query_count - query);
-  for (Index row = 0; row < rows; ++row) {
-    const Index place = head.output_offset() + (query + row) * head.output_stride();
-    delta[row] = loops<T>().dot(g.output + place, g.output_grad + place, head.in.head_width);
-  }
-}
-
-// The weights before dropout, from the scores and the sums that forward kept.
-template <class T>
-void recompute_weights(const AttentionHead<T>& head, const AttentionTile& tile,
-                       const T* log_sum_exp, T* weights) {
-  tile_scores(head, tile, weights);
-  for (Index row = 0; row < tile.rows; ++row) {
-    const Index query = head.sequence.query_begin + tile.query + row;
-    const Index visible = visible_columns(head, tile, row);
-    T* row_weights = weights + row * kKeyTile;
-    loops<T>().exp_shifted(row_weights, log_sum_exp[query * head.in.heads + head.head], visible);
-    std::fill(row_weights + visible, row_weights + tile.columns, T{0});
-  }
-}
-
-// c [columns, D] += tile^T b: what the tile's queries send to its keys or values.
-template <class T>
-void add_to_keys(const AttentionHead<T>& head, const AttentionTile& tile, const T* tile_values,
-                 const T* b, Index b_stride, T* c) {
-  gemm_on_this_thread<T>({.m = tile.columns,
-                          .n = head.in.head_width,
-                          .k = tile.rows,
-                          .a = tile_values,
-                          .a_stride = kKeyTile,
-                          .transpose_a = true,
-                          .b = b,
-                          .b_stride = b_stride,
-                          .c = c,
-                          .c_stride = head.in.key_stride,
-                          .beta = T{1}});
-}
-
-// weights_grad [rows, columns] = output_grad value^T
-template <class T>
-void gradient_of_weights(const AttentionHead<T>& head, const AttentionTile& tile,
-                         const T* output_grad, T* weights_grad) {
-  const AttentionOperands<T>& in = head.in;
-  gemm_on_this_thread<T>({.m = tile.rows,
-                          .n = tile.columns,
-                          .k = in.head_width,
-                          .a = output_grad,
-                          .a_stride = head.output_stride(),
-                          .b = in.value + head.key_offset() + tile.key * in.key_stride,
-                          .b_stride = in.key_stride,
-                          .transpose_b = true,
-                          .c = weights_grad,
-                          .c_stride = kKeyTile});
-}
-
-template <class T>
-void add_query_gradient(const AttentionHead<T>& head, const AttentionTile& tile,
-                        const T* scores_grad, T* query_grad) {
-  const AttentionOperands<T>& in = head.in;
-  gemm_on_this_thread<T>({.m = tile.rows,
-                          .n = in.head_width,
-                          .k = tile.columns,
-                          .a = scores_grad,
-                          .a_stride = kKeyTile,
-                          .b = in.key + head.key_offset() + tile.key * in.key_stride,
-                          .b_stride = in.key_stride,
-                          .c = query_grad,
-                          .c_stride = in.query_stride,
-                          .beta = T{1}});
-}
-
-// The value gradient needs the weights after dropout, the score gradient those before; so the
-// dropped ones are made in the buffer of the weight gradient, which is free until then.
-template <class T>
-void add_value_gradient(const AttentionHead<T>& head, const AttentionTile& tile,
-                        const Scratch<T>& scratch, const T* output_grad, T* value_grad) {
-  const T* weights = scratch.weights;
-  if (head.in.dropout.probability > 0) {
-    std::fill_n(scratch.weights_grad, tile.rows * kKeyTile, T{0});
-    for (Index row = 0; row < tile.rows; ++row) {
-      loops<T>().dropout(scratch.weights + row * kKeyTile, scratch.weights_grad + row * kKeyTile,
-                         dropout_row(head, tile, row), visible_columns(head, tile, row));
-    }
-    weights = scratch.weights_grad;
-  }
-  add_to_keys(head, tile, weights, output_grad, head.output_stride(), value_grad);
-}
-
-template <class T>
-void scores_gradient(const AttentionHead<T>& head, const AttentionTile& tile,
-                     const Scratch<T>& scratch) {
-  for (Index row = 0; row < tile.rows; ++row) {
-    T* row_grad = scratch.weights_grad + row * kKeyTile;
-    const Index visible = visible_columns(head, tile, row);
-    if (head.in.dropout.probability > 0) {
-      loops<T>().dropout(row_grad, row_grad, dropout_row(head, tile, row), visible);
-    }
-    loops<T>().softmax_backward(scratch.weights + row * kKeyTile, row_grad, scratch.delta[row],
-                                head.in.scale, visible);
-    std::fill(row_grad + visible, row_grad + tile.columns, T{0});
-  }
-}
-
-template <class T>
-void backward_tile(const AttentionHead<T>& head, const AttentionTile& tile,
-                   const AttentionGradients<T>& g, const Scratch<T>& scratch) {
-  const AttentionOperands<T>& in = head.in;
-  const Index query_place = head.query_offset() + tile.query * in.query_stride;
-  const Index key_place = head.key_offset() + tile.key * in.key_stride;
-  const T* output_grad = g.output_grad + head.output_offset() + tile.query * head.output_stride();
-  recompute_weights(head, tile, g.log_sum_exp, scratch.weights);
-  add_value_gradient(head, tile, scratch, output_grad, g.value_grad + key_place);
-  gradient_of_weights(head, tile, output_grad, scratch.weights_grad);
-  scores_gradient(head, tile, scratch);
-  add_query_gradient(head, tile, scratch.weights_grad, g.query_grad + query_place);
-  add_to_keys(head, tile, scratch.weights_grad, in.query + query_place, in.query_stride,
-              g.key_grad + key_place);
-}
 
 }  // namespace
 
 template <class T>
 void attention_backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients) {
-  constexpr Index kTileSize = kQueryTile * kKeyTile;
-  const auto items = static_cast<Index>(in.sequences.size()) * in.heads;
-  std::vector<T> buffer(static_cast<std::size_t>(max_threads() * 2 * kTileSize));
-  parallel_chunks(items, 1, [&](Index thread, Index item, Index, Index) {
-    const AttentionHead<T> head(in, item);
-    T* own = buffer.data() + thread * 2 * kTileSize;
-    Scratch<T> scratch{.weights = own, .weights_grad = own + kTileSize, .delta = {}};
-    for (Index query = 0; query < head.sequence.query_count; query += kQueryTile) {
-      row_deltas(head, gradients, query, scratch.delta);
-      for_key_tiles(head, query, [&](const AttentionTile& tile) {
-        backward_tile(head, tile, gradients, scratch);
-      });
+  const Index size = BackwardHead<T>::scratch_size(longest(in.sequences), in.head_width);
+  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
+  T* memory = static_cast<T*>(scratch.data());
+  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
+    for (Index item = begin; item < end; ++item) {
+      BackwardHead<T>(AttentionHead<T>(in, item), gradients, memory + thread * size).run();
     }
   });
 }

@@ -2,131 +2,156 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/attention_tile.h"
+#include "headlight/tensor/storage.h"
+#include "kernels/attention_products.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
 namespace {
 
-// What the online softmax knows of a tile of queries.
+// One head's pass over its queries, with scratch memory of its thread.
 template <class T>
-struct RowState {
-  T maximum[kQueryTile];
-  T sum[kQueryTile];
-};
-
-// Turns one row of scores into exp(score - maximum), and corrects the row's sum and output for a
-// maximum that has grown.
-template <class T>
-void absorb_row(T* scores, Index visible, Index row, RowState<T>& state, T* output, Index width) {
-  const Loops<T>& loop = loops<T>();
-  const T highest = std::max(state.maximum[row], loop.maximum(scores, visible));
-  const T correction = std::exp(state.maximum[row] - highest);
-  if (correction != T{1}) {
-    state.sum[row] *= correction;
-    loop.scale(correction, output, width);
+class ForwardHead {
+ public:
+  ForwardHead(const AttentionHead<T>& head, const AttentionOutputs<T>& out, T* scratch)
+      : head_(head), out_(out), scores_(scratch) {
+    const AttentionOperands<T>& in = head.in;
+    const Index keys = head.sequence.key_count;
+    T* key_panels = scores_ + kQueryTile * kKeyTile;
+    T* value_panels = key_panels + PackedPanels<T>::size(in.head_width, keys);
+    tile_maxima_ = value_panels + PackedPanels<T>::size(keys, in.head_width);
+    key_ = pack_panels<T>({in.key + head.key_offset(), 1, in.key_stride}, in.head_width, keys,
+                          key_panels);
+    value_ = pack_panels<T>({in.value + head.key_offset(), in.key_stride, 1}, keys, in.head_width,
+                            value_panels);
   }
-  state.maximum[row] = highest;
-  state.sum[row] += loop.exp_shifted(scores, highest, visible);
-}
 
-// output rows of the tile += weights [rows, columns] value
-template <class T>
-void add_values(const AttentionHead<T>& head, const AttentionTile& tile, const T* weights,
-                T* output) {
-  const AttentionOperands<T>& in = head.in;
-  gemm_on_this_thread<T>({.m = tile.rows,
-                          .n = in.head_width,
-                          .k = tile.columns,
-                          .a = weights,
-                          .a_stride = kKeyTile,
-                          .b = in.value + head.key_offset() + tile.key * in.key_stride,
-                          .b_stride = in.key_stride,
-                          .c = output,
-                          .c_stride = head.output_stride(),
-                          .beta = tile.key == 0 ? T{0} : T{1}});
-}
+  // Elements for heads with so many keys at most.
+  static Index scratch_size(Index keys, Index head_width) {
+    return kQueryTile * kKeyTile + PackedPanels<T>::size(head_width, keys) +
+           PackedPanels<T>::size(keys, head_width) + chunk_count(keys, kKeyTile) * kQueryTile;
+  }
 
-template <class T>
-void process_tile(const AttentionHead<T>& head, const AttentionTile& tile, RowState<T>& state,
-                  T* scores, T* output) {
-  tile_scores(head, tile, scores);
-  for (Index row = 0; row < tile.rows; ++row) {
-    T* row_scores = scores + row * kKeyTile;
-    const Index visible = visible_columns(head, tile, row);
-    absorb_row(row_scores, visible, row, state, output + row * head.output_stride(),
-               tile.key == 0 ? 0 : head.in.head_width);
-    std::fill(row_scores + visible, row_scores + tile.columns, T{0});
-    if (head.in.dropout.probability > 0) {
-      loops<T>().dropout(row_scores, row_scores, dropout_row(head, tile, row), visible);
+  void run() {
+    for (Index query = 0; query < head_.sequence.query_count; query += kQueryTile) {
+      std::fill_n(maximum_, kQueryTile, -std::numeric_limits<T>::infinity());
+      std::fill_n(sum_, kQueryTile, T{0});
+      for_key_tiles(head_, query, [&](const AttentionTile& tile) { process(tile); });
+      if (!out_.weights.empty()) {
+        finish_weights(query);
+      }
+      finish_rows(query);
     }
   }
-  add_values(head, tile, scores, output);
-}
 
-// The weights of a tile of queries, once their maxima and sums are final: [H, T, S] of the
-// sequence.
-template <class T>
-void write_weights(const AttentionHead<T>& head, Index query, const RowState<T>& state, T* scores,
-                   T* weights) {
-  const Index keys = head.sequence.key_count;
-  T* rows = weights + (head.head * head.sequence.query_count + query) * keys;
-  for_key_tiles(head, query, [&](const AttentionTile& tile) {
-    tile_scores(head, tile, scores);
-    for (Index row = 0; row < tile.rows; ++row) {
-      T* row_scores = scores + row * kKeyTile;
-      const Index visible = visible_columns(head, tile, row);
-      loops<T>().exp_shifted(row_scores, state.maximum[row], visible);
-      loops<T>().scale(T{1} / state.sum[row], row_scores, visible);
-      std::copy_n(row_scores, visible, rows + row * keys + tile.key);
-    }
-  });
-  const Index row_count = std::min(kQueryTile, head.sequence.query_count - query);
-  for (Index row = 0; row < row_count; ++row) {
-    std::fill(rows + row * keys + head.visible(query + row), rows + (row + 1) * keys, T{0});
+ private:
+  T* output(Index query) const {
+    return out_.output + head_.output_offset() + query * head_.output_stride();
   }
-}
 
-template <class T>
-void finish_rows(const AttentionHead<T>& head, Index query, const RowState<T>& state, T* output,
-                 const AttentionOutputs<T>& out) {
-  const Index rows = std::min(kQueryTile, head.sequence.query_count - query);
-  for (Index row = 0; row < rows; ++row) {
-    loops<T>().scale(T{1} / state.sum[row], output + row * head.output_stride(),
-                     head.in.head_width);
-    if (out.log_sum_exp != nullptr) {
-      const Index place = (head.sequence.query_begin + query + row) * head.in.heads + head.head;
-      out.log_sum_exp[place] = state.maximum[row] + std::log(state.sum[row]);
-    }
-  }
-}
-
-template <class T>
-void forward_head(const AttentionHead<T>& head, const AttentionOutputs<T>& out, T* scores) {
-  for (Index query = 0; query < head.sequence.query_count; query += kQueryTile) {
-    RowState<T> state;
-    std::fill_n(state.maximum, kQueryTile, -std::numeric_limits<T>::infinity());
-    std::fill_n(state.sum, kQueryTile, T{0});
-    T* output = out.output + head.output_offset() + query * head.output_stride();
-    for_key_tiles(head, query, [&](const AttentionTile& tile) {
-      process_tile(head, tile, state, scores, output);
+  void process(const AttentionTile& tile) {
+    const AttentionOperands<T>& in = head_.in;
+    query_key_product<T>(
+        head_, tile,
+        {in.query + head_.query_offset() + tile.query * in.query_stride, in.query_stride, 1}, key_,
+        {.c = scores_, .c_stride = kKeyTile, .alpha = in.scale});
+    for_strips(head_, tile, [&](Index first, Index rows, Index keys) {
+      for (Index row = first; row < first + rows; ++row) {
+        absorb_row(tile, row, keys);
+      }
     });
-    if (!out.weights.empty()) {
-      write_weights(head, query, state, scores,
-                    out.weights[static_cast<std::size_t>(head.sequence_index)]);
-    }
-    finish_rows(head, query, state, output, out);
+    weighted_sum<T>(head_, tile, {scores_, kKeyTile, 1}, value_,
+                    {.c = output(tile.query),
+                     .c_stride = head_.output_stride(),
+                     .beta = tile.key == 0 ? T{0} : T{1}});
   }
-}
+
+  // Turns one row of scores into exp(score - maximum), and corrects the row's sum and output for a
+  // maximum that has grown. The row's strip computes with `keys` keys: those it does not see get a
+  // weight of 0. Whole vectors are worked on.
+  void absorb_row(const AttentionTile& tile, Index row, Index keys) {
+    constexpr Index kStep = 16;
+    const Loops<T>& loop = loops<T>();
+    T* scores = scores_ + row * kKeyTile;
+    const Index visible = visible_columns(head_, tile, row);
+    const Index padded = (keys + kStep - 1) / kStep * kStep;
+    std::fill(scores + visible, scores + padded, -std::numeric_limits<T>::infinity());
+    const T highest = std::max(maximum_[row], loop.maximum(scores, padded));
+    if (tile.key > 0 && highest > maximum_[row]) {
+      const T correction = std::exp(maximum_[row] - highest);
+      sum_[row] *= correction;
+      loop.scale(correction, output(tile.query + row), head_.in.head_width);
+    }
+    maximum_[row] = highest;
+    sum_[row] += loop.exp_shifted(scores, highest, padded);
+    if (!out_.weights.empty()) {
+      std::copy_n(scores, visible, weights(tile.query + row) + tile.key);
+      tile_maxima_[tile.key / kKeyTile * kQueryTile + row] = highest;
+    }
+    if (head_.in.dropout.probability > 0) {
+      loop.dropout(scores, scores, dropout_row(head_, tile, row), visible);
+    }
+  }
+
+  // Row [S] of the sequence's weights [H, T, S].
+  T* weights(Index query) const {
+    const AttentionSequence& sequence = head_.sequence;
+    return out_.weights[static_cast<std::size_t>(head_.sequence_index)] +
+           (head_.head * sequence.query_count + query) * sequence.key_count;
+  }
+
+  // The weights lie there as exp(score - maximum when their tile was computed).
+  void finish_weights(Index query) {
+    for_key_tiles(head_, query, [&](const AttentionTile& tile) {
+      for (Index row = 0; row < tile.rows; ++row) {
+        if (visible_columns(head_, tile, row) == 0) {
+          continue;
+        }
+        const T seen = tile_maxima_[tile.key / kKeyTile * kQueryTile + row];
+        const T factor = std::exp(seen - maximum_[row]) / sum_[row];
+        loops<T>().scale(factor, weights(query + row) + tile.key,
+                         visible_columns(head_, tile, row));
+      }
+    });
+    const Index end = std::min(query + kQueryTile, head_.sequence.query_count);
+    for (Index t = query; t < end; ++t) {
+      std::fill(weights(t) + head_.visible(t), weights(t) + head_.sequence.key_count, T{0});
+    }
+  }
+
+  void finish_rows(Index query) {
+    const Index rows = std::min(kQueryTile, head_.sequence.query_count - query);
+    for (Index row = 0; row < rows; ++row) {
+      loops<T>().scale(T{1} / sum_[row], output(query + row), head_.in.head_width);
+      if (out_.log_sum_exp != nullptr) {
+        const Index place =
+            (head_.sequence.query_begin + query + row) * head_.in.heads + head_.head;
+        out_.log_sum_exp[place] = maximum_[row] + std::log(sum_[row]);
+      }
+    }
+  }
+
+  const AttentionHead<T>& head_;
+  const AttentionOutputs<T>& out_;
+  T* scores_;              // [kQueryTile, kKeyTile]
+  T* tile_maxima_;         // [tiles of keys, kQueryTile]
+  PackedPanels<T> key_;    // [D, S]
+  PackedPanels<T> value_;  // [S, D]
+  T maximum_[kQueryTile];  // of a row's scores so far
+  T sum_[kQueryTile];      // of exp(score - maximum)
+};
 
 }  // namespace
 
 template <class T>
 void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>& out) {
-  const auto items = static_cast<Index>(in.sequences.size()) * in.heads;
-  std::vector<T> scratch(static_cast<std::size_t>(max_threads() * kQueryTile * kKeyTile));
-  parallel_chunks(items, 1, [&](Index thread, Index item, Index, Index) {
-    forward_head(AttentionHead<T>(in, item), out, scratch.data() + thread * kQueryTile * kKeyTile);
+  const Index size = ForwardHead<T>::scratch_size(longest(in.sequences), in.head_width);
+  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
+  T* memory = static_cast<T*>(scratch.data());
+  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
+    for (Index item = begin; item < end; ++item) {
+      ForwardHead<T>(AttentionHead<T>(in, item), out, memory + thread * size).run();
+    }
   });
 }
 

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "kernels/attention.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm_tile.h"
 
-// The tile of scores that forward and backward have in common.
+// What attention's forward and backward have in common. A head is worked through in tiles of
+// queries and keys; inside a tile the products go strip by strip, so that keys that no query of a
+// strip sees are left out.
 namespace headlight::kernels {
 
-inline constexpr Index kQueryTile = 64;
-inline constexpr Index kKeyTile = 256;
+inline constexpr Index kQueryTile = 56;  // whole strips of every set of register tiles but one
+inline constexpr Index kKeyTile = 256;   // whole panels of all of them
 
 // One head of one sequence.
 template <class T>
@@ -37,6 +39,33 @@ struct AttentionHead {
   Index head;
 };
 
+// Heads of all sequences.
+template <class T>
+Index head_count(const AttentionOperands<T>& in) {
+  return static_cast<Index>(in.sequences.size()) * in.heads;
+}
+
+// Keys of the longest sequence.
+inline Index longest(std::span<const AttentionSequence> sequences) {
+  Index keys = 0;
+  for (const AttentionSequence& sequence : sequences) {
+    keys = std::max(keys, sequence.key_count);
+  }
+  return keys;
+}
+
+// Heads that together are worth a thread's waking up.
+template <class T>
+Index head_grain(const AttentionOperands<T>& in) {
+  constexpr Index kWorthwhile = Index{1} << 16;  // multiply-adds
+  Index work = 0;
+  for (const AttentionSequence& sequence : in.sequences) {
+    work += sequence.query_count * sequence.key_count * in.head_width;
+  }
+  const auto average = work / std::max<Index>(1, static_cast<Index>(in.sequences.size()));
+  return std::max<Index>(1, kWorthwhile / std::max<Index>(1, average));
+}
+
 // Queries [query, query + rows) against keys [key, key + columns).
 struct AttentionTile {
   Index query;
@@ -45,8 +74,7 @@ struct AttentionTile {
   Index columns;
 };
 
-// Calls body(tile) for the tiles of queries, and inside it for the tiles of keys that any of these
-// queries may see.
+// Calls body(tile) for the tiles of keys that any query of [query, query + kQueryTile) may see.
 template <class T, class Body>
 void for_key_tiles(const AttentionHead<T>& head, Index query, const Body& body) {
   const Index rows = std::min(kQueryTile, head.sequence.query_count - query);
@@ -54,23 +82,6 @@ void for_key_tiles(const AttentionHead<T>& head, Index query, const Body& body) 
   for (Index key = 0; key < end; key += kKeyTile) {
     body(AttentionTile{query, rows, key, std::min(kKeyTile, end - key)});
   }
-}
-
-// scores [rows, kKeyTile] = scale * query key^T
-template <class T>
-void tile_scores(const AttentionHead<T>& head, const AttentionTile& tile, T* scores) {
-  const AttentionOperands<T>& in = head.in;
-  gemm_on_this_thread<T>({.m = tile.rows,
-                          .n = tile.columns,
-                          .k = in.head_width,
-                          .a = in.query + head.query_offset() + tile.query * in.query_stride,
-                          .a_stride = in.query_stride,
-                          .b = in.key + head.key_offset() + tile.key * in.key_stride,
-                          .b_stride = in.key_stride,
-                          .transpose_b = true,
-                          .c = scores,
-                          .c_stride = kKeyTile,
-                          .alpha = in.scale});
 }
 
 // How many of the tile's keys the tile's row sees.
