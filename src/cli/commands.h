@@ -19,4 +19,7 @@ int run_attention(const std::vector<std::string>& arguments);
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 
+// Measures how fast this machine trains, generates and computes.
+int run_bench(const std::vector<std::string>& arguments);
+
 }  // namespace headlight::cli

@@ -27,7 +27,7 @@ Options make_options() {
        .details =
            "Prints the parameters of every part with the formula beside it, what training and\n"
            "generation need, and warns about head counts that rarely work well. A configuration's\n"
-           "vocabulary is counted from its data file; --vocab_size sets it instead.\n"
+           "vocabulary is its vocab_size, or counted from its data file; --vocab_size sets it.\n"
            "JSON keys: parameters, layers, heads, width, head_width, block_size, vocab_size,\n"
            "by_part, memory_bytes, flops_per_token, warnings.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
@@ -39,6 +39,9 @@ Options make_options() {
 Index vocabulary_of(const TrainConfig& config, const Options& options) {
   if (options.given("vocab_size")) {
     return options.integer("vocab_size");
+  }
+  if (config.vocab_size > 0) {
+    return config.vocab_size;
   }
   if (config.tokenizer == "byte") {
     return ByteTokenizer().vocab_size();

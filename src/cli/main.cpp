@@ -28,6 +28,7 @@ constexpr std::array kCommands{
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
+    Command{"bench", "Measure the speed of training, generation and their parts", run_bench},
 };
 
 void print_usage(std::ostream& out) {

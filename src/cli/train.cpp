@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/config_options.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -40,25 +41,10 @@ Options make_options() {
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train configs/toy.toml --resume --max_iters 4000",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt"}});
-  const TrainConfig defaults;
   options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
-  for (const ConfigField& field : config_fields()) {
-    options.value(std::string(field.key),
-                  std::string(field.help) + " [" + config_value(defaults, field) + "]");
-  }
-  for (const ConfigAlias& alias : config_aliases()) {
-    options.alias(std::string(alias.other), std::string(alias.key));
-  }
-  for (const std::string_view key : ignored_config_keys()) {
-    options.ignored(std::string(key));
-  }
+  add_config_options(options, {});
+  add_ignored_options(options);
   return options;
-}
-
-void warn_if_ignored(ConfigOutcome outcome, const std::string& key) {
-  if (outcome == ConfigOutcome::ignored) {
-    log_warning(key + " means nothing here and is ignored");
-  }
 }
 
 TrainConfig effective_config(const Options& options) {
@@ -66,16 +52,9 @@ TrainConfig effective_config(const Options& options) {
   require(options.positionals().size() <= 1, "expected one configuration file, got ",
           options.positionals().size());
   for (const std::string& path : options.positionals()) {
-    for (const ConfigEntry& entry : read_config_file(path)) {
-      warn_if_ignored(set_config_entry(config, entry, path + ": "), entry.key);
-    }
+    set_from_file(config, path);
   }
-  for (const ConfigField& field : config_fields()) {
-    const std::string key(field.key);
-    if (options.given(key)) {
-      set_config_value(config, key, options.text(key), "--");
-    }
-  }
+  set_from_options(config, options);
   config.validate();
   return config;
 }

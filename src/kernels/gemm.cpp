@@ -167,13 +167,29 @@ template void gemm(const Gemm<double>&);
 template void gemm_on_this_thread(const Gemm<float>&);
 template void gemm_on_this_thread(const Gemm<double>&);
 
-std::string blas_description() {
+void gemm_with_threads_of_blas(const Gemm<float>& g) {
+  assert(g.bias == nullptr && g.k > 0);
+  blas_gemm(g, g.beta);
+}
+
+BlasBuild blas_build() {
+  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
   const std::string_view config = openblas_get_config();
-  const char* build = openblas_get_parallel() == 2   ? "OpenMP build"
-                      : openblas_get_parallel() == 1 ? "pthreads build"
-                                                     : "serial build";
-  return std::string(config.substr(0, config.find(' ', sizeof("OpenBLAS")))) + ", core " +
-         openblas_get_corename() + ", " + build;
+  const std::size_t first = std::min(config.find(' '), config.size());
+  const std::size_t second = std::min(config.find(' ', first + 1), config.size());
+  const char* threading = openblas_get_parallel() == 2   ? "OpenMP"
+                          : openblas_get_parallel() == 1 ? "pthreads"
+                                                         : "serial";
+  return {.library = std::string(config.substr(0, first)),
+          .version = std::string(config.substr(std::min(first + 1, second), second - first - 1)),
+          .core = openblas_get_corename(),
+          .threading = threading};
+}
+
+std::string blas_description() {
+  const BlasBuild build = blas_build();
+  return build.library + " " + build.version + ", core " + build.core + ", " + build.threading +
+         " build";
 }
 
 std::string blas_warning() {

@@ -1,6 +1,8 @@
 #include "headlight/tensor/machine.h"
 
+#include <charconv>
 #include <fstream>
+#include <string_view>
 
 #include "headlight/tensor/error.h"
 #include "kernels/gemm.h"
@@ -8,6 +10,29 @@
 #include "kernels/parallel.h"
 
 namespace headlight {
+namespace {
+
+// The rest of the first line "key: ..." of a file; empty when there is none.
+std::string text_after(const char* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && line.starts_with(key)) {
+      const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+      return value == std::string::npos ? std::string() : line.substr(value);
+    }
+  }
+  return {};
+}
+
+double number_after(const char* path, std::string_view key) {
+  const std::string text = text_after(path, key);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
 
 int thread_count() { return omp_get_max_threads(); }
 
@@ -16,17 +41,11 @@ void set_thread_count(int count) {
   omp_set_num_threads(count);
 }
 
-double available_memory() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string name;
-  double kibibytes = 0;
-  for (std::string unit; meminfo >> name >> kibibytes && std::getline(meminfo, unit);) {
-    if (name == "MemAvailable:") {
-      return 1024 * kibibytes;
-    }
-  }
-  return 0;
-}
+double available_memory() { return 1024 * number_after("/proc/meminfo", "MemAvailable"); }
+
+double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }
+
+std::string cpu_name() { return text_after("/proc/cpuinfo", "model name"); }
 
 std::string machine_description() {
   return concat_text(thread_count(), thread_count() == 1 ? " thread, " : " threads, ",

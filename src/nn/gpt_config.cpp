@@ -73,4 +73,24 @@ ParameterCounts count_parameters(const GptConfig& config) {
           .head = config.tie_weights ? 0 : static_cast<Index>(embedding)};
 }
 
+double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
+  config.validate();
+  double pairs = 0;  // a query sees itself and what came before
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const auto length = static_cast<double>(offsets[b + 1] - offsets[b]);
+    pairs += length * (length + 1) / 2;
+  }
+  const Index head_width =
+      config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
+  double inner = 0;  // H D of all layers
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    inner += static_cast<double>(config.heads(layer)) * static_cast<double>(head_width);
+  }
+  const auto width = static_cast<double>(config.n_embd);
+  const double mlp = 8 * width * width * static_cast<double>(config.n_layer);
+  const double head = width * static_cast<double>(config.vocab_size);
+  const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
+  return 6 * (4 * width * inner + mlp + head) * tokens + 12 * inner * pairs;
+}
+
 }  // namespace headlight

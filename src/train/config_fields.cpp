@@ -19,6 +19,8 @@ constexpr std::array kFields{
                 "How the text is cut: none (one stream), line, blank_line, token"},
     ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
     ConfigField{"tokenizer", &C::tokenizer, "char (Unicode characters) or byte"},
+    ConfigField{"vocab_size", &C::vocab_size,
+                "Vocabulary; bench and info need it, as they read no data; 0: the tokenizer's"},
     ConfigField{"batching", &C::batching,
                 "packed (blocks of one stream), padded or bucketed (documents)"},
     ConfigField{"batch_size", &C::batch_size, "Sequences of a batch"},

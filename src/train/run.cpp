@@ -75,13 +75,16 @@ Start prepare(const TrainConfig& config, bool resume) {
   Start start;
   LoadedModel loaded = initial_model(config, resume, start);
   start.data = load_training_data(config, std::move(loaded.tokenizer));
+  const Index ids = start.data.tokenizer->vocab_size();
+  require(config.vocab_size == 0 || config.vocab_size == ids, "vocab_size: expected ", ids,
+          ", which the tokenizer has, or 0, got ", config.vocab_size);
   if (loaded.model != nullptr) {
     require(config.block_size <= loaded.model->config().block_size,
             "block_size: ", config.block_size, " is more than the ",
             loaded.model->config().block_size, " of the model that the run starts from");
     start.model = std::move(loaded.model);
   } else {
-    const GptConfig model = config.model(start.data.tokenizer->vocab_size());
+    const GptConfig model = config.model(ids);
     require_memory(model);
     start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(config.seed));
   }

@@ -32,6 +32,7 @@ void TrainConfig::validate() const {
   require_one_of("tokenizer", tokenizer, "char", "byte");
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");
+  require_at_least("vocab_size", vocab_size, 0);
   require_at_least("batch_size", batch_size, 1);
   require_at_least("block_size", block_size, 1);
   require(block_size <= kLargestBatch && batch_size <= kLargestBatch / block_size,
@@ -62,8 +63,8 @@ void TrainConfig::validate() const {
   schedule();
 }
 
-GptConfig TrainConfig::model(Index vocab_size) const {
-  return {.vocab_size = vocab_size,
+GptConfig TrainConfig::model(Index vocabulary) const {
+  return {.vocab_size = vocabulary,
           .block_size = block_size,
           .n_layer = n_layer,
           .n_head = n_head,

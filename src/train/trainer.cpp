@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/optim/adamw.h"
@@ -11,7 +12,19 @@
 namespace headlight {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Tells how long each phase took.
+class PhaseClock {
+ public:
+  // Seconds since the last call, or since the beginning.
+  double lap() {
+    const Clock::time_point now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_ = Clock::now();
+};
 
 constexpr std::uint64_t kDropoutStream = 2;
 
@@ -41,7 +54,7 @@ Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& data
 }
 
 StepMetrics Trainer::step() {
-  const auto start = Clock::now();
+  PhaseClock clock;
   const Index pieces = config_.gradient_accumulation_steps;
   std::vector<Batch> batches;
   StepMetrics metrics{.iteration = iteration_, .learning_rate = schedule_.at(iteration_)};
@@ -49,7 +62,10 @@ StepMetrics Trainer::step() {
     batches.push_back(batcher_.batch(iteration_ * pieces + piece));
     metrics.tokens += batches.back().target_count;
   }
+  PhaseSeconds& phases = metrics.phases;
+  phases.data = clock.lap();
   model_.zero_grad();
+  phases.optimizer = clock.lap();
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
   for (Index piece = 0; piece < pieces; ++piece) {
     const auto number = static_cast<std::uint64_t>(iteration_ * pieces + piece);
@@ -57,7 +73,9 @@ StepMetrics Trainer::step() {
         model_.loss(batches[static_cast<std::size_t>(piece)],
                     {.training = true, .random = random.fork(number)}, metrics.tokens);
     metrics.loss += loss.item();
+    phases.forward += clock.lap();
     backward(loss);
+    phases.backward += clock.lap();
   }
   metrics.gradient_norm = gradient_norm(parameters_);
   require(std::isfinite(metrics.loss) && std::isfinite(metrics.gradient_norm), "update ",
@@ -65,7 +83,8 @@ StepMetrics Trainer::step() {
           metrics.gradient_norm, ") is not finite; try a smaller learning_rate");
   optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
   ++iteration_;
-  metrics.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  phases.optimizer += clock.lap();
+  metrics.seconds = phases.total();
   return metrics;
 }
 

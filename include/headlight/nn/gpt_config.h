@@ -52,4 +52,11 @@ struct ParameterCounts {
 // Throws Error when the configuration does not validate or the count exceeds 2^48.
 ParameterCounts count_parameters(const GptConfig& config);
 
+// Floating-point operations of the matrix products of one training step, a multiply-add counting as
+// two: 6 W N for the W weights that take part in products (head included, biases and norms not) and
+// 12 H D P a layer for attention over P visible pairs of query and key (Chowdhery et al., arXiv
+// 2204.02311, B, without its pairs in the future). offsets [B + 1] as in Batch: only real tokens
+// count. Throws Error when the configuration does not validate.
+double training_flops(const GptConfig& config, const std::vector<Index>& offsets);
+
 }  // namespace headlight

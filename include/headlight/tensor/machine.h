@@ -13,6 +13,13 @@ void set_thread_count(int count);
 // Bytes of memory that this process could still get without pushing others out; 0: unknown.
 double available_memory();
 
+// The most memory that this process has had in use at once, in bytes (peak resident set); 0:
+// unknown.
+double peak_memory();
+
+// The CPU's name as its maker gives it, "AMD Ryzen 7 7840U"; empty: unknown.
+std::string cpu_name();
+
 // What computes: "2 threads, x86-64-v4 loops, OpenBLAS 0.3.21, core SkylakeX, OpenMP build".
 std::string machine_description();
 

@@ -24,6 +24,7 @@ struct TrainConfig {
   std::string documents = "none";
   std::string separator = "<|endoftext|>";
   std::string tokenizer = "char";
+  Index vocab_size = 0;
   std::string batching = "packed";
 
   Index batch_size = 12;
@@ -66,7 +67,7 @@ struct TrainConfig {
 
   // Throws Error naming the key whose value is out of range or unknown.
   void validate() const;
-  GptConfig model(Index vocab_size) const;
+  GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
   DocumentSplitOptions document_split() const;
   LearningRateSchedule schedule() const;

@@ -8,6 +8,16 @@
 
 namespace headlight {
 
+// Where the time of one update went, in seconds.
+struct PhaseSeconds {
+  double data = 0;       // putting the batches together
+  double forward = 0;    // the losses of all batches
+  double backward = 0;   // their gradients
+  double optimizer = 0;  // clearing gradients, their norm, clipping, the update itself
+
+  double total() const { return data + forward + backward + optimizer; }
+};
+
 // What one update did.
 struct StepMetrics {
   Index iteration = 0;  // number of the update, from 0
@@ -16,6 +26,7 @@ struct StepMetrics {
   double gradient_norm = 0;  // before clipping
   Index tokens = 0;          // targets
   double seconds = 0;
+  PhaseSeconds phases = {};  // sums to `seconds`
 };
 
 // The training loop's inner part: batches in, updates out. Everything it does is a function of the

@@ -1,0 +1,114 @@
+#include <functional>
+
+#include "cli/bench.h"
+#include "cli/bench_tools.h"
+#include "headlight/generate/sampler.h"
+#include "headlight/io/model_directory.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Lengths {
+  Index prompt = 0;
+  Index output = 0;
+};
+
+Lengths lengths_of(const Options& options, Index block) {
+  const Lengths lengths{options.integer("prompt_tokens"), options.integer("new_tokens")};
+  require(lengths.prompt >= 1, "--prompt_tokens: expected at least 1, got ", lengths.prompt);
+  require(lengths.output >= 2, "--new_tokens: expected at least 2, got ", lengths.output);
+  require(lengths.prompt < block && lengths.output <= block - lengths.prompt,
+          "--new_tokens: expected prompt and output to fit the block of ", block, ", got ",
+          lengths.prompt, " and ", lengths.output);
+  return lengths;
+}
+
+std::unique_ptr<Gpt> model_of(const BenchTask& task) {
+  if (task.options.given("model")) {
+    return std::move(load_model(task.options.text("model")).model);
+  }
+  require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
+                      "this model");
+  return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));
+}
+
+// Logits of what follows the tokens given so far and these.
+using NextLogits = std::function<Tensor(const std::vector<std::int32_t>& tokens)>;
+
+// Seconds of every token, the first one with its prompt.
+std::vector<double> time_tokens(const NextLogits& next_logits, const Lengths& lengths,
+                                Index vocab_size) {
+  Sampler greedy({.temperature = 0});
+  std::vector<std::int32_t> input = random_tokens(lengths.prompt, vocab_size, 0);
+  std::vector<double> seconds;
+  for (Index i = 0; i < lengths.output; ++i) {
+    const Stopwatch watch;
+    const std::int32_t token = greedy.next(next_logits(input), {});
+    seconds.push_back(watch.seconds());
+    input = {token};
+  }
+  return seconds;
+}
+
+// Bytes of weights that every new token reads: all but the embeddings, of which it reads a row.
+double bytes_read(const Gpt& model) {
+  const ParameterCounts counts = count_parameters(model.config());
+  const Index head = model.head_weight().numel();
+  return 4 * static_cast<double>(counts.attention + counts.mlp + counts.norms + head);
+}
+
+struct Measured {
+  Spread token_ms;
+  Spread first_ms;
+};
+
+Measured measure(const Gpt& model, const Lengths& lengths, Index rounds) {
+  std::vector<double> tokens;
+  std::vector<double> first;
+  for (Index round = 0; round <= rounds; ++round) {
+    KeyValueCache cache = model.make_cache();
+    const auto next = [&](const std::vector<std::int32_t>& input) {
+      return model.next_logits(input, cache);
+    };
+    const std::vector<double> seconds = time_tokens(next, lengths, model.config().vocab_size);
+    if (round == 0) {
+      continue;  // to warm up
+    }
+    first.push_back(1e3 * seconds.front());
+    for (std::size_t i = 1; i < seconds.size(); ++i) {
+      tokens.push_back(1e3 * seconds[i]);
+    }
+  }
+  return {spread_of(tokens), spread_of(first)};
+}
+
+}  // namespace
+
+BenchReport bench_generate(const BenchTask& task) {
+  const std::unique_ptr<Gpt> model = model_of(task);
+  const Lengths lengths = lengths_of(task.options, model->config().block_size);
+  const Index rounds = task.options.integer("rounds");
+  require(rounds >= 1, "--rounds: expected at least 1, got ", rounds);
+  const auto [token_ms, first_ms] = measure(*model, lengths, rounds);
+  const double bytes = bytes_read(*model);
+  const double limit = measure_read_rate();
+  const double share = bytes / (token_ms.median / 1e3) / limit;
+  BenchReport report;
+  report.json = {
+      {"ms_per_token", token_ms.median},      {"ms_per_token_min", token_ms.min},
+      {"ms_per_token_max", token_ms.max},     {"tokens_per_second", 1e3 / token_ms.median},
+      {"ms_to_first_token", first_ms.median}, {"prompt_tokens", lengths.prompt},
+      {"new_tokens", lengths.output},         {"bytes_per_token", bytes},
+      {"read_gb_per_second", limit / 1e9},    {"bandwidth_share", share}};
+  report.text =
+      model_text(model->config()) + "\n" +
+      line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,
+           token_ms.median, token_ms.min, token_ms.max) +
+      line("first token after %.2f ms, with a prompt of %lld\n", first_ms.median,
+           static_cast<long long>(lengths.prompt)) +
+      line("%.1f MB of weights a token: %.0f %% of what the memory delivers (%.1f GB/s)\n",
+           bytes / 1e6, 100 * share, limit / 1e9);
+  return report;
+}
+
+}  // namespace headlight::cli
