@@ -43,6 +43,7 @@ Options::Options(CommandInfo info)
   flag("help", "Show this help");
   flag("json", "Print one JSON object on stdout instead of text");
   value("threads", "Threads to compute with; results do not depend on it", "");
+  value("cpu_variant", "baseline, v2, v3 or v4 (default: the best for this CPU)", "");
   value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
 }
 
@@ -171,6 +172,9 @@ void Options::apply_common() const {
     const Index threads = integer("threads");
     require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
     set_thread_count(static_cast<int>(threads));
+  }
+  if (given("cpu_variant")) {
+    set_cpu_variant(text("cpu_variant"));
   }
 }
 

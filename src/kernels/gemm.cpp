@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "kernels/gemm_tile.h"
@@ -131,16 +132,19 @@ void openblas(const Gemm<T>& g) {
   });
 }
 
-GemmEngine& engine() {
-  static GemmEngine chosen = gemm_tiles<float>().fast ? GemmEngine::tiles : GemmEngine::openblas;
-  return chosen;
+std::optional<GemmEngine>& wanted_engine() {
+  static std::optional<GemmEngine> wanted;
+  return wanted;
 }
 
 }  // namespace
 
-GemmEngine gemm_engine() { return engine(); }
+GemmEngine gemm_engine() {
+  const GemmEngine best = gemm_tiles<float>().fast ? GemmEngine::tiles : GemmEngine::openblas;
+  return wanted_engine().value_or(best);
+}
 
-void set_gemm_engine(GemmEngine wanted) { engine() = wanted; }
+void set_gemm_engine(GemmEngine engine) { wanted_engine() = engine; }
 
 std::string_view gemm_engine_name() {
   return gemm_engine() == GemmEngine::tiles ? "headlight" : "openblas";

@@ -14,8 +14,8 @@ enum class GemmEngine {
   openblas,  // one single-threaded call for each of a fixed set of tiles
 };
 
-// Chosen once: the register tiles where they were compiled for AVX2, AVX-512 or NEON, on all of
-// which they were measured faster, else OpenBLAS. The two differ in the last bits.
+// The register tiles where they are compiled for AVX2, AVX-512 or NEON, on which they were measured as
+// fast or faster; else OpenBLAS, which has its own choice. The two differ in the last bits.
 GemmEngine gemm_engine();
 void set_gemm_engine(GemmEngine engine);
 

@@ -1,34 +1,20 @@
 #include "kernels/gemm_tile.h"
 
-#include "kernels/loops.h"
+#include "kernels/cpu_variant.h"
 #include "kernels/variants/tables.h"
 
 namespace headlight::kernels {
 
 template <>
 const GemmTiles<float>& gemm_tiles() {
-#if defined(HEADLIGHT_X86_VARIANTS)
-  if (loops_variant() == "x86-64-v4") {
-    return v4::kFloatTiles;
-  }
-  if (loops_variant() == "x86-64-v3") {
-    return v3::kFloatTiles;
-  }
-#endif
-  return baseline::kFloatTiles;
+  return pick(cpu_variant(), baseline::kFloatTiles, v2::kFloatTiles, v3::kFloatTiles,
+              v4::kFloatTiles);
 }
 
 template <>
 const GemmTiles<double>& gemm_tiles() {
-#if defined(HEADLIGHT_X86_VARIANTS)
-  if (loops_variant() == "x86-64-v4") {
-    return v4::kDoubleTiles;
-  }
-  if (loops_variant() == "x86-64-v3") {
-    return v3::kDoubleTiles;
-  }
-#endif
-  return baseline::kDoubleTiles;
+  return pick(cpu_variant(), baseline::kDoubleTiles, v2::kDoubleTiles, v3::kDoubleTiles,
+              v4::kDoubleTiles);
 }
 
 }  // namespace headlight::kernels

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "headlight/tensor/shape.h"
 
 // The innermost loops over contiguous memory, on one thread. They are compiled several times from
-// the same plain C++ (src/kernels/variants), for x86-64, x86-64-v3 (AVX2) and x86-64-v4 (AVX-512),
-// and the best variant that the machine can run is chosen once.
+// the same plain C++ (src/kernels/variants); kernels/cpu_variant.h says which copy computes.
 namespace headlight::kernels {
 
 // Constants of one optimizer step; see AdamW in optim/.
@@ -83,8 +81,5 @@ struct Loops {
 
 template <class T>
 const Loops<T>& loops();
-
-// "x86-64-v4", "x86-64-v3" or "baseline".
-std::string_view loops_variant();
 
 }  // namespace headlight::kernels

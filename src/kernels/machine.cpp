@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "headlight/tensor/error.h"
+#include "kernels/cpu_variant.h"
 #include "kernels/gemm.h"
-#include "kernels/loops.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -48,8 +48,10 @@ double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM");
 std::string cpu_name() { return text_after("/proc/cpuinfo", "model name"); }
 
 std::string machine_description() {
+  const bool plain = kernels::cpu_variant() == kernels::CpuVariant::baseline;
   return concat_text(thread_count(), thread_count() == 1 ? " thread, " : " threads, ",
-                     kernels::loops_variant(), " loops, ", kernels::blas_description());
+                     plain ? "" : "x86-64-", cpu_variant_name(), " loops, ",
+                     kernels::blas_description());
 }
 
 std::string machine_warning() { return kernels::blas_warning(); }

@@ -163,6 +163,30 @@ TEST_CASE("weights do not depend on the number of threads", "[cli]") {
   CHECK(different.size() == 1);
 }
 
+TEST_CASE("training computes with the instruction set that --cpu_variant names", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const auto train = [&](const std::string& run, const std::vector<std::string>& more) {
+    const ProgramResult result = run_headlight(train_arguments(data, folder.at(run), more));
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.err;
+  };
+  const std::string messages = train("plain", {"--cpu_variant", "baseline"});
+  CHECK(messages.find(", baseline loops,") != std::string::npos);
+  train("again", {"--cpu-variant=baseline"});
+  train("best", {});
+  CHECK(weights(folder.at("plain")) == weights(folder.at("again")));
+  const std::vector<Json> plain = metrics(folder.at("plain"));
+  const std::vector<Json> best = metrics(folder.at("best"));
+  REQUIRE(plain.size() == best.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (plain[i].contains("loss")) {
+      CHECK(plain[i]["loss"].get<double>() == Approx(best[i]["loss"].get<double>()).epsilon(1e-3));
+    }
+  }
+}
+
 TEST_CASE("old checkpoints go, the best one stays", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());

@@ -2,10 +2,9 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 #include <vector>
 
-#include "kernels/variants/tables.h"
+#include "support/cpu_variants.h"
 #include "support/tensors.h"
 
 using namespace headlight;
@@ -14,41 +13,8 @@ using kernels::Loops;
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Around every vector width: nothing, remainders, and whole vectors with remainders.
 constexpr Index kLengths[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257};
-
-struct NamedLoops {
-  std::string name;
-  const Loops<float>& loops;
-};
-
-// Every variant that this machine can run.
-std::vector<NamedLoops> float_variants() {
-  std::vector<NamedLoops> variants{{"baseline", kernels::baseline::kFloatLoops}};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    variants.push_back({"v3", kernels::v3::kFloatLoops});
-  }
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")) {
-    variants.push_back({"v4", kernels::v4::kFloatLoops});
-  }
-#endif
-  return variants;
-}
-
-// Calls body(loops, tolerance) for every variant and type; the tolerance is relative.
-template <class Body>
-void for_all_loops(const Body& body) {
-  for (const NamedLoops& variant : float_variants()) {
-    INFO(variant.name);
-    body(variant.loops, 2e-6);
-  }
-  INFO("float64");
-  body(kernels::loops<double>(), 1e-14);
-}
 
 template <class T>
 std::vector<T> row(Index n, std::uint64_t stream, double scale = 1) {
@@ -71,19 +37,6 @@ void check_row(const std::vector<T>& actual, const std::vector<double>& expected
   }
 }
 
-// Distance in units of the last place of float at `exact`, denormals included.
-double ulps(float actual, double exact) {
-  const double magnitude = std::max(std::abs(exact), 0x1p-126);
-  return std::abs(static_cast<double>(actual) - exact) /
-         std::ldexp(1.0, std::ilogb(magnitude) - 23);
-}
-
-float exp_of(const Loops<float>& loops, float x) {
-  float y = -1;
-  loops.exp(&x, &y, 1);
-  return y;
-}
-
 template <class T>
 double gelu_reference(T x) {
   const double v = static_cast<double>(x);
@@ -91,60 +44,43 @@ double gelu_reference(T x) {
          (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v)));
 }
 
+// The gradients of layer_norm's row, written out from its formula in double.
+template <class T>
+void check_layer_norm_gradient(const Loops<T>& loops, Index n, double tolerance) {
+  const auto size = static_cast<std::size_t>(n);
+  const std::vector<T> x = row<T>(n, 31);
+  const std::vector<T> gain = row<T>(n, 32);
+  const std::vector<T> y_grad = row<T>(n, 33);
+  std::vector<T> x_grad(size);
+  std::vector<T> gain_grad(size, T{1});
+  std::vector<T> shift_grad(size, T{2});
+  constexpr double kMean = 0.125;
+  constexpr double kInverse = 1.5;
+  loops.layer_norm_backward({x.data(), gain.data(), y_grad.data(), x_grad.data(), gain_grad.data(),
+                             shift_grad.data(), T(kMean), T(kInverse)},
+                            n);
+  std::vector<double> normalized;
+  std::vector<double> g;
+  double sum = 0;
+  double weighted = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    normalized.push_back((static_cast<double>(x[i]) - kMean) * kInverse);
+    g.push_back(static_cast<double>(y_grad[i]) * static_cast<double>(gain[i]));
+    sum += g[i] / static_cast<double>(n);
+    weighted += g[i] * normalized[i] / static_cast<double>(n);
+  }
+  std::vector<double> expected[3];
+  for (std::size_t i = 0; i < size; ++i) {
+    expected[0].push_back((g[i] - sum - normalized[i] * weighted) * kInverse);
+    expected[1].push_back(1 + static_cast<double>(y_grad[i]) * normalized[i]);
+    expected[2].push_back(2 + static_cast<double>(y_grad[i]));
+  }
+  check_row(x_grad, expected[0], tolerance);
+  check_row(gain_grad, expected[1], tolerance);
+  check_row(shift_grad, expected[2], tolerance);
+}
+
 }  // namespace
-
-TEST_CASE("exp in float is within two units of the last place over its whole range") {
-  for (const NamedLoops& variant : float_variants()) {
-    INFO(variant.name);
-    std::vector<float> x;
-    for (double value = -104; value < 89; value += 1.0 / 4099) {
-      x.push_back(static_cast<float>(value));
-    }
-    std::vector<float> y(x.size());
-    variant.loops.exp(x.data(), y.data(), static_cast<Index>(x.size()));
-    double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double exact = std::exp(static_cast<double>(x[i]));
-      if (exact > static_cast<double>(std::numeric_limits<float>::max())) {
-        CHECK(y[i] == std::numeric_limits<float>::infinity());
-      } else {
-        worst = std::max(worst, ulps(y[i], exact));
-      }
-    }
-    CHECK(worst <= 2);
-  }
-}
-
-TEST_CASE("exp in float gets zero, infinity, NaN and denormal results right") {
-  constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
-  for (const NamedLoops& variant : float_variants()) {
-    INFO(variant.name);
-    CHECK(exp_of(variant.loops, 0) == 1);
-    CHECK(exp_of(variant.loops, -0.0F) == 1);
-    CHECK(exp_of(variant.loops, -kFloatInfinity) == 0);
-    CHECK(exp_of(variant.loops, kFloatInfinity) == kFloatInfinity);
-    CHECK(std::isnan(exp_of(variant.loops, std::numeric_limits<float>::quiet_NaN())));
-    CHECK(exp_of(variant.loops, -1e30F) == 0);
-    CHECK(exp_of(variant.loops, 1e30F) == kFloatInfinity);
-    CHECK(exp_of(variant.loops, 89) == kFloatInfinity);
-    CHECK(exp_of(variant.loops, -104) == 0);
-    const float denormal = exp_of(variant.loops, -95);
-    CHECK(denormal > 0);
-    CHECK(denormal < std::numeric_limits<float>::min());
-    CHECK(ulps(denormal, std::exp(-95.0)) <= 1);
-    CHECK(exp_of(variant.loops, std::numeric_limits<float>::denorm_min()) == 1);
-  }
-}
-
-TEST_CASE("exp in double is the library's own") {
-  const std::vector<double> x{-kInfinity, -745.2, -700, -1,        0,   1e-300,
-                              1,          700,    710,  kInfinity, kNaN};
-  std::vector<double> y(x.size());
-  kernels::loops<double>().exp(x.data(), y.data(), static_cast<Index>(x.size()));
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    CHECK((y[i] == std::exp(x[i]) || (std::isnan(x[i]) && std::isnan(y[i]))));
-  }
-}
 
 TEST_CASE("add, add_scaled and scale work for every length") {
   for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
@@ -284,6 +220,16 @@ TEST_CASE("layer_norm normalises a row and gives its statistics back") {
   });
 }
 
+TEST_CASE("layer_norm_backward gives the gradients of every length") {
+  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
+    for (const Index n : kLengths) {
+      if (n > 0) {
+        check_layer_norm_gradient(loops, n, tolerance);
+      }
+    }
+  });
+}
+
 TEST_CASE("layer_norm keeps its precision beside a large mean") {
   std::vector<float> x;
   for (int i = 0; i < 64; ++i) {
@@ -298,43 +244,4 @@ TEST_CASE("layer_norm keeps its precision beside a large mean") {
                                      &inverse);
   CHECK(y[0] == Approx(-1).epsilon(1e-4));
   CHECK(y[1] == Approx(1).epsilon(1e-4));
-}
-
-TEST_CASE("dropout keeps the elements whose uniform number reaches the probability") {
-  for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
-    const RandomStream random{21, 22};
-    for (const Index n : {Index{0}, Index{1}, Index{5}, Index{64}, Index{1003}}) {
-      const std::vector<T> x = row<T>(n, 8);
-      std::vector<T> y(x.size());
-      const std::uint64_t position = (std::uint64_t{1} << 40) + 8;
-      loops.dropout(x.data(), y.data(),
-                    {.seed = 21, .stream = 22, .position = position, .probability = 0.3F}, n);
-      std::vector<double> expected;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const bool kept = random.uniform(position + i) >= static_cast<double>(0.3F);
-        expected.push_back(kept ? static_cast<double>(x[i]) / (1 - static_cast<double>(0.3F)) : 0);
-      }
-      check_row(y, expected, tolerance);
-    }
-  });
-}
-
-TEST_CASE("an element whose uniform number equals the probability is kept") {
-  const float probability = static_cast<float>(RandomStream{1, 2}.uniform(0));
-  const float x = 1;
-  float y = 0;
-  kernels::loops<float>().dropout(&x, &y, {.seed = 1, .stream = 2, .probability = probability}, 1);
-  CHECK(y > 0);
-}
-
-TEST_CASE("dropout drops about as many elements as the probability says, in place too") {
-  std::vector<float> x(20000, 1);
-  kernels::loops<float>().dropout(x.data(), x.data(),
-                                  {.seed = 1, .stream = 2, .probability = 0.25F}, 20000);
-  int dropped = 0;
-  for (const float value : x) {
-    CHECK((value == 0 || value == Approx(4.0 / 3)));
-    dropped += value == 0 ? 1 : 0;
-  }
-  CHECK(dropped == Approx(5000).margin(4 * std::sqrt(20000 * 0.25 * 0.75)));
 }

@@ -16,22 +16,25 @@ function(headlight_defaults target)
   endif()
 endfunction()
 
-# Compiles src/kernels/variants/loops.cpp once per instruction set into ${target}. Always optimised:
-# without inlining, weak copies of inline functions could leak between instruction sets.
-function(headlight_add_loop_variants target)
-  headlight_add_loop_variant(${target} baseline "")
-  target_compile_definitions(${target}_loops_baseline PRIVATE HEADLIGHT_DOUBLE_LOOPS)
+# Compiles the sources that follow ${target} once per instruction set into it, each time with
+# HEADLIGHT_VARIANT naming the namespace. Always optimised: without inlining, weak copies of inline
+# functions could leak between instruction sets. On other CPUs than x86-64 all copies are plain.
+function(headlight_add_variants target)
+  headlight_add_variant(${target} baseline "" ${ARGN})
+  target_compile_definitions(${target}_baseline PRIVATE HEADLIGHT_DOUBLE_LOOPS)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    target_compile_definitions(${target} PRIVATE HEADLIGHT_X86_VARIANTS)
-    headlight_add_loop_variant(${target} v3 "-march=x86-64-v3")
-    headlight_add_loop_variant(${target} v4 "-march=x86-64-v4;-mprefer-vector-width=512")
+    set(v2_flags -march=x86-64-v2)
+    set(v3_flags -march=x86-64-v3)
+    set(v4_flags -march=x86-64-v4 -mprefer-vector-width=512)
   endif()
+  foreach(variant v2 v3 v4)
+    headlight_add_variant(${target} ${variant} "${${variant}_flags}" ${ARGN})
+  endforeach()
 endfunction()
 
-function(headlight_add_loop_variant target variant flags)
-  set(name ${target}_loops_${variant})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/variants/*.cpp)
-  add_library(${name} OBJECT ${sources})
+function(headlight_add_variant target variant flags)
+  set(name ${target}_${variant})
+  add_library(${name} OBJECT ${ARGN})
   headlight_defaults(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${name} PRIVATE HEADLIGHT_VARIANT=${variant})

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace headlight {
 
@@ -9,6 +10,15 @@ int thread_count();
 
 // Throws Error unless 1 <= count <= 1024.
 void set_thread_count(int count);
+
+// The instruction set that the library's own loops use: "baseline" (plain C++ for any CPU), or the
+// x86-64 levels "v2" (SSE4.2), "v3" (AVX2) and "v4" (AVX-512). At first the best that the machine
+// can run; results differ between them by rounding.
+std::string_view cpu_variant_name();
+
+// Before computing, not meanwhile. Throws Error for another name or one that this machine cannot
+// run.
+void set_cpu_variant(std::string_view name);
 
 // Bytes of memory that this process could still get without pushing others out; 0: unknown.
 double available_memory();

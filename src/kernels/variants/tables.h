@@ -10,6 +10,11 @@ extern const Loops<double> kDoubleLoops;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 }  // namespace baseline
+namespace v2 {
+extern const Loops<float> kFloatLoops;
+extern const GemmTiles<float> kFloatTiles;
+extern const GemmTiles<double> kDoubleTiles;
+}  // namespace v2
 namespace v3 {
 extern const Loops<float> kFloatLoops;
 extern const GemmTiles<float> kFloatTiles;

@@ -1,0 +1,64 @@
+#include "kernels/cpu_variant.h"
+
+#include "kernels/loops.h"
+#include "kernels/variants/tables.h"
+#include "support/cpu_variants.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::CpuVariant;
+
+TEST_CASE("a CPU variant can be set by name and changes the table of loops") {
+  const VariantScope restored(kernels::cpu_variant());
+  const kernels::Loops<float>* tables[] = {&kernels::baseline::kFloatLoops,
+                                           &kernels::v2::kFloatLoops, &kernels::v3::kFloatLoops,
+                                           &kernels::v4::kFloatLoops};
+  std::size_t number = 0;
+  for (const char* name : {"baseline", "v2", "v3", "v4"}) {
+    if (kernels::supports(kernels::kCpuVariants[number])) {
+      set_cpu_variant(name);
+      CHECK(cpu_variant_name() == name);
+      CHECK(kernels::cpu_variant() == kernels::kCpuVariants[number]);
+      CHECK(&kernels::loops<float>() == tables[number]);
+    }
+    ++number;
+  }
+}
+
+TEST_CASE("the first CPU variant is the best that the machine supports") {
+  bool better = false;
+  for (const CpuVariant variant : kernels::kCpuVariants) {
+    better = variant > kernels::cpu_variant();
+    CHECK(kernels::supports(variant) == !better);
+  }
+}
+
+TEST_CASE("an unknown CPU variant is refused in one line with those there are") {
+  CHECK(mentions(error_of([] { set_cpu_variant("v5"); }),
+                 {"[cpu_variant]", "baseline, v2, v3 or v4", "'v5'"}));
+  CHECK(mentions(error_of([] { set_cpu_variant(""); }), {"got ''"}));
+}
+
+TEST_CASE("a CPU variant that the machine cannot run is refused") {
+  for (const CpuVariant variant : kernels::kCpuVariants) {
+    const std::string name(kernels::name_of(variant));
+    const CpuVariant before = kernels::cpu_variant();
+    if (!kernels::supports(variant)) {
+      CHECK(mentions(error_of([&] { set_cpu_variant(name); }), {"'" + name + "'", "baseline"}));
+      CHECK(kernels::cpu_variant() == before);
+    }
+  }
+  CHECK(kernels::supports(CpuVariant::baseline));
+}
+
+TEST_CASE("the description of the machine names the variant that computes") {
+  {
+    const VariantScope scope(CpuVariant::baseline);
+    CHECK(machine_description().find(" baseline loops") != std::string::npos);
+  }
+  if (kernels::supports(CpuVariant::v2)) {
+    const VariantScope scope(CpuVariant::v2);
+    CHECK(machine_description().find(" x86-64-v2 loops") != std::string::npos);
+  }
+}
