@@ -47,7 +47,7 @@ nlohmann::ordered_json machine_json() {
   const kernels::BlasBuild blas = kernels::blas_build();
   const char* core = std::getenv("OPENBLAS_CORETYPE");
   return {{"cpu", cpu_name()},
-          {"kernel_variant", kernels::loops_variant()},
+          {"kernel_variant", cpu_variant_name()},
           {"threads", thread_count()},
           {"blas",
            {{"library", blas.library},

@@ -50,10 +50,15 @@ std::string cpu_name() { return text_after("/proc/cpuinfo", "model name"); }
 std::string machine_description() {
   const bool plain = kernels::cpu_variant() == kernels::CpuVariant::baseline;
   return concat_text(thread_count(), thread_count() == 1 ? " thread, " : " threads, ",
-                     plain ? "" : "x86-64-", cpu_variant_name(), " loops, ",
-                     kernels::blas_description());
+                     plain ? "" : "x86-64-", cpu_variant_name(), " kernels, products by ",
+                     kernels::gemm_engine() == kernels::GemmEngine::tiles
+                         ? "Headlight"
+                         : kernels::blas_description());
 }
 
-std::string machine_warning() { return kernels::blas_warning(); }
+std::string machine_warning() {
+  const bool uses_blas = kernels::gemm_engine() == kernels::GemmEngine::openblas;
+  return uses_blas ? kernels::blas_warning() : std::string();
+}
 
 }  // namespace headlight

@@ -124,14 +124,16 @@ struct Grid {
 };
 
 // Cuts C for the threads so that the longest part is shortest. A part's time is counted in
-// multiply-add instructions; packing an element costs about as much as half of one.
+// multiply-add instructions; packing an element costs about as much as half of one. Rows of
+// activations stay with the thread that works on them before and after: its cache holds them.
 template <class T>
 Grid choose_grid(const Gemm<T>& g, Index threads) {
   const GemmTiles<T>& tiles = gemm_tiles<T>();
   constexpr double kPackCost = 0.5;
   Grid best;
   double best_cost = std::numeric_limits<double>::infinity();
-  for (Index columns = 1; columns <= threads; ++columns) {
+  const bool by_rows = !g.transpose_a && g.m >= 2 * tiles.rows * threads;
+  for (Index columns = 1; columns <= (by_rows ? 1 : threads); ++columns) {
     const Index rows = chunk_count(threads, columns);
     Grid grid;
     grid.part_rows = rounded_up(chunk_count(g.m, rows), tiles.rows);

@@ -30,7 +30,7 @@ double peak_memory();
 // The CPU's name as its maker gives it, "AMD Ryzen 7 7840U"; empty: unknown.
 std::string cpu_name();
 
-// What computes: "2 threads, x86-64-v4 loops, OpenBLAS 0.3.21, core SkylakeX, OpenMP build".
+// What computes: "2 threads, x86-64-v4 kernels, products by Headlight".
 std::string machine_description();
 
 // One line when something holds the machine below what it can do, else an empty text.
