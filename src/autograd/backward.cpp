@@ -34,6 +34,19 @@ void check_arrival(const GradNode& from, const GradNode& to, const Tensor& gradi
 
 using Pending = std::unordered_map<const GradNode*, Tensor>;
 
+void add_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
+  node.add_gradient(node.inputs, output_grad, [&](std::size_t i) -> Tensor& {
+    const Tensor& input = node.inputs[i];
+    Tensor& sum = pending[input.grad_node().get()];
+    if (!sum.defined()) {
+      sum = Tensor::zeros(input.shape(), input.dtype());
+    } else if (!sum.owns_storage_alone() || !sum.is_contiguous()) {
+      sum = sum.clone();
+    }
+    return sum;
+  });
+}
+
 void send_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
   std::vector<Tensor> gradients = node.gradient(node.inputs, output_grad);
   require(gradients.size() == node.inputs.size(), "[backward] ", node.op, " gave ",
@@ -66,11 +79,16 @@ void visit(GradNode& node, Pending& pending, bool retain_graph) {
   }
   require(!node.was_freed, "[backward] the graph was freed by an earlier backward pass; ask that ",
           "one to retain_graph");
-  send_to_inputs(node, gradient, pending);
+  if (node.add_gradient) {
+    add_to_inputs(node, gradient, pending);
+  } else {
+    send_to_inputs(node, gradient, pending);
+  }
   if (!retain_graph) {
     node.was_freed = true;
     node.inputs.clear();
     node.gradient = nullptr;
+    node.add_gradient = nullptr;
   }
 }
 
@@ -110,15 +128,33 @@ bool wants_gradient(std::initializer_list<Tensor> inputs) {
   return wants_gradient(std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
-Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient) {
-  if (!wants_gradient(inputs)) {
-    value.set_grad_node(nullptr);
-    return value;
+namespace {
+
+// The node for `value`, or nothing when no gradient is wanted.
+std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
+  std::shared_ptr<GradNode> node;
+  if (wants_gradient(inputs)) {
+    node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
+    node->inputs = std::move(inputs);
   }
-  auto node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
-  node->inputs = std::move(inputs);
-  node->gradient = std::move(gradient);
-  value.set_grad_node(std::move(node));
+  value.set_grad_node(node);
+  return node;
+}
+
+}  // namespace
+
+Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient) {
+  if (const auto node = attach_node(op, value, std::move(inputs))) {
+    node->gradient = std::move(gradient);
+  }
+  return value;
+}
+
+Tensor record_adding(const char* op, Tensor value, std::vector<Tensor> inputs,
+                     AddGradientFunction gradient) {
+  if (const auto node = attach_node(op, value, std::move(inputs))) {
+    node->add_gradient = std::move(gradient);
+  }
   return value;
 }
 

@@ -25,6 +25,7 @@ struct GradNode {
   DType dtype;
   std::vector<Tensor> inputs;
   GradientFunction gradient;
+  AddGradientFunction add_gradient;  // instead of `gradient`
   Tensor grad;  // of a leaf, or of a node with retains_grad
   bool retains_grad = false;
   bool was_freed = false;  // by a backward pass

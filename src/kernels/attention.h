@@ -50,7 +50,7 @@ struct AttentionGradients {
   const T* output = nullptr;       // [N, H D], as computed
   const T* log_sum_exp = nullptr;  // [N, H]
   const T* output_grad = nullptr;  // [N, H D]
-  T* query_grad = nullptr;         // laid out as query, key and value are; zero on entry
+  T* query_grad = nullptr;         // laid out as query, key and value are
   T* key_grad = nullptr;
   T* value_grad = nullptr;
 };

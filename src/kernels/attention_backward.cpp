@@ -40,6 +40,7 @@ class BackwardHead {
   }
 
   void run() {
+    clear_gradients();
     for (Index query = 0; query < head_.sequence.query_count; query += kQueryTile) {
       prepare_queries(query);
       for_key_tiles(head_, query, [&](const AttentionTile& tile) { process(tile); });
@@ -54,6 +55,18 @@ class BackwardHead {
   }
   const T* output_grad(Index t) const {
     return g_.output_grad + head_.output_offset() + t * head_.output_stride();
+  }
+
+  // The tiles add to them.
+  void clear_gradients() const {
+    const AttentionOperands<T>& in = head_.in;
+    for (Index t = 0; t < head_.sequence.query_count; ++t) {
+      std::fill_n(g_.query_grad + head_.query_offset() + t * in.query_stride, in.head_width, T{0});
+    }
+    for (Index s = 0; s < head_.sequence.key_count; ++s) {
+      std::fill_n(g_.key_grad + head_.key_offset() + s * in.key_stride, in.head_width, T{0});
+      std::fill_n(g_.value_grad + head_.key_offset() + s * in.key_stride, in.head_width, T{0});
+    }
   }
 
   // delta = output . output_grad is what the softmax gradient subtracts from every key.

@@ -4,8 +4,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
+#include "kernels/gemm.h"
 #include "kernels/loops.h"
 #include "ops/common.h"
 
@@ -13,7 +12,7 @@ namespace headlight {
 namespace {
 
 // Logits of one chunk of linear_cross_entropy; enough for large products, small beside the model.
-constexpr Index kChunkElements = Index{1} << 22;
+constexpr Index kChunkElements = Index{1} << 24;
 
 Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index ignore_index) {
   require_type(targets, DType::int32, "cross_entropy", "targets");
@@ -93,24 +92,84 @@ struct LossAndGradients {
   Tensor weight_grad;  // [V, C], undefined unless training
 };
 
-// The gradients are computed together with the loss, while a chunk's logits exist.
-LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                      Index ignore_index, double scale) {
-  const bool training = wants_gradient({x, weight});
-  const NoGrad no_grad;
-  LossAndGradients result;
-  if (training) {
-    result.x_grad = Tensor::empty(x.shape(), x.dtype());
-    result.weight_grad = Tensor::zeros(weight.shape(), weight.dtype());
+// Rows [start, start + count) of x, logits and gradients.
+template <class T>
+struct HeadChunk {
+  const Tensor& x;       // [N, C]
+  const Tensor& weight;  // [V, C]
+  Index start;
+  Index count;
+
+  Index width() const { return x.size(1); }
+  const T* rows() const { return x.data<T>() + start * width(); }
+
+  // logits [count, V] = x weight^T
+  void compute_logits(T* logits) const {
+    const Index vocabulary = weight.size(0);
+    kernels::gemm<T>({.m = count,
+                      .n = vocabulary,
+                      .k = width(),
+                      .a = rows(),
+                      .a_stride = std::max<Index>(width(), 1),
+                      .b = weight.data<T>(),
+                      .b_stride = std::max<Index>(width(), 1),
+                      .transpose_b = true,
+                      .c = logits,
+                      .c_stride = vocabulary});
   }
-  const Index chunk = std::max<Index>(1, kChunkElements / std::max<Index>(1, weight.size(0)));
-  for (Index start = 0; start < x.size(0); start += chunk) {
-    const Tensor rows = slice(x, 0, start, start + chunk);
-    Tensor logits = linear(rows, weight);
-    result.sum += differentiate(logits, targets.data<std::int32_t>() + start, ignore_index, scale);
-    if (training) {
-      slice(result.x_grad, 0, start, start + chunk).copy_from(matmul(logits, weight));
-      result.weight_grad = result.weight_grad + matmul(transpose(logits), rows);
+
+  // The chunk's rows of x_grad [N, C] = logits_grad weight, and weight_grad [V, C] += logits_grad^T
+  // x, where the first chunk overwrites.
+  void add_gradients(const T* logits_grad, T* x_grad, T* weight_grad) const {
+    const Index vocabulary = weight.size(0);
+    const Index stride = std::max<Index>(width(), 1);
+    kernels::gemm<T>({.m = count,
+                      .n = width(),
+                      .k = vocabulary,
+                      .a = logits_grad,
+                      .a_stride = vocabulary,
+                      .b = weight.data<T>(),
+                      .b_stride = stride,
+                      .c = x_grad + start * width(),
+                      .c_stride = stride});
+    kernels::gemm<T>({.m = vocabulary,
+                      .n = width(),
+                      .k = count,
+                      .a = logits_grad,
+                      .a_stride = vocabulary,
+                      .transpose_a = true,
+                      .b = rows(),
+                      .b_stride = stride,
+                      .c = weight_grad,
+                      .c_stride = stride,
+                      .beta = start == 0 ? T{0} : T{1}});
+  }
+};
+
+// The gradients are computed together with the loss, while a chunk's logits exist.
+template <class T>
+LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
+                                      const std::int32_t* targets, Index ignore_index,
+                                      double scale) {
+  const Index rows = x.size(0);
+  const Index vocabulary = weight.size(0);
+  LossAndGradients result;
+  if (wants_gradient({x, weight})) {
+    result.x_grad = Tensor::empty(x.shape(), x.dtype());
+    result.weight_grad = rows > 0 ? Tensor::empty(weight.shape(), weight.dtype())
+                                  : Tensor::zeros(weight.shape(), weight.dtype());
+  }
+  const Index size = std::max<Index>(1, kChunkElements / std::max<Index>(1, vocabulary));
+  const Tensor from = to_contiguous(x.detach());
+  const Tensor table = to_contiguous(weight.detach());
+  for (Index start = 0; start < rows; start += size) {
+    const HeadChunk<T> chunk{from, table, start, std::min(size, rows - start)};
+    Tensor logits = Tensor::empty({chunk.count, vocabulary}, x.dtype());
+    chunk.compute_logits(logits.data<T>());
+    result.sum +=
+        differentiate_rows<T>(logits, targets + start, ignore_index, static_cast<T>(scale));
+    if (result.x_grad.defined()) {
+      chunk.add_gradients(logits.data<T>(), result.x_grad.data<T>(), result.weight_grad.data<T>());
     }
   }
   return result;
@@ -138,8 +197,14 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
           "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
   const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
   const double scale = loss_scale(count, options.normalizer);
+  require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
+          " does not fit weight ", weight.shape());
+  require_same_type(x, weight, "linear_cross_entropy");
   const LossAndGradients result =
-      differentiate_chunks(x, weight, targets, options.ignore_index, scale);
+      dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
+        return differentiate_chunks<decltype(zero)>(x, weight, targets.data<std::int32_t>(),
+                                                    options.ignore_index, scale);
+      });
   return record(
       "linear_cross_entropy", Tensor::scalar(result.sum * scale, x.dtype()), {x, weight},
       [result](auto, const Tensor& grad) {

@@ -19,7 +19,7 @@ void check_ids(const Tensor& ids, Index vocabulary) {
   }
 }
 
-// Adds the rows of grad [N, C] into rows ids[n] of the result [V, C]. Each thread owns a range of
+// Adds the rows of grad [N, C] to rows ids[n] of the result [V, C]. Each thread owns a range of
 // columns and walks the rows in order.
 template <class T>
 void scatter_rows(const Tensor& grad, const Tensor& ids, Index skipped, Tensor& result) {
@@ -66,13 +66,14 @@ Tensor embedding(const Tensor& weight, const Tensor& ids_given,
     });
   });
   const Index skipped = padding_index.value_or(-1);
-  return record("embedding", value, {weight}, [ids, skipped](auto inputs, const Tensor& grad) {
-    Tensor weight_grad = Tensor::zeros(inputs[0].shape(), inputs[0].dtype());
-    dispatch_floating(weight_grad.dtype(), "embedding", [&](auto zero) {
-      scatter_rows<decltype(zero)>(to_contiguous(grad), ids, skipped, weight_grad);
-    });
-    return std::vector<Tensor>{weight_grad};
-  });
+  return record_adding("embedding", value, {weight},
+                       [ids, skipped](auto inputs, const Tensor& grad, const GradientSum& sum_of) {
+                         Tensor& weight_grad = sum_of(0);
+                         dispatch_floating(inputs[0].dtype(), "embedding", [&](auto zero) {
+                           scatter_rows<decltype(zero)>(to_contiguous(grad), ids, skipped,
+                                                        weight_grad);
+                         });
+                       });
 }
 
 }  // namespace headlight

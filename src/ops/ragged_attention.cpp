@@ -103,7 +103,7 @@ Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* re
 
 Tensor run_backward(const Plan& plan, const Tensor& qkv, const Forward& forward,
                     const Tensor& output_grad) {
-  Tensor qkv_grad = Tensor::zeros(qkv.shape(), qkv.dtype());
+  Tensor qkv_grad = Tensor::empty(qkv.shape(), qkv.dtype());
   dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
     using T = decltype(zero);
     T* start = qkv_grad.data<T>();

@@ -17,6 +17,18 @@ using GradientFunction =
 // `op` must outlive the graph: a string literal.
 Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient);
 
+// The sum of the gradients of one input so far, zeros at first: contiguous, and nobody else's.
+using GradientSum = std::function<Tensor&(std::size_t input)>;
+
+// Adds the gradients of an op's inputs to their sums.
+using AddGradientFunction = std::function<void(
+    std::span<const Tensor> inputs, const Tensor& output_grad, const GradientSum& sum_of)>;
+
+// As record(), for an op whose gradient is zero in most elements of a large input, such as a table
+// of embeddings: it adds the others in place.
+Tensor record_adding(const char* op, Tensor value, std::vector<Tensor> inputs,
+                     AddGradientFunction gradient);
+
 // True when an op on these inputs has to be recorded.
 bool wants_gradient(std::span<const Tensor> inputs);
 bool wants_gradient(std::initializer_list<Tensor> inputs);
