@@ -104,6 +104,9 @@ bool finish_empty(const Gemm<T>& g) {
   } else if (g.k == 0) {
     scale_output(g);
   }
+  if (g.k == 0 && g.after) {
+    g.after({0, g.m, 0, g.n});
+  }
   return g.k == 0;
 }
 
@@ -127,8 +130,13 @@ void openblas(const Gemm<T>& g) {
   const TileGrid tile = choose_tiles(g.m, g.n, g.k);
   const Index columns = chunk_count(g.n, tile.columns);
   parallel_for(chunk_count(g.m, tile.rows) * columns, 1, [&](Index index, Index) {
-    openblas_on_this_thread(
-        tile_of(g, tile, index / columns * tile.rows, index % columns * tile.columns));
+    const Index row = index / columns * tile.rows;
+    const Index column = index % columns * tile.columns;
+    const Gemm<T> part = tile_of(g, tile, row, column);
+    openblas_on_this_thread(part);
+    if (g.after) {
+      g.after({row, part.m, column, part.n});
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -14,13 +15,21 @@ enum class GemmEngine {
   openblas,  // one single-threaded call for each of a fixed set of tiles
 };
 
-// The register tiles where they are compiled for AVX2, AVX-512 or NEON, on which they were measured as
-// fast or faster; else OpenBLAS, which has its own choice. The two differ in the last bits.
+// The register tiles where they are compiled for AVX2, AVX-512 or NEON, on which they were measured
+// as fast or faster; else OpenBLAS, which has its own choice. The two differ in the last bits.
 GemmEngine gemm_engine();
 void set_gemm_engine(GemmEngine engine);
 
 // "headlight" or "openblas".
 std::string_view gemm_engine_name();
+
+// Rows and columns of C.
+struct GemmRegion {
+  Index row = 0;
+  Index rows = 0;
+  Index column = 0;
+  Index columns = 0;
+};
 
 // C = alpha * op(A) * op(B) + beta * C, or with a bias: C = alpha * op(A) * op(B) + bias.
 // op(A) is [m, k], op(B) [k, n], C [m, n], all row-major; a stride is the distance between rows as
@@ -41,6 +50,9 @@ struct Gemm {
   T alpha = 1;
   T beta = 0;
   const T* bias = nullptr;  // [n], added to every row; beta must be 0 with it
+  // Called for parts of C that are done, while they are in the cache; the parts cover C. Runs on
+  // all threads and must not throw.
+  std::function<void(const GemmRegion&)> after = {};
 };
 
 // Runs on all threads; the bits do not depend on their number.

@@ -68,6 +68,8 @@ struct Loops {
   void (*gelu)(const T* x, T* y, Index n);
   // x_grad = y_grad * gelu'(x)
   void (*gelu_backward)(const T* x, const T* y_grad, T* x_grad, Index n);
+  // y = gelu(x) and grad *= gelu'(x) at once
+  void (*gelu_with_backward)(const T* x, T* grad, T* y, Index n);
   // Softmax gradient of one row, in place: s[i] = probability[i] * (s[i] - delta) * scale
   void (*softmax_backward)(const T* probability, T* s, T delta, T scale, Index n);
   // Normalises one row; mean and inverse_deviation are given back.

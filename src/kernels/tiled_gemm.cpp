@@ -106,6 +106,9 @@ class Part {
                        .beta = first ? g_.beta : T{1},
                        .bias = first && g_.bias != nullptr ? g_.bias + column : nullptr});
     }
+    if (depth.end == g_.k && g_.after) {
+      g_.after({rows.begin, height, columns.begin, columns.end - columns.begin});
+    }
   }
 
   const Gemm<T>& g_;

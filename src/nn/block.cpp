@@ -44,27 +44,28 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   register_module("mlp", mlp_);
 }
 
-template <class Attend, class Drop>
-Tensor Block::apply(const Tensor& x, const Attend& attend, const Drop& drop) const {
+Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
+                      const ForwardContext& context) const {
+  const auto drop = [&](const Tensor& y, const Dropout& dropout) {
+    return dropout.forward(y, context);
+  };
   if (norm_ == NormPosition::pre) {
-    const Tensor middle = x + drop(attend(ln_1_.forward(x)), attention_dropout_);
-    return middle + drop(mlp_.forward(ln_2_.forward(middle)), mlp_dropout_);
+    const Tensor middle =
+        x + drop(attn_.forward_ragged(x, offsets, context, ln_1_.norm()), attention_dropout_);
+    return middle + drop(mlp_.forward(middle, ln_2_.norm()), mlp_dropout_);
   }
-  const Tensor middle = ln_1_.forward(x + drop(attend(x), attention_dropout_));
+  const Tensor attended = attn_.forward_ragged(x, offsets, context);
+  const Tensor middle = ln_1_.forward(x + drop(attended, attention_dropout_));
   return ln_2_.forward(middle + drop(mlp_.forward(middle), mlp_dropout_));
 }
 
-Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
-                      const ForwardContext& context) const {
-  return apply(
-      x, [&](const Tensor& in) { return attn_.forward_ragged(in, offsets, context); },
-      [&](const Tensor& y, const Dropout& dropout) { return dropout.forward(y, context); });
-}
-
 Tensor Block::forward_cached(const Tensor& x, KeyValueView& cache) const {
-  return apply(
-      x, [&](const Tensor& in) { return attn_.forward_cached(in, cache); },
-      [](const Tensor& y, const Dropout&) { return y; });
+  if (norm_ == NormPosition::pre) {
+    const Tensor middle = x + attn_.forward_cached(ln_1_.forward(x), cache);
+    return middle + mlp_.forward(middle, ln_2_.norm());
+  }
+  const Tensor middle = ln_1_.forward(x + attn_.forward_cached(x, cache));
+  return ln_2_.forward(middle + mlp_.forward(middle));
 }
 
 }  // namespace headlight

@@ -140,8 +140,16 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
   register_module("c_proj", c_proj_);
 }
 
-Tensor Mlp::forward(const Tensor& x) const {
-  return c_proj_.forward(activate(c_fc_.forward(x), activation_));
+Tensor Mlp::forward(const Tensor& x, const std::optional<NormParameters>& norm) const {
+  if (norm && activation_ == Activation::gelu_tanh) {
+    return feed_forward(x, {.norm = *norm,
+                            .up_weight = c_fc_.weight,
+                            .up_bias = c_fc_.bias,
+                            .down_weight = c_proj_.weight,
+                            .down_bias = c_proj_.bias});
+  }
+  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias) : c_fc_.forward(x);
+  return c_proj_.forward(activate(up, activation_));
 }
 
 }  // namespace headlight

@@ -106,11 +106,13 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
 }
 
 Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
-                                          const ForwardContext& context) const {
+                                          const ForwardContext& context,
+                                          const std::optional<NormParameters>& norm) const {
   require(options_.fused, "[MultiHeadAttention] forward_ragged needs the fused projection");
   const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
+  const Linear& projection = *projections_[0];
   const Tensor output = ragged_attention(
-      projections_[0]->forward(x),
+      norm ? norm_linear(x, *norm, projection.weight, projection.bias) : projection.forward(x),
       {.heads = options_.heads,
        .offsets = offsets,
        .scale = 0,

@@ -4,9 +4,9 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
-#include "kernels/gemm.h"
 #include "kernels/loops.h"
 #include "ops/common.h"
+#include "ops/matrix.h"
 
 namespace headlight {
 namespace {
@@ -92,60 +92,6 @@ struct LossAndGradients {
   Tensor weight_grad;  // [V, C], undefined unless training
 };
 
-// Rows [start, start + count) of x, logits and gradients.
-template <class T>
-struct HeadChunk {
-  const Tensor& x;       // [N, C]
-  const Tensor& weight;  // [V, C]
-  Index start;
-  Index count;
-
-  Index width() const { return x.size(1); }
-  const T* rows() const { return x.data<T>() + start * width(); }
-
-  // logits [count, V] = x weight^T
-  void compute_logits(T* logits) const {
-    const Index vocabulary = weight.size(0);
-    kernels::gemm<T>({.m = count,
-                      .n = vocabulary,
-                      .k = width(),
-                      .a = rows(),
-                      .a_stride = std::max<Index>(width(), 1),
-                      .b = weight.data<T>(),
-                      .b_stride = std::max<Index>(width(), 1),
-                      .transpose_b = true,
-                      .c = logits,
-                      .c_stride = vocabulary});
-  }
-
-  // The chunk's rows of x_grad [N, C] = logits_grad weight, and weight_grad [V, C] += logits_grad^T
-  // x, where the first chunk overwrites.
-  void add_gradients(const T* logits_grad, T* x_grad, T* weight_grad) const {
-    const Index vocabulary = weight.size(0);
-    const Index stride = std::max<Index>(width(), 1);
-    kernels::gemm<T>({.m = count,
-                      .n = width(),
-                      .k = vocabulary,
-                      .a = logits_grad,
-                      .a_stride = vocabulary,
-                      .b = weight.data<T>(),
-                      .b_stride = stride,
-                      .c = x_grad + start * width(),
-                      .c_stride = stride});
-    kernels::gemm<T>({.m = vocabulary,
-                      .n = width(),
-                      .k = count,
-                      .a = logits_grad,
-                      .a_stride = vocabulary,
-                      .transpose_a = true,
-                      .b = rows(),
-                      .b_stride = stride,
-                      .c = weight_grad,
-                      .c_stride = stride,
-                      .beta = start == 0 ? T{0} : T{1}});
-  }
-};
-
 // The gradients are computed together with the loss, while a chunk's logits exist.
 template <class T>
 LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
@@ -160,16 +106,25 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
                                   : Tensor::zeros(weight.shape(), weight.dtype());
   }
   const Index size = std::max<Index>(1, kChunkElements / std::max<Index>(1, vocabulary));
-  const Tensor from = to_contiguous(x.detach());
-  const Tensor table = to_contiguous(weight.detach());
+  const Tensor contiguous_x = to_contiguous(x.detach());
+  const Tensor contiguous_weight = to_contiguous(weight.detach());
+  const Matrix<const T> from = matrix_of<T>(contiguous_x);
+  const Matrix<const T> table = matrix_of<T>(contiguous_weight);
   for (Index start = 0; start < rows; start += size) {
-    const HeadChunk<T> chunk{from, table, start, std::min(size, rows - start)};
-    Tensor logits = Tensor::empty({chunk.count, vocabulary}, x.dtype());
-    chunk.compute_logits(logits.data<T>());
+    const Index end = std::min(rows, start + size);
+    const Matrix<const T> part = from.row_range(start, end);
+    Tensor chunk = Tensor::empty({end - start, vocabulary}, x.dtype());
+    const Matrix<T> logits = matrix_of<T>(chunk);
+    kernels::gemm(product_of<T>(part, table, logits, Transposed::second));
     result.sum +=
-        differentiate_rows<T>(logits, targets + start, ignore_index, static_cast<T>(scale));
+        differentiate_rows<T>(chunk, targets + start, ignore_index, static_cast<T>(scale));
     if (result.x_grad.defined()) {
-      chunk.add_gradients(logits.data<T>(), result.x_grad.data<T>(), result.weight_grad.data<T>());
+      kernels::gemm(
+          product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end)));
+      auto weight_product =
+          product_of<T>(logits, part, matrix_of<T>(result.weight_grad), Transposed::first);
+      weight_product.beta = start == 0 ? T{0} : T{1};
+      kernels::gemm(weight_product);
     }
   }
   return result;

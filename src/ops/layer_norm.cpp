@@ -2,6 +2,7 @@
 #include "headlight/ops/normalization.h"
 #include "kernels/loops.h"
 #include "ops/common.h"
+#include "ops/layer_norm_rows.h"
 
 namespace headlight {
 namespace {
@@ -9,41 +10,26 @@ namespace {
 // Fixed blocks of rows whose gain and shift gradients are summed apart.
 constexpr Index kBlocks = 16;
 
-// Mean and inverse deviation of each row.
-struct RowStatistics {
-  Tensor mean;               // [N]
-  Tensor inverse_deviation;  // [N]
-};
-
-struct LayerNormInputs {
-  Tensor x;      // contiguous [..., C]
-  Tensor gain;   // [C]
-  Tensor shift;  // [C]
-
-  Index width() const { return x.size(-1); }
-  Index rows() const { return width() == 0 ? 0 : x.numel() / width(); }
-};
-
 template <class T>
-void forward(const LayerNormInputs& in, double epsilon, Tensor& value, RowStatistics& statistics) {
+void forward(const LayerNormInputs& in, double epsilon, Index first, Index last, T* value,
+             RowStatistics& statistics) {
   const Index width = in.width();
   const T* x = in.x.data<T>();
   const T* gain = in.gain.data<T>();
   const T* shift = in.shift.data<T>();
-  T* y = value.data<T>();
   T* mean = statistics.mean.data<T>();
   T* inverse = statistics.inverse_deviation.data<T>();
-  kernels::parallel_for(in.rows(), kernels::row_grain(width), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      kernels::loops<T>().layer_norm(x + row * width, gain, shift, y + row * width, width,
-                                     static_cast<T>(epsilon), mean + row, inverse + row);
+  kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
+    for (Index row = first + begin; row < first + end; ++row) {
+      kernels::loops<T>().layer_norm(x + row * width, gain, shift, value + (row - first) * width,
+                                     width, static_cast<T>(epsilon), mean + row, inverse + row);
     }
   });
 }
 
 template <class T>
-std::vector<Tensor> backward(const LayerNormInputs& in, const Tensor& grad,
-                             const RowStatistics& statistics) {
+LayerNormGradients backward(const LayerNormInputs& in, const Tensor& grad,
+                            const RowStatistics& statistics) {
   const Index width = in.width();
   Tensor x_grad = Tensor::empty(in.x.shape(), in.x.dtype());
   Tensor partial = Tensor::zeros({kBlocks, 2, width}, in.x.dtype());  // gain, shift per block
@@ -82,14 +68,35 @@ Tensor given_or(const Tensor& parameter, double value, const Tensor& x) {
 
 }  // namespace
 
+LayerNormInputs layer_norm_inputs(const Tensor& x, const Tensor& gain, const Tensor& shift) {
+  return {to_contiguous(x.detach()), given_or(gain, 1, x), given_or(shift, 0, x)};
+}
+
+RowStatistics empty_statistics(const LayerNormInputs& in) {
+  return {Tensor::empty({in.rows()}, in.x.dtype()), Tensor::empty({in.rows()}, in.x.dtype())};
+}
+
+void normalize_rows(const LayerNormInputs& in, double epsilon, Index first, Index last,
+                    Tensor& value, RowStatistics& statistics) {
+  dispatch_floating(in.x.dtype(), "layer_norm", [&](auto zero) {
+    using T = decltype(zero);
+    forward<T>(in, epsilon, first, last, value.data<T>(), statistics);
+  });
+}
+
+LayerNormGradients layer_norm_gradients(const LayerNormInputs& in, const Tensor& grad,
+                                        const RowStatistics& statistics) {
+  return dispatch_floating(grad.dtype(), "layer_norm", [&](auto zero) {
+    return backward<decltype(zero)>(in, to_contiguous(grad), statistics);
+  });
+}
+
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, double epsilon) {
   require(x.defined() && x.rank() >= 1, "[layer_norm] expected an input with at least one axis");
-  const LayerNormInputs in{to_contiguous(x.detach()), given_or(gain, 1, x), given_or(shift, 0, x)};
+  const LayerNormInputs in = layer_norm_inputs(x, gain, shift);
   Tensor value = Tensor::empty(x.shape(), x.dtype());
-  RowStatistics statistics{Tensor::empty({in.rows()}, x.dtype()),
-                           Tensor::empty({in.rows()}, x.dtype())};
-  dispatch_floating(x.dtype(), "layer_norm",
-                    [&](auto zero) { forward<decltype(zero)>(in, epsilon, value, statistics); });
+  RowStatistics statistics = empty_statistics(in);
+  normalize_rows(in, epsilon, 0, in.rows(), value, statistics);
   std::vector<Tensor> inputs{x};
   for (const Tensor& parameter : {gain, shift}) {
     if (parameter.defined()) {
@@ -98,14 +105,10 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, doub
   }
   const bool has_gain = gain.defined();
   return record("layer_norm", value, inputs, [=](auto given, const Tensor& grad) {
-    std::vector<Tensor> all = dispatch_floating(grad.dtype(), "layer_norm", [&](auto zero) {
-      return backward<decltype(zero)>(in, to_contiguous(grad), statistics);
-    });
-    if (!has_gain) {
-      all.erase(all.begin() + 1);
-    }
-    all.resize(given.size());
-    return all;
+    const LayerNormGradients all = layer_norm_gradients(in, grad, statistics);
+    std::vector<Tensor> gradients{all.x, has_gain ? all.gain : all.shift, all.shift};
+    gradients.resize(given.size());
+    return gradients;
   });
 }
 

@@ -2,8 +2,8 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "kernels/column_sums.h"
-#include "kernels/gemm.h"
 #include "ops/common.h"
+#include "ops/matrix.h"
 
 namespace headlight {
 namespace {
@@ -27,17 +27,10 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(x.dtype(), "linear", [&](auto zero) {
     using T = decltype(zero);
-    kernels::gemm<T>({.m = x.size(0),
-                      .n = outputs,
-                      .k = x.size(1),
-                      .a = x.data<T>(),
-                      .a_stride = std::max<Index>(x.size(1), 1),
-                      .b = weight.data<T>(),
-                      .b_stride = std::max<Index>(weight.size(1), 1),
-                      .transpose_b = true,
-                      .c = value.data<T>(),
-                      .c_stride = std::max<Index>(outputs, 1),
-                      .bias = offsets.defined() ? offsets.data<T>() : nullptr});
+    auto product =
+        product_of(matrix_of<T>(x), matrix_of<T>(weight), matrix_of<T>(value), Transposed::second);
+    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
+    kernels::gemm(product);
   });
   return value;
 }

@@ -23,10 +23,6 @@ class Block : public Module {
   const MultiHeadAttention& attention() const { return attn_; }
 
  private:
-  // The layer with any way of attending: attend(normalised x) and drop(x, which of the two paths).
-  template <class Attend, class Drop>
-  Tensor apply(const Tensor& x, const Attend& attend, const Drop& drop) const;
-
   NormPosition norm_;
   LayerNorm ln_1_;
   MultiHeadAttention attn_;

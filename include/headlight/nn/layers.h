@@ -4,6 +4,7 @@
 
 #include "headlight/nn/module.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
 
 // The small building blocks. Weights start as PyTorch's modules of the same name do.
@@ -58,6 +59,8 @@ class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
   Tensor forward(const Tensor& x) const;
+  // For ops that normalise their input themselves.
+  NormParameters norm() const { return {weight, bias, epsilon_}; }
 
   Tensor weight;
   Tensor bias;  // undefined without one
@@ -110,11 +113,11 @@ struct MlpOptions {
   DType dtype = DType::float32;
 };
 
-// c_proj(activation(c_fc(x))): [..., width] -> [..., width].
+// c_proj(activation(c_fc(x))): [..., width] -> [..., width]; with `norm`, of x normalised first.
 class Mlp : public Module {
  public:
   explicit Mlp(const MlpOptions& options, const RandomStream& random = {});
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, const std::optional<NormParameters>& norm = std::nullopt) const;
 
  private:
   Linear c_fc_;

@@ -48,9 +48,11 @@ class MultiHeadAttention : public Module {
                           const ForwardContext& context = {}) const;
 
   // Causal self-attention of the sequences of a batch laid end to end, x [N, C] -> [N, C]; needs
-  // the fused projection. The same numbers as forward(), without pads and without [T, T] matrices.
+  // the fused projection. The same numbers as forward(), without pads and without [T, T] matrices;
+  // with `norm`, those of x normalised first.
   Tensor forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
-                        const ForwardContext& context) const;
+                        const ForwardContext& context,
+                        const std::optional<NormParameters>& norm = std::nullopt) const;
 
   // Continues one sequence, x [T, C] -> [T, C]: the new keys and values are written to rows
   // cache.length ... of the cache, whose length the caller advances afterwards.

@@ -111,7 +111,17 @@ template <class T>
 void gelu_backward(const T* x, const T* y_grad, T* x_grad, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
-    x_grad[i] = y_grad[i] * gelu_slope(x[i]);
+    x_grad[i] = y_grad[i] * gelu_point(x[i]).slope;
+  }
+}
+
+template <class T>
+void gelu_with_backward(const T* x, T* grad, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    const GeluPoint<T> point = gelu_point(x[i]);
+    grad[i] *= point.slope;
+    y[i] = point.value;
   }
 }
 
@@ -257,6 +267,7 @@ constexpr Loops<T> table() {
           .exp = exp_all<T>,
           .gelu = gelu<T>,
           .gelu_backward = gelu_backward<T>,
+          .gelu_with_backward = gelu_with_backward<T>,
           .softmax_backward = softmax_backward<T>,
           .layer_norm = layer_norm<T>,
           .layer_norm_backward = layer_norm_backward<T>,

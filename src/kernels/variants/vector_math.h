@@ -59,11 +59,17 @@ inline T gelu_value(T x) {
 }
 
 template <class T>
-inline T gelu_slope(T x) {
+struct GeluPoint {
+  T value;
+  T slope;
+};
+
+template <class T>
+inline GeluPoint<T> gelu_point(T x) {
   constexpr T kTwoSqrt2OverPi = T(1.5957691216057307117597842397375);
   const T s = sigmoid(gelu_argument(x));
   const T argument_slope = kTwoSqrt2OverPi * (T{1} + T(3 * 0.044715) * x * x);
-  return s + x * s * (T{1} - s) * argument_slope;
+  return {x * s, s + x * s * (T{1} - s) * argument_slope};
 }
 
 }  // namespace

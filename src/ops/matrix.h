@@ -1,0 +1,50 @@
+#pragma once
+
+#include "headlight/tensor/tensor.h"
+#include "kernels/gemm.h"
+
+// Matrices that lie row after row in memory, for ops that call kernels::gemm.
+namespace headlight {
+
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  Index rows = 0;
+  Index columns = 0;
+
+  Matrix row_range(Index first, Index last) const {
+    return {data + first * columns, last - first, columns};
+  }
+  operator Matrix<const T>() const { return {data, rows, columns}; }
+};
+
+// Every axis but the last makes the rows; x must be contiguous.
+template <class T>
+Matrix<T> matrix_of(Tensor& x) {
+  return {x.data<T>(), x.size(-1) == 0 ? 0 : x.numel() / x.size(-1), x.size(-1)};
+}
+template <class T>
+Matrix<const T> matrix_of(const Tensor& x) {
+  return {x.data<T>(), x.size(-1) == 0 ? 0 : x.numel() / x.size(-1), x.size(-1)};
+}
+
+enum class Transposed { none, first, second };
+
+// c = a b, one of the two transposed.
+template <class T>
+kernels::Gemm<T> product_of(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c,
+                            Transposed transposed = Transposed::none) {
+  return {.m = c.rows,
+          .n = c.columns,
+          .k = transposed == Transposed::first ? a.rows : a.columns,
+          .a = a.data,
+          .a_stride = std::max<Index>(a.columns, 1),
+          .transpose_a = transposed == Transposed::first,
+          .b = b.data,
+          .b_stride = std::max<Index>(b.columns, 1),
+          .transpose_b = transposed == Transposed::second,
+          .c = c.data,
+          .c_stride = std::max<Index>(c.columns, 1)};
+}
+
+}  // namespace headlight

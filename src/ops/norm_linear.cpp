@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/fused_layers.h"
+#include "kernels/column_sums.h"
+#include "ops/common.h"
+#include "ops/layer_norm_rows.h"
+#include "ops/matrix.h"
+
+namespace headlight {
+namespace {
+
+void check_norm_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
+          "[norm_linear] expected an input with a last axis that is not empty");
+  require(weight.defined() && weight.rank() == 2, "[norm_linear] expected a weight with two axes");
+  require_same_type(x, weight, "norm_linear");
+  require(x.size(-1) == weight.size(1), "[norm_linear] input ", x.shape(), " does not fit weight ",
+          weight.shape());
+  if (bias.defined()) {
+    require_same_type(x, bias, "norm_linear");
+    require_shape(bias, {weight.size(0)}, "norm_linear", "bias");
+  }
+}
+
+// What backward needs again.
+struct Saved {
+  LayerNormInputs in;
+  double epsilon;
+  RowStatistics statistics;
+};
+
+Tensor normalized(Saved& saved) {
+  Tensor rows = Tensor::empty({saved.in.rows(), saved.in.width()}, saved.in.x.dtype());
+  normalize_rows(saved.in, saved.epsilon, 0, saved.in.rows(), rows, saved.statistics);
+  return rows;
+}
+
+Tensor forward(Saved& saved, const Tensor& weight, const Tensor& bias) {
+  Shape shape = saved.in.x.shape();
+  shape[shape.rank() - 1] = weight.size(0);
+  Tensor value = Tensor::empty(shape, weight.dtype());
+  const Tensor rows = normalized(saved);
+  const Tensor table = to_contiguous(weight);
+  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
+  dispatch_floating(weight.dtype(), "norm_linear", [&](auto zero) {
+    using T = decltype(zero);
+    auto product =
+        product_of<T>(matrix_of<T>(rows), matrix_of<T>(table),
+                      {value.data<T>(), rows.size(0), weight.size(0)}, Transposed::second);
+    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
+    kernels::gemm(product);
+  });
+  return value;
+}
+
+struct Gradients {
+  LayerNormGradients norm;
+  Tensor weight;
+  Tensor bias;
+};
+
+template <class T>
+Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
+  const Tensor rows = normalized(saved);
+  const Matrix<const T> output_grad{grad.data<T>(), rows.size(0), weight.size(0)};
+  const Tensor table = to_contiguous(weight);
+  Gradients result;
+  result.weight = Tensor::empty(weight.shape(), weight.dtype());
+  kernels::gemm(product_of<T>(output_grad, matrix_of<T>(rows), matrix_of<T>(result.weight),
+                              Transposed::first));
+  result.bias = Tensor::empty({weight.size(0)}, weight.dtype());
+  kernels::column_sums(output_grad.data, output_grad.rows, output_grad.columns,
+                       result.bias.data<T>());
+  Tensor rows_grad = Tensor::empty(saved.in.x.shape(), weight.dtype());
+  kernels::gemm(product_of<T>(output_grad, matrix_of<T>(table), matrix_of<T>(rows_grad)));
+  result.norm = layer_norm_gradients(saved.in, rows_grad, saved.statistics);
+  return result;
+}
+
+}  // namespace
+
+Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
+                   const Tensor& bias) {
+  check_norm_linear(x, weight, bias);
+  Saved saved{layer_norm_inputs(x, norm.gain, norm.shift), norm.epsilon, {}};
+  saved.statistics = empty_statistics(saved.in);
+  const Tensor value = forward(saved, weight, bias);
+  std::vector<Tensor> inputs{x, weight};
+  const std::array<Tensor, 3> optional{norm.gain, norm.shift, bias};
+  std::copy_if(optional.begin(), optional.end(), std::back_inserter(inputs),
+               [](const Tensor& tensor) { return tensor.defined(); });
+  const std::array<bool, 3> given{norm.gain.defined(), norm.shift.defined(), bias.defined()};
+  return record("norm_linear", value, inputs, [saved, given](auto in, const Tensor& grad) {
+    const Gradients all = dispatch_floating(grad.dtype(), "norm_linear", [&](auto zero) {
+      return backward<decltype(zero)>(saved, in[1].detach(), to_contiguous(grad));
+    });
+    std::vector<Tensor> gradients{all.norm.x, all.weight};
+    const std::array<Tensor, 3> others{all.norm.gain, all.norm.shift, all.bias};
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (given[i]) {
+        gradients.push_back(others[i]);
+      }
+    }
+    return gradients;
+  });
+}
+
+}  // namespace headlight
