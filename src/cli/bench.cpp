@@ -29,12 +29,12 @@ constexpr const char* kDetails =
     "is\n"
     "said; gemm, memory and attention give the fastest of several runs.\n\n"
     "JSON keys of every kind: kind, cpu, kernel_variant, threads, blas{library, version, core,\n"
-    "threading, coretype_variable (OPENBLAS_CORETYPE)}.\n"
+    "threading, coretype_variable (OPENBLAS_CORETYPE)}, peak_rss_mib.\n"
     "  train      tokens_per_second, ms_per_step, ms_per_step_min, ms_per_step_max,\n"
     "             phases{data_ms, forward_ms, backward_ms, optimizer_ms}, tokens_per_step,\n"
     "             flops_per_step, flops_per_second, mfu, gemm_flops_per_second,\n"
-    "             blas_flops_per_second, peak_rss_mib, live_mib, cached_mib,\n"
-    "             system_allocations_per_step, loss, steps; sequence_lengths unless packed\n"
+    "             blas_flops_per_second, live_mib, cached_mib, system_allocations_per_step,\n"
+    "             loss, steps; unless packed also sequence_lengths, of every timed step\n"
     "  generate   ms_per_token, ms_per_token_min, ms_per_token_max, tokens_per_second,\n"
     "             ms_to_first_token, prompt_tokens, new_tokens, bytes_per_token,\n"
     "             read_gb_per_second, bandwidth_share\n"
@@ -139,6 +139,7 @@ int run_bench(const std::vector<std::string>& arguments) {
   if (options.json()) {
     nlohmann::ordered_json json{{"kind", kind.name}};
     json.update(machine_json());
+    json["peak_rss_mib"] = peak_memory() / kMebibyte;
     json.update(report.json);
     std::cout << json.dump() << "\n";
   } else {

@@ -7,7 +7,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kSeconds = 0.2;  // for each measurement
+constexpr double kSeconds = 0.1;  // for each measurement
 
 // Milliseconds with sequences of one length.
 struct Row {

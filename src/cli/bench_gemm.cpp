@@ -6,7 +6,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kSeconds = 0.1;  // for each product
+constexpr double kSeconds = 0.05;  // for each product
 
 // One product of a training step: C [m, n] = op(A) [m, k] op(B) [k, n].
 struct Product {

@@ -14,7 +14,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kRateSeconds = 0.1;               // for each product
+constexpr double kRateSeconds = 0.05;              // for each product
 constexpr Index kStreamElements = Index{1} << 27;  // half a gigabyte: more than any cache holds
 constexpr std::uint64_t kTokenSeed = 2718;
 

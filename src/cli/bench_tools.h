@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +11,8 @@
 
 // Clocks, samples and what several measurements need.
 namespace headlight::cli {
+
+constexpr double kMebibyte = 1 << 20;
 
 class Stopwatch {
  public:
@@ -74,7 +78,7 @@ void require_free_memory(double bytes, const std::string& what);
 // "4 layers, 4 heads, width 128, vocabulary 65".
 std::string model_text(const GptConfig& config);
 
-// Token `position` of a reproducible sequence of random ids below `vocab_size`.
+// Ids below `vocab_size`, the same every time.
 std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream);
 
 }  // namespace headlight::cli

@@ -7,7 +7,6 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kMebibyte = 1 << 20;
 constexpr Index kStreamBatches = 16;  // of different tokens, when batches are packed
 constexpr std::uint64_t kLengthStream = 3;
 

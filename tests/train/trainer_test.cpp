@@ -52,6 +52,20 @@ std::vector<double> all_weights(const Gpt& model) {
 
 }  // namespace
 
+TEST_CASE("the phases of an update sum to its time and all of them take some", "[train]") {
+  Setup setup;
+  setup.config.gradient_accumulation_steps = 2;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  const StepMetrics metrics = trainer.step();
+  const PhaseSeconds& phases = metrics.phases;
+  for (const double seconds : {phases.data, phases.forward, phases.backward, phases.optimizer}) {
+    CHECK(seconds > 0);
+  }
+  CHECK(phases.total() ==
+        Approx(phases.data + phases.forward + phases.backward + phases.optimizer));
+  CHECK(metrics.seconds == Approx(phases.total()));
+}
+
 TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
   for (const char* optimizer : {"adamw", "sgd"}) {
     Setup setup;

@@ -1,0 +1,210 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Weights in matrix products: 2 layers x 12 x 16^2 + 11 x 16 = 6320.
+constexpr double kProductWeights = 6320;
+constexpr double kAttentionWidth = 2 * 16;  // H D of both layers
+
+std::vector<std::string> tiny(std::vector<std::string> arguments) {
+  const std::vector<std::string> model{"--n_layer",    "2",  "--n_head",     "2",
+                                       "--n_embd",     "16", "--block_size", "8",
+                                       "--batch_size", "3",  "--vocab_size", "11"};
+  arguments.insert(arguments.begin(), "bench");
+  arguments.insert(arguments.end(), model.begin(), model.end());
+  return arguments;
+}
+
+Json report_of(std::vector<std::string> arguments) {
+  arguments.push_back("--json");
+  const ProgramResult result = run_headlight(tiny(std::move(arguments)));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return Json::parse(result.out);
+}
+
+std::string refusal_of(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_headlight(tiny(arguments));
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  return result.err;
+}
+
+double visible_pairs(const Json& lengths) {
+  double pairs = 0;
+  for (const Json& length : lengths) {
+    pairs += length.get<double>() * (length.get<double>() + 1) / 2;
+  }
+  return pairs;
+}
+
+}  // namespace
+
+TEST_CASE("bench train reports the speed of a step, its phases and its FLOPs", "[cli]") {
+  const Json report = report_of({"train", "--steps", "1", "--warmup", "1"});
+  CHECK(report["kind"] == "train");
+  CHECK(report["tokens_per_step"] == 3 * 8);
+  CHECK(report["flops_per_step"] == 6 * kProductWeights * 24 + 12 * kAttentionWidth * 3 * 36);
+  const Json& phases = report["phases"];
+  double sum = 0;
+  for (const char* phase : {"data_ms", "forward_ms", "backward_ms", "optimizer_ms"}) {
+    INFO(phase);
+    CHECK(phases[phase].get<double>() > 0);
+    sum += phases[phase].get<double>();
+  }
+  const auto step = report["ms_per_step"].get<double>();
+  CHECK(sum == Approx(step));
+  CHECK(report["tokens_per_second"].get<double>() == Approx(24 / (step / 1e3)));
+  CHECK(report["mfu"].get<double>() ==
+        Approx(report["flops_per_step"].get<double>() / (step / 1e3) /
+               report["gemm_flops_per_second"].get<double>()));
+  CHECK(report["mfu"].get<double>() < 1);
+  CHECK(report["peak_rss_mib"].get<double>() > report["live_mib"].get<double>());
+  CHECK(report["live_mib"].get<double>() > 0);
+  CHECK(report["loss"].get<double>() == Approx(std::log(11.0)).epsilon(0.1));
+  CHECK_FALSE(report.contains("sequence_lengths"));
+}
+
+TEST_CASE("bench names the machine that its numbers come from", "[cli]") {
+  const Json report = report_of({"--steps", "1", "--threads", "1"});
+  CHECK(report["kind"] == "train");
+  CHECK(report["threads"] == 1);
+  CHECK(report["cpu"].is_string());
+  CHECK_FALSE(report["kernel_variant"].get<std::string>().empty());
+  CHECK_FALSE(report["blas"]["library"].get<std::string>().empty());
+  CHECK_FALSE(report["blas"]["core"].get<std::string>().empty());
+  const auto version = report["blas"]["version"].get<std::string>();
+  INFO(version);
+  CHECK(version.find_first_not_of("0123456789.dev") == std::string::npos);
+  CHECK(version.find('.') != std::string::npos);
+}
+
+TEST_CASE("bench train counts only real tokens of padded batches", "[cli]") {
+  const Json report = report_of({"train", "--batching", "padded", "--steps", "5", "--warmup", "2"});
+  const Json& lengths = report["sequence_lengths"];
+  REQUIRE(lengths.size() == 5);
+  double tokens = 0;
+  double pairs = 0;
+  for (const Json& batch : lengths) {
+    REQUIRE(batch.size() == 3);
+    for (const Json& length : batch) {
+      CHECK(length.get<int>() >= 1);
+      CHECK(length.get<int>() <= 8);
+      tokens += length.get<double>();
+    }
+    pairs += visible_pairs(batch);
+  }
+  CHECK(tokens < 5 * 24);
+  CHECK(report["tokens_per_step"].get<double>() == Approx(tokens / 5));
+  CHECK(report["flops_per_step"].get<double>() ==
+        Approx((6 * kProductWeights * tokens + 12 * kAttentionWidth * pairs) / 5));
+  CHECK(report["ms_per_step_min"].get<double>() <= report["ms_per_step"].get<double>());
+  CHECK(report["ms_per_step"].get<double>() <= report["ms_per_step_max"].get<double>());
+}
+
+TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]") {
+  const Json report =
+      report_of({"generate", "--prompt_tokens", "3", "--new_tokens", "4", "--rounds", "2"});
+  const auto token = report["ms_per_token"].get<double>();
+  CHECK(token > 0);
+  CHECK(report["ms_to_first_token"].get<double>() > 0);
+  CHECK(report["tokens_per_second"].get<double>() == Approx(1e3 / token));
+  // The weights in products and five norms of 16, float32, without biases.
+  CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
+  CHECK(report["bandwidth_share"].get<double>() ==
+        Approx(report["bytes_per_token"].get<double>() / (token / 1e3) /
+               (1e9 * report["read_gb_per_second"].get<double>())));
+}
+
+TEST_CASE("bench gemm lists the products that a training step consists of", "[cli]") {
+  const Json report = report_of({"gemm"});
+  double flops = 0;
+  for (const Json& product : report["products"]) {
+    CHECK(product["ms"].get<double>() > 0);
+    flops += 2 * product["m"].get<double>() * product["n"].get<double>() *
+             product["k"].get<double>() * product["count"].get<double>();
+  }
+  CHECK(flops == 6 * kProductWeights * 24);
+  CHECK(report["step_ms"].get<double>() > 0);
+}
+
+TEST_CASE("bench memory gives three rates", "[cli]") {
+  const Json report = report_of({"memory"});
+  for (const char* key : {"read_gb_per_second", "copy_gb_per_second", "triad_gb_per_second"}) {
+    INFO(key);
+    CHECK(report[key].get<double>() > 0.1);
+    CHECK(report[key].get<double>() < 1e5);
+  }
+}
+
+TEST_CASE("bench attention gives a row for every length", "[cli]") {
+  const Json report = report_of({"attention", "--lengths", "4,16"});
+  REQUIRE(report["rows"].size() == 2);
+  CHECK(report["rows"][0]["length"] == 4);
+  CHECK(report["rows"][1]["length"] == 16);
+  for (const Json& row : report["rows"]) {
+    CHECK(row["backward_ms"].get<double>() > 0);
+    CHECK(row["recorded_ratio"].get<double>() ==
+          Approx(row["recorded_ms"].get<double>() / row["forward_ms"].get<double>()));
+    CHECK(row["model_recorded_ratio"].get<double>() ==
+          Approx(row["model_recorded_ms"].get<double>() / row["model_ms"].get<double>()));
+  }
+}
+
+TEST_CASE("bench prints text for people by default", "[cli]") {
+  const ProgramResult result = run_headlight(tiny({"train", "--steps", "2"}));
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"tokens/s", "ms a step", "forward", "clip and optimizer", "GFLOP/s",
+                           "system allocations"}) {
+    INFO(part);
+    CHECK(result.out.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("bench refuses what it cannot measure", "[cli]") {
+  CHECK(refusal_of({"trian"}).find("'trian'") != std::string::npos);
+  CHECK(refusal_of({"train", "--steps", "0"}).find("--steps") != std::string::npos);
+  CHECK(refusal_of({"generate", "--new_tokens", "9"}).find("block of 8") != std::string::npos);
+  CHECK(refusal_of({"attention", "--lengths", "0"}).find("--lengths") != std::string::npos);
+  const ScratchFolder folder;
+  const std::string config = folder.write("model.toml", "n_layer = 1\n");
+  const ProgramResult result = run_headlight({"bench", "--config", config});
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.find("vocab_size") != std::string::npos);
+  const ProgramResult huge =
+      run_headlight({"bench", "--vocab_size", "16000000", "--n_embd", "1048576", "--n_layer", "1"});
+  CHECK(huge.exit_code == 2);
+  CHECK(huge.err.find("free") != std::string::npos);
+}
+
+TEST_CASE("the presets of bench have the sizes of the models that they are named after", "[cli]") {
+  const auto parameters = [](const std::string& name) {
+    const ProgramResult result = run_headlight(
+        {"info", std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/" + name + ".toml", "--json"});
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    return Json::parse(result.out)["parameters"].get<long long>();
+  };
+  // 12 L C^2 + (V + T) C + (2 L + 1) C without biases.
+  CHECK(parameters("cpu-char") == 12 * 4 * 128 * 128 + (65 + 64) * 128 + 9 * 128);
+  CHECK(parameters("mid-char") == 12 * 6 * 384 * 384 + (65 + 256) * 384 + 13 * 384);
+  // GPT-2 with its block of 1024 has 124,439,808.
+  CHECK(parameters("gpt2-256") == 124439808 - (1024 - 256) * 768);
+  CHECK(parameters("gpt2-64") == 124439808 - (1024 - 64) * 768);
+}
+
+TEST_CASE("training refuses a vocab_size that is not the tokenizer's", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", "abcabcabcabcabcabcabcabc");
+  const ProgramResult result =
+      run_headlight({"train", "--data", data, "--out_dir", folder.at("run"), "--vocab_size", "99",
+                     "--n_layer", "1", "--n_head", "1", "--n_embd", "8", "--block_size", "4"});
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.find("vocab_size: expected ") != std::string::npos);
+}

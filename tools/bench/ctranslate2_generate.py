@@ -1,0 +1,98 @@
+"""Times greedy decoding with CTranslate2; prints JSON like `headlight bench generate`.
+
+The model is transformers' GPT-2 with random weights, converted once and kept in
+$HEADLIGHT_BENCH_CACHE.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import ctranslate2
+from process import peak_rss_mib
+from shapes import Shape, load_shape
+
+
+def write_source(folder: str, shape: Shape) -> None:
+    """A GPT-2 directory whose tokenizer has a word for every id."""
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    from transformers_models import random_model
+
+    words = {f"w{number}": number for number in range(shape.vocab_size)}
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="w0")),
+        unk_token="w0",
+        bos_token="w0",
+        eos_token="w0",
+    )
+    tokenizer.save_pretrained(folder)
+    random_model(shape, shape.block_size).save_pretrained(folder)
+
+
+def converted_model(name: str, shape: Shape) -> str:
+    path = Path(os.environ.get("HEADLIGHT_BENCH_CACHE", tempfile.gettempdir())) / f"ct2-{name}"
+    if not (path / "model.bin").exists():
+        shutil.rmtree(path, ignore_errors=True)
+        with tempfile.TemporaryDirectory() as source:
+            write_source(source, shape)
+            ctranslate2.converters.TransformersConverter(source).convert(str(path))
+    return str(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("config")
+    parser.add_argument("--dtype", default="float32", help="float32, bfloat16, int8, ...")
+    parser.add_argument("--prompt_tokens", type=int, default=16)
+    parser.add_argument("--new_tokens", type=int, default=48)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--convert_only", action="store_true")
+    arguments = parser.parse_args()
+
+    shape = load_shape(arguments.config)
+    path = converted_model(arguments.config, shape)
+    if arguments.convert_only:
+        print(json.dumps({"path": path}))
+        return
+    generator = ctranslate2.Generator(
+        path, device="cpu", compute_type=arguments.dtype, intra_threads=arguments.threads
+    )
+    prompt = [f"w{number + 1}" for number in range(arguments.prompt_tokens)]
+
+    def seconds(count: int) -> float:
+        start = time.perf_counter()
+        result = generator.generate_batch(
+            [prompt],
+            max_length=count,
+            min_length=count,
+            sampling_topk=1,
+            include_prompt_in_result=False,
+        )
+        elapsed = time.perf_counter() - start
+        assert len(result[0].sequences_ids[0]) == count
+        return elapsed
+
+    seconds(arguments.new_tokens)
+    per_token, first = [], []
+    for _ in range(arguments.rounds):
+        first.append(seconds(1))
+        whole = seconds(arguments.new_tokens)
+        per_token.append((whole - first[-1]) / (arguments.new_tokens - 1))
+    report = {
+        "ms_per_token": 1e3 * statistics.median(per_token),
+        "ms_to_first_token": 1e3 * statistics.median(first),
+        "compute_type": generator.compute_type,
+        "peak_rss_mib": peak_rss_mib(),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The models that are compared: read from configs/bench, so that all contenders use the same."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Shape:
+    vocab_size: int
+    n_layer: int
+    n_head: int
+    n_embd: int
+    block_size: int
+    batch_size: int
+    bias: bool
+    learning_rate: float
+    beta1: float
+    beta2: float
+    weight_decay: float
+    grad_clip: float
+
+
+def config_path(name: str) -> Path:
+    return ROOT / "configs" / "bench" / f"{name}.toml"
+
+
+def load_shape(name: str) -> Shape:
+    values = tomllib.loads(config_path(name).read_text())
+    return Shape(**{key: values[key] for key in Shape.__dataclass_fields__})
