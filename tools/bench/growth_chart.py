@@ -1,0 +1,216 @@
+"""Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes
+logarithmic. Dotted lines grow in proportion to the size, for the eye. Plain Python."""
+
+import argparse
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from xml.sax.saxutils import escape
+
+WIDTH, COLUMNS = 1180, 3
+LEFT, TOP, GAP_X, GAP_Y = 64, 96, 84, 92
+PLOT_W = (WIDTH - LEFT - 40 - (COLUMNS - 1) * GAP_X) / COLUMNS
+TIME_H, MEMORY_H, BETWEEN = 150, 84, 34
+TIME, MEMORY, INK, FAINT, GRID = "#c2571a", "#27669e", "#22262b", "#6b7178", "#e6e8eb"
+
+
+@dataclass(frozen=True)
+class Point:
+    value: float
+    ms: float
+    low: float
+    high: float
+    mib: float
+    rate: float  # tokens a second
+
+
+def point_of(value: str, rows: list[dict[str, str]]) -> Point:
+    """One point from its rounds: medians, and the extremes of the time."""
+    times = [float(row["ms_per_step"]) for row in rows]
+    return Point(
+        value=float(value),
+        ms=median(times),
+        low=min(times),
+        high=max(times),
+        mib=median(float(row["peak_rss_mib"]) for row in rows),
+        rate=median(float(row["tokens_per_second"]) for row in rows),
+    )
+
+
+def read_points(path: str) -> dict[str, list[Point]]:
+    """Points by size, in the order of the file."""
+    rounds: dict[str, dict[str, list[dict[str, str]]]] = {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            rounds.setdefault(row["size"], {}).setdefault(row["value"], []).append(row)
+    return {
+        size: [point_of(value, rows) for value, rows in values.items()]
+        for size, values in rounds.items()
+    }
+
+
+def short(value: float) -> str:
+    """Three digits: 0.42, 7.3, 118, 2.4k."""
+    if value >= 10000:
+        return f"{value / 1000:.0f}k"
+    if value >= 1000:
+        return f"{value / 1000:.2g}k" if value < 9950 else "10k"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """1, 10, 100 ...; with 2 and 5 between when there would be fewer than three."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        found = [step * 10.0**d for d in decades for step in steps]
+        found = [tick for tick in found if low <= tick <= high]
+        if len(found) >= 3:
+            break
+    return found
+
+
+class Panel:
+    """One plot with logarithmic axes; (x, y) is its upper left corner."""
+
+    def __init__(self, x: float, y: float, height: float, xs: list[float], ys: list[float]):
+        self.x, self.y, self.height = x, y, height
+        # A range of at least four, so that what hardly changes looks flat.
+        middle = math.sqrt(min(ys) * max(ys))
+        self.low = min(min(ys) / 1.4, middle / 2)
+        self.high = max(max(ys) * 1.4, middle * 2)
+        self.first, self.last = min(xs), max(max(xs), 2 * min(xs))
+
+    def px(self, value: float) -> float:
+        return self.x + PLOT_W * math.log(value / self.first) / math.log(self.last / self.first)
+
+    def py(self, value: float) -> float:
+        return self.y + self.height * math.log(self.high / value) / math.log(self.high / self.low)
+
+    def frame(self, unit: str) -> str:
+        parts = []
+        for tick in ticks(self.low, self.high):
+            y = self.py(tick)
+            if y < self.y + 14:
+                continue  # the unit stands there
+            parts.append(f'<path d="M{self.x:.1f} {y:.1f}h{PLOT_W:.1f}" stroke="{GRID}"/>')
+            parts.append(text(self.x - 8, y + 4, short(tick), anchor="end", fill=FAINT))
+        parts.append(text(self.x - 8, self.y + 2, unit, anchor="end", fill=FAINT, italic=True))
+        return "".join(parts)
+
+    def proportional(self, start: float, falling: bool) -> str:
+        """What growth in proportion would look like, cut at the edges of the panel."""
+        end = start * self.first / self.last if falling else start * self.last / self.first
+        edge = min(max(end, self.low), self.high)
+        stop = self.first * (start / edge if falling else edge / start)
+        return (
+            f'<path d="M{self.px(self.first):.1f} {self.py(start):.1f}'
+            f'L{self.px(stop):.1f} {self.py(edge):.1f}" stroke="#a9afb6" '
+            'stroke-dasharray="1.5 4" stroke-linecap="round" stroke-width="1.5" fill="none"/>'
+        )
+
+    def curve(self, xs: list[float], ys: list[float], colour: str) -> str:
+        places = [(self.px(x), self.py(y)) for x, y in zip(xs, ys)]
+        line = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>' for x, y in places)
+        ends = ""
+        for (x, y), value, shift in ((places[0], ys[0], 5), (places[-1], ys[-1], -5)):
+            anchor = "start" if shift > 0 else "end"
+            ends += text(x - shift, y - 9, short(value), anchor=anchor, fill=colour, bold=True)
+        return (
+            f'<path d="M{line}" stroke="{colour}" stroke-width="2" fill="none" '
+            f'stroke-linejoin="round"/><g fill="{colour}" stroke="#fff" stroke-width="1.2">'
+            f"{dots}</g>{ends}"
+        )
+
+
+def text(x, y, words, anchor="start", fill=INK, size=12, bold=False, italic=False) -> str:
+    style = (' font-weight="600"' if bold else "") + (' font-style="italic"' if italic else "")
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" paint-order="stroke" '
+        'stroke="#fff" stroke-width="4" stroke-linejoin="round" '
+        f'font-size="{size}"{style}>{escape(words)}</text>'
+    )
+
+
+def size_panel(name: str, points: list[Point], x: float, y: float) -> str:
+    xs = [point.value for point in points]
+    times, peaks = [point.ms for point in points], [point.mib for point in points]
+    above = Panel(x, y, TIME_H, xs, times)
+    below = Panel(x, y + TIME_H + BETWEEN, MEMORY_H, xs, peaks)
+    parts = [text(x, y - 22, name, size=15, bold=True), above.frame("ms"), below.frame("MiB")]
+    falling = name == "threads"
+    parts.append(above.proportional(times[0], falling))
+    if not falling:
+        parts.append(below.proportional(peaks[0], False))
+    parts += [above.curve(xs, times, TIME), below.curve(xs, peaks, MEMORY)]
+    bottom = y + TIME_H + BETWEEN + MEMORY_H
+    parts.append(f'<path d="M{x:.1f} {bottom:.1f}h{PLOT_W:.1f}" stroke="{FAINT}"/>')
+    parts += [
+        text(above.px(value), bottom + 17, f"{value:.0f}", anchor="middle", fill=FAINT, size=11)
+        for value in xs
+    ]
+    return "".join(parts)
+
+
+def picture(sizes: dict[str, list[Point]], title: str) -> str:
+    rows = math.ceil(len(sizes) / COLUMNS)
+    panel_h = TIME_H + BETWEEN + MEMORY_H
+    height = TOP + rows * (panel_h + GAP_Y) - GAP_Y + 30
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}" font-family="system-ui, Segoe UI, Helvetica, Arial, '
+        'sans-serif"><rect width="100%" height="100%" fill="#fff"/>',
+        text(LEFT, 30, "What a training step costs as a model grows", size=20, bold=True),
+        text(LEFT, 50, title, fill=FAINT),
+        legend(WIDTH - 40),
+    ]
+    for number, (name, points) in enumerate(sizes.items()):
+        x = LEFT + number % COLUMNS * (PLOT_W + GAP_X)
+        y = TOP + 10 + number // COLUMNS * (panel_h + GAP_Y)
+        parts.append(size_panel(name, points, x, y))
+    return "".join(parts) + "</svg>\n"
+
+
+def legend(right: float) -> str:
+    entries = (
+        ("time of a step", TIME, ""),
+        ("peak memory", MEMORY, ""),
+        ("in proportion", "#a9afb6", "1.5 4"),
+    )
+    parts, x = [], right - 330
+    for words, colour, dash in entries:
+        parts.append(
+            f'<path d="M{x} 26h18" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        )
+        parts.append(text(x + 24, 30, words, fill=FAINT))
+        x += 118
+    return "".join(parts)
+
+
+def markdown(sizes: dict[str, list[Point]], title: str) -> str:
+    lines = [title, ""]
+    lines += ["| size | value | ms a step (min-max) | tokens/s | peak MiB |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: |"]
+    for name, points in sizes.items():
+        for p in points:
+            spread = f"{p.ms:.4g} ({p.low:.4g}-{p.high:.4g})"
+            lines.append(f"| {name} | {p.value:.0f} | {spread} | {p.rate:.0f} | {p.mib:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("csv")
+    parser.add_argument("--title", default="")
+    parser.add_argument("--svg", required=True)
+    parser.add_argument("--markdown", required=True)
+    arguments = parser.parse_args()
+    sizes = read_points(arguments.csv)
+    Path(arguments.svg).write_text(picture(sizes, arguments.title))
+    Path(arguments.markdown).write_text(markdown(sizes, arguments.title))
+
+
+if __name__ == "__main__":
+    main()
