@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from process import run_json, seconds_to_output
@@ -82,7 +83,12 @@ def decode_row(setting: Setting, config: str, weights: str, scripts: dict[str, s
     more = ["--weights", weights] if weights != "float32" else []
 
     def other(name: str, script: str) -> Contender:
-        return Contender(name, lambda: python(setting, script, config, "--dtype", weights))
+        def run() -> dict:
+            if name == "CTranslate2":  # in a process of its own: its memory must not count
+                convert_for_ctranslate2(setting, config)
+            return python(setting, script, config, "--dtype", weights)
+
+        return Contender(name, run)
 
     return Row(
         name=f"decode {config} {weights}",
@@ -93,6 +99,11 @@ def decode_row(setting: Setting, config: str, weights: str, scripts: dict[str, s
         ),
         others=[other(name, script) for name, script in scripts.items()],
     )
+
+
+@cache
+def convert_for_ctranslate2(setting: Setting, config: str) -> None:
+    python(setting, "ctranslate2_generate.py", config, "--convert_only")
 
 
 def attention_row(setting: Setting, config: str, length: int) -> Row:
