@@ -120,18 +120,24 @@ const Kind& chosen_kind(const Options& options) {
 
 }  // namespace
 
+Index count_of(const Options& options, const std::string& name, Index least) {
+  constexpr Index kMost = 100000;
+  const Index count = options.integer(name);
+  require(count >= least && count <= kMost, "--", name, ": expected ", least, " to ", kMost,
+          ", got ", count);
+  return count;
+}
+
 int run_bench(const std::vector<std::string>& arguments) {
   Options options = make_options();
   if (!options.parse(arguments)) {
     return 0;
   }
   const Kind& kind = chosen_kind(options);
-  BenchTask task{.config = read_config(options),
-                 .options = options,
-                 .steps = options.integer("steps"),
-                 .warmup = options.integer("warmup")};
-  require(task.steps >= 1, "--steps: expected at least 1, got ", task.steps);
-  require(task.warmup >= 0, "--warmup: expected at least 0, got ", task.warmup);
+  const BenchTask task{.config = read_config(options),
+                       .options = options,
+                       .steps = count_of(options, "steps", 1),
+                       .warmup = count_of(options, "warmup", 0)};
   if (!machine_warning().empty()) {
     log_warning(machine_warning());
   }

@@ -26,6 +26,10 @@ struct BenchTask {
   GptConfig model() const { return config.model(config.vocab_size); }
 };
 
+// An option that says how often something is done. Throws Error below `least` and for what nobody
+// would wait for.
+Index count_of(const Options& options, const std::string& name, Index least);
+
 BenchReport bench_train(const BenchTask& task);
 BenchReport bench_generate(const BenchTask& task);
 BenchReport bench_gemm(const BenchTask& task);

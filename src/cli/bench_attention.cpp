@@ -28,6 +28,7 @@ std::vector<Index> lengths_of(const BenchTask& task) {
   if (!task.options.given("lengths")) {
     lengths.push_back(task.config.block_size);
   }
+  require(!lengths.empty(), "--lengths: expected numbers like 64,256, got none");
   for (const Index length : lengths) {
     require(length >= 1 && length <= Index{1} << 20, "--lengths: expected 1 to ", Index{1} << 20,
             ", got ", length);

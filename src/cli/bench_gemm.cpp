@@ -39,6 +39,10 @@ std::vector<Product> products_of(const BenchTask& task) {
 }
 
 double seconds_of(const Product& p) {
+  const auto bytes_of = [](Index rows, Index columns) {
+    return 4 * static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  require_free_memory(bytes_of(p.m, p.k) + bytes_of(p.k, p.n) + bytes_of(p.m, p.n), p.layer);
   const Tensor a = random_uniform({p.m * p.k}, {1, 1}, -1, 1);
   const Tensor b = random_uniform({p.k * p.n}, {1, 2}, -1, 1);
   Tensor c = Tensor::empty({p.m * p.n});
@@ -60,6 +64,22 @@ double flops_of(const Product& p) {
   return 2 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
 }
 
+void add_row(BenchReport& report, const Product& p, double seconds) {
+  const double rate = flops_of(p) / seconds / 1e9;
+  report.json["products"].push_back({{"layer", p.layer},
+                                     {"pass", p.pass},
+                                     {"m", p.m},
+                                     {"n", p.n},
+                                     {"k", p.k},
+                                     {"ms", 1e3 * seconds},
+                                     {"gflops_per_second", rate},
+                                     {"count", p.count}});
+  report.text +=
+      line("%-12s %-16s %7lld %7lld %7lld %10.3f %9.1f %6lld\n", p.layer.c_str(), p.pass,
+           static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
+           1e3 * seconds, rate, static_cast<long long>(p.count));
+}
+
 }  // namespace
 
 BenchReport bench_gemm(const BenchTask& task) {
@@ -71,21 +91,9 @@ BenchReport bench_gemm(const BenchTask& task) {
   double step_flops = 0;
   for (const Product& product : products_of(task)) {
     const double seconds = seconds_of(product);
-    const double rate = flops_of(product) / seconds;
+    add_row(report, product, seconds);
     step_seconds += static_cast<double>(product.count) * seconds;
     step_flops += static_cast<double>(product.count) * flops_of(product);
-    report.json["products"].push_back({{"layer", product.layer},
-                                       {"pass", product.pass},
-                                       {"m", product.m},
-                                       {"n", product.n},
-                                       {"k", product.k},
-                                       {"ms", 1e3 * seconds},
-                                       {"gflops_per_second", rate / 1e9},
-                                       {"count", product.count}});
-    report.text += line("%-12s %-16s %7lld %7lld %7lld %10.3f %9.1f %6lld\n", product.layer.c_str(),
-                        product.pass, static_cast<long long>(product.m),
-                        static_cast<long long>(product.n), static_cast<long long>(product.k),
-                        1e3 * seconds, rate / 1e9, static_cast<long long>(product.count));
   }
   const GemmRates rates = measure_gemm_rates();
   report.json["step_ms"] = 1e3 * step_seconds;

@@ -87,9 +87,7 @@ Measured measure(const Gpt& model, const Lengths& lengths, Index rounds) {
 BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const Index rounds = task.options.integer("rounds");
-  require(rounds >= 1, "--rounds: expected at least 1, got ", rounds);
-  const auto [token_ms, first_ms] = measure(*model, lengths, rounds);
+  const auto [token_ms, first_ms] = measure(*model, lengths, count_of(task.options, "rounds", 1));
   const double bytes = bytes_read(*model);
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;

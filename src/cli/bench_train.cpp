@@ -7,7 +7,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr Index kStreamBatches = 16;  // of different tokens, when batches are packed
+constexpr Index kStreamBatches = 4;  // of different tokens, when batches are packed
 constexpr std::uint64_t kLengthStream = 3;
 
 // Tokens without meaning. Packed: one stream. Otherwise a document for every sequence of every
@@ -19,6 +19,10 @@ TokenDataset random_dataset(const BenchTask& task) {
     return stream_dataset(random_tokens(count, config.vocab_size, 0));
   }
   const RandomStream lengths{static_cast<std::uint64_t>(config.seed), kLengthStream};
+  const auto of = [](Index count) { return static_cast<double>(count); };
+  require_free_memory(4 * of(task.warmup + task.steps) * of(config.gradient_accumulation_steps) *
+                          of(config.batch_size) * of(config.block_size + 1),
+                      "the random sequences of all steps");
   const Index documents =
       (task.warmup + task.steps) * config.gradient_accumulation_steps * config.batch_size;
   TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};

@@ -172,6 +172,10 @@ TEST_CASE("bench refuses what it cannot measure", "[cli]") {
   CHECK(refusal_of({"train", "--steps", "0"}).find("--steps") != std::string::npos);
   CHECK(refusal_of({"generate", "--new_tokens", "9"}).find("block of 8") != std::string::npos);
   CHECK(refusal_of({"attention", "--lengths", "0"}).find("--lengths") != std::string::npos);
+  CHECK(refusal_of({"attention", "--lengths", ""}).find("--lengths") != std::string::npos);
+  CHECK(refusal_of(
+            {"train", "--batching", "padded", "--gradient_accumulation_steps", "1000000000000"})
+            .find("free") != std::string::npos);
   const ScratchFolder folder;
   const std::string config = folder.write("model.toml", "n_layer = 1\n");
   const ProgramResult result = run_headlight({"bench", "--config", config});

@@ -45,6 +45,36 @@ def converted_model(name: str, shape: Shape) -> str:
     return str(path)
 
 
+def measure(generator: ctranslate2.Generator, prompt: int, count: int, rounds: int) -> dict:
+    """Its first token comes with the prompt, so what the others take is the difference."""
+    words = [f"w{number + 1}" for number in range(prompt)]
+
+    def seconds(length: int) -> float:
+        start = time.perf_counter()
+        result = generator.generate_batch(
+            [words],
+            max_length=length,
+            min_length=length,
+            sampling_topk=1,
+            include_prompt_in_result=False,
+        )
+        elapsed = time.perf_counter() - start
+        assert len(result[0].sequences_ids[0]) == length
+        return elapsed
+
+    seconds(count)
+    first, per_token = [], []
+    for _ in range(rounds):
+        first.append(seconds(1))
+        per_token.append((seconds(count) - first[-1]) / (count - 1))
+    return {
+        "ms_per_token": 1e3 * statistics.median(per_token),
+        "ms_to_first_token": 1e3 * statistics.median(first),
+        "compute_type": generator.compute_type,
+        "peak_rss_mib": peak_rss_mib(),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("config")
@@ -56,41 +86,16 @@ def main() -> None:
     parser.add_argument("--convert_only", action="store_true")
     arguments = parser.parse_args()
 
-    shape = load_shape(arguments.config)
-    path = converted_model(arguments.config, shape)
+    path = converted_model(arguments.config, load_shape(arguments.config))
     if arguments.convert_only:
         print(json.dumps({"path": path}))
         return
     generator = ctranslate2.Generator(
         path, device="cpu", compute_type=arguments.dtype, intra_threads=arguments.threads
     )
-    prompt = [f"w{number + 1}" for number in range(arguments.prompt_tokens)]
-
-    def seconds(count: int) -> float:
-        start = time.perf_counter()
-        result = generator.generate_batch(
-            [prompt],
-            max_length=count,
-            min_length=count,
-            sampling_topk=1,
-            include_prompt_in_result=False,
-        )
-        elapsed = time.perf_counter() - start
-        assert len(result[0].sequences_ids[0]) == count
-        return elapsed
-
-    seconds(arguments.new_tokens)
-    per_token, first = [], []
-    for _ in range(arguments.rounds):
-        first.append(seconds(1))
-        whole = seconds(arguments.new_tokens)
-        per_token.append((whole - first[-1]) / (arguments.new_tokens - 1))
-    report = {
-        "ms_per_token": 1e3 * statistics.median(per_token),
-        "ms_to_first_token": 1e3 * statistics.median(first),
-        "compute_type": generator.compute_type,
-        "peak_rss_mib": peak_rss_mib(),
-    }
+    report = measure(
+        generator, arguments.prompt_tokens, arguments.new_tokens, arguments.rounds
+    )
     print(json.dumps(report))
 
 

@@ -135,7 +135,8 @@ def first_token_row(setting: Setting) -> Row:
 
     generate = [setting.headlight, "generate", str(run), "--prompt", PROMPT, "--stream"]
     generate += ["--max_new_tokens", "1", "--threads", str(setting.threads)]
-    script = [sys.executable, str(HERE / "transformers_first_token.py"), str(run / "latest"), PROMPT]
+    script = [sys.executable, str(HERE / "transformers_first_token.py")]
+    script += [str(run / "latest"), PROMPT]
     return Row(
         name="first token cpu-char",
         unit="ms",

@@ -1,8 +1,8 @@
 """Times training steps in PyTorch; prints one JSON object with the keys of `headlight bench train`.
 
 AdamW is fused, gradients are clipped, bfloat16 means autocast around the forward pass. With
---lengths FILE (a JSON list of batches, each a list of sequence lengths) every batch is padded to its
-longest sequence, and only real tokens count.
+--lengths FILE (a JSON list of batches, each a list of sequence lengths) every batch is padded to
+its longest sequence, and only real tokens count.
 """
 
 import argparse
