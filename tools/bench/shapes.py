@@ -24,6 +24,9 @@ class Shape:
 
 
 def config_path(name: str) -> Path:
+    """The file of a preset's name, or of a path."""
+    if name.endswith(".toml"):
+        return Path(name)
     return ROOT / "configs" / "bench" / f"{name}.toml"
 
 
