@@ -4,6 +4,7 @@
 #include "cli/bench_tools.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/tensor/machine.h"
 
 namespace headlight::cli {
 namespace {
@@ -88,6 +89,7 @@ BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
   const auto [token_ms, first_ms] = measure(*model, lengths, count_of(task.options, "rounds", 1));
+  const double peak = peak_memory();  // before the bandwidth is measured, which needs some too
   const double bytes = bytes_read(*model);
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;
@@ -97,7 +99,8 @@ BenchReport bench_generate(const BenchTask& task) {
       {"ms_per_token_max", token_ms.max},     {"tokens_per_second", 1e3 / token_ms.median},
       {"ms_to_first_token", first_ms.median}, {"prompt_tokens", lengths.prompt},
       {"new_tokens", lengths.output},         {"bytes_per_token", bytes},
-      {"read_gb_per_second", limit / 1e9},    {"bandwidth_share", share}};
+      {"read_gb_per_second", limit / 1e9},    {"bandwidth_share", share},
+      {"peak_rss_mib", peak / kMebibyte}};
   report.text =
       model_text(model->config()) + "\n" +
       line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,

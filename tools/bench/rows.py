@@ -109,7 +109,7 @@ def convert_for_ctranslate2(setting: Setting, config: str) -> None:
 def attention_row(setting: Setting, config: str, length: int) -> Row:
     def headlight() -> dict:
         report = headlight_bench(setting, "attention", config, "--lengths", str(length))
-        return report["rows"][0]
+        return report["rows"][0] | {"peak_rss_mib": report["peak_rss_mib"]}
 
     def other() -> dict:
         return python(setting, "transformers_attention.py", config, "--length", str(length))
