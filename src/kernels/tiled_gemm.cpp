@@ -15,6 +15,10 @@ namespace {
 constexpr Index kMaximumDepth = 384;
 // Columns of B that are packed at a time: kMaximumDepth of them fit the second-level cache.
 constexpr Index kBlockColumns = 768;
+// Strips of a transposed A that are packed together: their rows in memory are read in longer
+// pieces.
+constexpr Index kStripGroup = 8;
+constexpr Index kPackedDepth = 48;  // rows of memory at a time
 
 Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
 
@@ -52,15 +56,14 @@ template <class T>
 class Part {
  public:
   Part(const Gemm<T>& g, Span rows, Span columns, T* scratch)
-      : g_(g), rows_(rows), columns_(columns), strip_(scratch) {
-    panels_ = strip_ + rounded_up(tiles_.rows * kMaximumDepth + kStripSlack, 16);
+      : g_(g), rows_(rows), columns_(columns), strips_(scratch) {
+    panels_ = strips_ + kStripGroup * strip_size();
   }
 
   // Elements.
   static Index scratch_size() {
-    const GemmTiles<T>& tiles = gemm_tiles<T>();
-    return rounded_up(tiles.rows * kMaximumDepth + kStripSlack, 16) +
-           rounded_up(kBlockColumns, tiles.columns) * kMaximumDepth;
+    return kStripGroup * strip_size() +
+           rounded_up(kBlockColumns, gemm_tiles<T>().columns) * kMaximumDepth;
   }
 
   void run() {
@@ -74,6 +77,10 @@ class Part {
   }
 
  private:
+  static Index strip_size() {
+    return rounded_up(gemm_tiles<T>().rows * kMaximumDepth + kStripSlack, 16);
+  }
+
   void multiply_block(Span columns, Span depth) {
     const Index k = depth.end - depth.begin;
     const MatrixView<T> b = view_b(g_);
@@ -82,20 +89,43 @@ class Part {
                         std::min(tiles_.columns, columns.end - column),
                         panels_ + (column - columns.begin) * k);
     }
-    for (Index row = rows_.begin; row < rows_.end; row += tiles_.rows) {
-      multiply_strip({row, std::min(rows_.end, row + tiles_.rows)}, columns, depth);
+    const Index group = kStripGroup * tiles_.rows;
+    for (Index row = rows_.begin; row < rows_.end; row += group) {
+      multiply_group({row, std::min(rows_.end, row + group)}, columns, depth);
     }
   }
 
-  void multiply_strip(Span rows, Span columns, Span depth) {
+  void multiply_group(Span rows, Span columns, Span depth) {
+    const bool packs = packs_a(g_);
+    const MatrixView<T> whole = view_a(g_);
+    if (packs) {
+      pack_group({whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride},
+                 rows.end - rows.begin, depth.end - depth.begin);
+    }
+    for (Index row = rows.begin; row < rows.end; row += tiles_.rows) {
+      const MatrixView<T> packed{strips_ + (row - rows.begin) / tiles_.rows * strip_size(), 1,
+                                 tiles_.rows};
+      const MatrixView<T> direct{whole.at(row, depth.begin), whole.row_stride, whole.column_stride};
+      multiply_strip(packs ? packed : direct, {row, std::min(rows.end, row + tiles_.rows)}, columns,
+                     depth);
+    }
+  }
+
+  // Piece by piece, each strip's end overwritten by its next piece.
+  void pack_group(const MatrixView<T>& a, Index rows, Index depth) {
+    const Index step = g_.transpose_a ? kPackedDepth : depth;
+    for (Index k = 0; k < depth; k += step) {
+      for (Index row = 0; row < rows; row += tiles_.rows) {
+        T* strip = strips_ + row / tiles_.rows * strip_size();
+        tiles_.pack_strip({a.at(row, k), a.row_stride, a.column_stride}, std::min(step, depth - k),
+                          std::min(tiles_.rows, rows - row), strip + k * tiles_.rows);
+      }
+    }
+  }
+
+  void multiply_strip(const MatrixView<T>& a, Span rows, Span columns, Span depth) {
     const Index k = depth.end - depth.begin;
     const Index height = rows.end - rows.begin;
-    const MatrixView<T> whole = view_a(g_);
-    MatrixView<T> a{whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride};
-    if (packs_a(g_)) {
-      tiles_.pack_strip(a, k, height, strip_);
-      a = {strip_, 1, tiles_.rows};
-    }
     const bool first = depth.begin == 0;
     for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
       tiles_.multiply(a, panels_ + (column - columns.begin) * k, k,
@@ -115,7 +145,7 @@ class Part {
   const GemmTiles<T>& tiles_ = gemm_tiles<T>();
   Span rows_;
   Span columns_;
-  T* strip_;   // [rows of a strip * depth]
+  T* strips_;  // [group, rows of a strip * depth]
   T* panels_;  // [block columns * depth]
 };
 
