@@ -40,7 +40,6 @@ class BackwardHead {
   }
 
   void run() {
-    clear_gradients();
     for (Index query = 0; query < head_.sequence.query_count; query += kQueryTile) {
       prepare_queries(query);
       for_key_tiles(head_, query, [&](const AttentionTile& tile) { process(tile); });
@@ -57,13 +56,11 @@ class BackwardHead {
     return g_.output_grad + head_.output_offset() + t * head_.output_stride();
   }
 
-  // The tiles add to them.
-  void clear_gradients() const {
+  // The tiles add to the gradients of keys; those that no earlier query has seen begin with 0.
+  void clear_new_keys(Index first, Index rows) const {
     const AttentionOperands<T>& in = head_.in;
-    for (Index t = 0; t < head_.sequence.query_count; ++t) {
-      std::fill_n(g_.query_grad + head_.query_offset() + t * in.query_stride, in.head_width, T{0});
-    }
-    for (Index s = 0; s < head_.sequence.key_count; ++s) {
+    const Index seen = first == 0 ? 0 : head_.visible(first - 1);
+    for (Index s = seen; s < head_.visible(first + rows - 1); ++s) {
       std::fill_n(g_.key_grad + head_.key_offset() + s * in.key_stride, in.head_width, T{0});
       std::fill_n(g_.value_grad + head_.key_offset() + s * in.key_stride, in.head_width, T{0});
     }
@@ -73,6 +70,7 @@ class BackwardHead {
   void prepare_queries(Index first) {
     const Index width = head_.in.head_width;
     const Index rows = std::min(kQueryTile, head_.sequence.query_count - first);
+    clear_new_keys(first, rows);
     for (Index row = 0; row < rows; ++row) {
       const Index place = head_.output_offset() + (first + row) * head_.output_stride();
       delta_[row] = loops<T>().dot(g_.output + place, g_.output_grad + place, width);
@@ -95,7 +93,7 @@ class BackwardHead {
     weighted_sum(head_, tile, weights_grad, key_down_,
                  {.c = g_.query_grad + head_.query_offset() + tile.query * in.query_stride,
                   .c_stride = in.query_stride,
-                  .beta = 1});
+                  .beta = tile.key == 0 ? T{0} : T{1}});
     add_to_keys(head_, tile, weights_grad, query_,
                 {.c = g_.key_grad + key_place, .c_stride = in.key_stride, .beta = 1});
   }
