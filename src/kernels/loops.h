@@ -62,8 +62,11 @@ struct Loops {
   T (*maximum)(const T* x, Index n);  // -infinity for n = 0
   // x[i] = exp(x[i] - shift); returns the sum
   T (*exp_shifted)(T* x, T shift, Index n);
-  // y[i] = exp(x[i])
+  // Elementary functions of every element, within 2 units in the last place for float, over all
+  // floats. y may be x.
   void (*exp)(const T* x, T* y, Index n);
+  void (*tanh)(const T* x, T* y, Index n);
+  void (*log)(const T* x, T* y, Index n);
   // y = gelu(x), tanh form
   void (*gelu)(const T* x, T* y, Index n);
   // x_grad = y_grad * gelu'(x)

@@ -4,6 +4,7 @@
 
 #include "headlight/tensor/strided.h"
 #include "headlight/tensor/tensor.h"
+#include "kernels/loops.h"
 #include "kernels/parallel.h"
 
 // What several ops share.
@@ -62,6 +63,25 @@ Tensor map_elements(const Tensor& x, F f) {
     for (Index i = first; i < last; ++i) {
       to[start[0] + i * rows.step[0]] = f(from[start[1] + i * rows.step[1]]);
     }
+  });
+  return result;
+}
+
+// A new tensor with one of the vector loops over every element; choose(loops) gives it, like
+// loops.exp.
+template <class Choose>
+Tensor map_with_loop(const Tensor& x, std::string_view where, Choose choose) {
+  require(x.defined(), "[", where, "] the input is undefined");
+  const Tensor from = to_contiguous(x);
+  Tensor result = Tensor::empty(x.shape(), x.dtype());
+  dispatch_floating(x.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    const auto loop = choose(kernels::loops<T>());
+    const T* source = from.data<T>();
+    T* to = result.data<T>();
+    kernels::parallel_for(result.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+      loop(source + begin, to + begin, end - begin);
+    });
   });
   return result;
 }

@@ -10,17 +10,7 @@ namespace headlight {
 namespace {
 
 Tensor gelu_tanh(const Tensor& x) {
-  const Tensor from = to_contiguous(x);
-  Tensor value = Tensor::empty(x.shape(), x.dtype());
-  dispatch_floating(x.dtype(), "gelu", [&](auto zero) {
-    using T = decltype(zero);
-    const T* source = from.data<T>();
-    T* to = value.data<T>();
-    kernels::parallel_for(value.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-      kernels::loops<T>().gelu(source + begin, to + begin, end - begin);
-    });
-  });
-  return value;
+  return map_with_loop(x, "gelu", [](const auto& loops) { return loops.gelu; });
 }
 
 Tensor gelu_tanh_backward(const Tensor& x, const Tensor& grad) {

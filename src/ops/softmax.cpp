@@ -70,21 +70,21 @@ void check_axis(const Tensor& x, std::string_view where) {
 }
 
 Tensor log_softmax_last(const Tensor& x) {
+  const Tensor from = to_contiguous(x);
   Tensor value = x.clone();
   const Index length = x.size(-1);
   dispatch_floating(x.dtype(), "log_softmax", [&](auto zero) {
     using T = decltype(zero);
+    const T* scores = from.data<T>();
     T* values = value.data<T>();
     for_rows(row_count(value), length, [&](Index index) {
+      const T* source = scores + index * length;
       T* row = values + index * length;
       const T highest = kernels::loops<T>().maximum(row, length);
-      T total = 0;
-      for (Index i = 0; i < length; ++i) {
-        total += std::exp(row[i] - highest);
-      }
+      const T total = kernels::loops<T>().exp_shifted(row, highest, length);
       const T shift = highest + std::log(total);
       for (Index i = 0; i < length; ++i) {
-        row[i] -= shift;
+        row[i] = source[i] - shift;
       }
     });
   });
@@ -93,19 +93,24 @@ Tensor log_softmax_last(const Tensor& x) {
 
 // grad - softmax * sum(grad), row by row.
 Tensor log_softmax_gradient(const Tensor& value, const Tensor& output_grad) {
-  Tensor result = output_grad.clone();
+  const Tensor from = to_contiguous(output_grad);
+  Tensor result = Tensor::empty(value.shape(), value.dtype());
   const Index length = value.size(-1);
   dispatch_floating(result.dtype(), "log_softmax", [&](auto zero) {
     using T = decltype(zero);
     const T* log_p = value.data<T>();
-    T* g = result.data<T>();
+    const T* gradients = from.data<T>();
+    T* to = result.data<T>();
     for_rows(row_count(result), length, [&](Index row) {
+      const T* g = gradients + row * length;
+      T* result_row = to + row * length;
+      kernels::loops<T>().exp(log_p + row * length, result_row, length);
       T total = 0;
-      for (Index i = row * length; i < (row + 1) * length; ++i) {
+      for (Index i = 0; i < length; ++i) {
         total += g[i];
       }
-      for (Index i = row * length; i < (row + 1) * length; ++i) {
-        g[i] -= std::exp(log_p[i]) * total;
+      for (Index i = 0; i < length; ++i) {
+        result_row[i] = g[i] - result_row[i] * total;
       }
     });
   });

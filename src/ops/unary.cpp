@@ -46,7 +46,7 @@ Tensor pow(const Tensor& x, double exponent) {
 }
 
 Tensor exp(const Tensor& x) {
-  const Tensor value = elementwise(x, "exp", [](auto v) { return std::exp(v); });
+  const Tensor value = map_with_loop(x, "exp", [](const auto& loops) { return loops.exp; });
   const Tensor result = value.detach();
   return record("exp", value, {x}, [result](auto, const Tensor& grad) {
     return std::vector<Tensor>{mul(grad, result)};
@@ -54,7 +54,7 @@ Tensor exp(const Tensor& x) {
 }
 
 Tensor log(const Tensor& x) {
-  const Tensor value = elementwise(x, "log", [](auto v) { return std::log(v); });
+  const Tensor value = map_with_loop(x, "log", [](const auto& loops) { return loops.log; });
   return record("log", value, {x}, [](auto inputs, const Tensor& grad) {
     return std::vector<Tensor>{div(grad, inputs[0])};
   });
@@ -69,7 +69,7 @@ Tensor sqrt(const Tensor& x) {
 }
 
 Tensor tanh(const Tensor& x) {
-  const Tensor value = elementwise(x, "tanh", [](auto v) { return std::tanh(v); });
+  const Tensor value = map_with_loop(x, "tanh", [](const auto& loops) { return loops.tanh; });
   const Tensor result = value.detach();
   return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
     return chain(result, grad, [](auto t) { return 1 - t * t; });

@@ -100,6 +100,22 @@ void exp_all(const T* x, T* y, Index n) {
 }
 
 template <class T>
+void tanh_all(const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = fast_tanh(x[i]);
+  }
+}
+
+template <class T>
+void log_all(const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] = fast_log(x[i]);
+  }
+}
+
+template <class T>
 void gelu(const T* x, T* y, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
@@ -265,6 +281,8 @@ constexpr Loops<T> table() {
           .maximum = maximum<T>,
           .exp_shifted = exp_shifted<T>,
           .exp = exp_all<T>,
+          .tanh = tanh_all<T>,
+          .log = log_all<T>,
           .gelu = gelu<T>,
           .gelu_backward = gelu_backward<T>,
           .gelu_with_backward = gelu_with_backward<T>,
