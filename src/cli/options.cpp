@@ -42,7 +42,8 @@ Options::Options(CommandInfo info)
     : info_(std::move(info)), parser_(std::make_unique<Parser>("headlight " + info_.name)) {
   flag("help", "Show this help");
   flag("json", "Print one JSON object on stdout instead of text");
-  value("threads", "Threads to compute with; results do not depend on it", "");
+  value("threads", "Threads to compute with (default: one a core); results do not depend on it",
+        "");
   value("cpu_variant", "baseline, v2, v3 or v4 (default: the best for this CPU)", "");
   value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
 }
@@ -168,14 +169,24 @@ bool Options::parse(const std::vector<std::string>& arguments) {
 
 void Options::apply_common() const {
   set_log_level(text("log_level"));
-  if (given("threads")) {
-    const Index threads = integer("threads");
-    require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
-    set_thread_count(static_cast<int>(threads));
-  }
+  apply_threads();
   if (given("cpu_variant")) {
     set_cpu_variant(text("cpu_variant"));
   }
+}
+
+void Options::apply_threads() const {
+  if (!given("threads")) {
+    set_thread_count(default_thread_count());
+    return;
+  }
+  const Index threads = integer("threads");
+  require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
+  if (threads > available_cpus()) {
+    log_warning("--threads " + std::to_string(threads) + ": more than the " +
+                std::to_string(available_cpus()) + " CPUs that this process may run on");
+  }
+  set_thread_count(static_cast<int>(threads));
 }
 
 bool Options::given(const std::string& name) const { return given_.count(name) > 0; }

@@ -65,6 +65,7 @@ class Options {
   bool is_ignored(const std::string& name) const;
   void print_help() const;
   void apply_common() const;
+  void apply_threads() const;
 
   CommandInfo info_;
   std::unique_ptr<Parser> parser_;

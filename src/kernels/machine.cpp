@@ -1,6 +1,8 @@
 #include "headlight/tensor/machine.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm.h"
 #include "kernels/parallel.h"
+#include "kernels/processors.h"
 
 namespace headlight {
 namespace {
@@ -32,13 +35,43 @@ double number_after(const char* path, std::string_view key) {
   return number;
 }
 
+constexpr int kMostThreads = 1024;
+
+// The first number of OMP_NUM_THREADS, which may list one for every level; 0: none that makes
+// sense.
+int threads_of_environment() {
+  const char* variable = std::getenv("OMP_NUM_THREADS");
+  std::string_view text = variable == nullptr ? "" : variable;
+  text = text.substr(std::min(text.size(), text.find_first_not_of(" \t")));
+  int count = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  const bool ends = rest.empty() || rest.find_first_of(", \t") == 0;
+  return error == std::errc{} && ends && count >= 1 ? count : 0;
+}
+
 }  // namespace
 
 int thread_count() { return omp_get_max_threads(); }
 
 void set_thread_count(int count) {
-  require(count >= 1 && count <= 1024, "[threads] expected 1 to 1024, got ", count);
+  require(count >= 1 && count <= kMostThreads, "[threads] expected 1 to ", kMostThreads, ", got ",
+          count);
   omp_set_num_threads(count);
+}
+
+int available_cpus() {
+  const std::size_t allowed = kernels::allowed_cpus().size();
+  return allowed > 0 ? static_cast<int>(allowed) : omp_get_num_procs();
+}
+
+int default_thread_count() {
+  const int chosen = threads_of_environment();
+  const int most = std::min(available_cpus(), kMostThreads);
+  const std::vector<int> cpus = kernels::allowed_cpus();
+  return std::min(most, chosen > 0     ? chosen
+                        : cpus.empty() ? most
+                                       : kernels::usable_cores("/", cpus));
 }
 
 double available_memory() { return 1024 * number_after("/proc/meminfo", "MemAvailable"); }

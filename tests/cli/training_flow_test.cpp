@@ -163,6 +163,21 @@ TEST_CASE("weights do not depend on the number of threads", "[cli]") {
   CHECK(different.size() == 1);
 }
 
+TEST_CASE("more threads than CPUs get one line of warning", "[cli]") {
+  const ScratchFolder folder;
+  const std::string config = folder.write("a.toml", "n_layer = 1\n");
+  const auto messages_with = [&](const char* threads) {
+    const ProgramResult result =
+        run_headlight({"info", config, "--vocab_size", "50", "--threads", threads});
+    CHECK(result.exit_code == 0);
+    return result.messages();
+  };
+  const std::vector<std::string> warnings = messages_with("1000");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("--threads 1000: more than the ") != std::string::npos);
+  CHECK(messages_with("1").empty());
+}
+
 TEST_CASE("training computes with the instruction set that --cpu_variant names", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());

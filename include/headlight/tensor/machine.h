@@ -5,8 +5,18 @@
 
 namespace headlight {
 
-// Threads that the library computes with. Results do not depend on the number.
+// Threads that the library computes with. Results do not depend on the number. A program that sets
+// nothing gets what OpenMP decides, mostly one for every CPU; see default_thread_count.
 int thread_count();
+
+// CPUs that this process may run on; a core that runs two threads at a time is two CPUs.
+int available_cpus();
+
+// The number that computing is fastest with, which headlight's commands start from: one thread for
+// every core that this process may run on and has time on, by its affinity mask and the CPU quota
+// of its control group. OMP_NUM_THREADS comes first when it is set. Never above available_cpus().
+// Setting it is the caller's: set_thread_count(default_thread_count()).
+int default_thread_count();
 
 // Throws Error unless 1 <= count <= 1024.
 void set_thread_count(int count);
