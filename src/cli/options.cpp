@@ -183,8 +183,9 @@ void Options::apply_threads() const {
   const Index threads = integer("threads");
   require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
   if (threads > available_cpus()) {
-    log_warning("--threads " + std::to_string(threads) + ": more than the " +
-                std::to_string(available_cpus()) + " CPUs that this process may run on");
+    log_warning("--threads " + std::to_string(threads) +
+                ": more than the CPUs that this process may run on, " +
+                std::to_string(available_cpus()));
   }
   set_thread_count(static_cast<int>(threads));
 }

@@ -174,7 +174,7 @@ TEST_CASE("more threads than CPUs get one line of warning", "[cli]") {
   };
   const std::vector<std::string> warnings = messages_with("1000");
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0].find("--threads 1000: more than the ") != std::string::npos);
+  CHECK(warnings[0].find("--threads 1000: more than the CPUs") != std::string::npos);
   CHECK(messages_with("1").empty());
 }
 
