@@ -3,6 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "headlight/tensor/shape.h"
 
@@ -49,6 +51,71 @@ void parallel_chunks(Index count, Index grain, const Body& body) {
 template <class Body>
 void parallel_for(Index count, Index grain, const Body& body) {
   parallel_chunks(count, grain, [&](Index, Index, Index begin, Index end) { body(begin, end); });
+}
+
+// Where the threads of a team wait for each other. A wait is short when every thread has a core, so
+// it spins; when cores are shared, the partner may need this very core, so it soon yields.
+class TeamBarrier {
+ public:
+  void wait(Index team_size) {
+    const unsigned round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == team_size) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      return;
+    }
+    for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
+      if (spins < kSpins) {
+        pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+ private:
+  static constexpr int kSpins = 4000;
+
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  alignas(64) std::atomic<Index> arrived_{0};
+  alignas(64) std::atomic<unsigned> round_{0};
+};
+
+// A thread of a team, as its body sees it.
+struct TeamMember {
+  Index index = 0;
+  Index size = 1;
+  TeamBarrier* shared_barrier = nullptr;
+
+  // Everything that any member did before is visible to all afterwards.
+  void barrier() const {
+    if (size > 1) {
+      shared_barrier->wait(size);
+    }
+  }
+
+  // This member's even share of `count` items.
+  Index share_begin(Index count) const { return count * index / size; }
+  Index share_end(Index count) const { return count * (index + 1) / size; }
+};
+
+// Calls body(member) once on each of `threads` threads, or of fewer when OpenMP gives fewer: for
+// many short steps in a row, where a parallel loop for each would cost more than the steps. The
+// shares depend on the number of threads, so the bits of an item must not depend on its share.
+template <class Body>
+void parallel_team(Index threads, const Body& body) {
+  if (threads <= 1 || max_threads() == 1) {
+    body(TeamMember{});
+    return;
+  }
+  TeamBarrier barrier;
+#pragma omp parallel num_threads(static_cast <int>(std::min(threads, max_threads())))
+  body(TeamMember{omp_get_thread_num(), omp_get_num_threads(), &barrier});
 }
 
 // While one lives, libraries that ask OpenMP for threads get one.

@@ -66,3 +66,55 @@ TEST_CASE("SingleThreadScope holds OpenMP to one thread and lets go again") {
   }
   CHECK(thread_count() == 3);
 }
+
+TEST_CASE("every member of a team runs once and has a share of its own") {
+  for (const int threads : {1, 2, 3, 8}) {
+    const ThreadScope scope(threads);
+    for (const Index wanted : {Index{1}, Index{2}, Index{100}}) {
+      std::vector<std::atomic<int>> visits(29);
+      std::atomic<Index> members{0};
+      std::atomic<Index> size{0};
+      kernels::parallel_team(wanted, [&](const kernels::TeamMember& me) {
+        ++members;
+        size = me.size;
+        for (Index i = me.share_begin(29); i < me.share_end(29); ++i) {
+          ++visits[static_cast<std::size_t>(i)];
+        }
+      });
+      CHECK(members == std::min<Index>(wanted, threads));
+      CHECK(size == members);
+      for (const auto& count_of_visits : visits) {
+        CHECK(count_of_visits == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a barrier shows each member what the others did before") {
+  const ThreadScope scope(3);
+  std::vector<Index> numbers(3);
+  std::atomic<int> wrong{0};
+  kernels::parallel_team(3, [&](const kernels::TeamMember& me) {
+    for (Index round = 1; round <= 500; ++round) {
+      numbers[static_cast<std::size_t>(me.index)] = round;
+      me.barrier();
+      for (Index other = 0; other < me.size; ++other) {
+        wrong += numbers[static_cast<std::size_t>(other)] == round ? 0 : 1;
+      }
+      me.barrier();
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a team inside a parallel loop is one thread") {
+  const ThreadScope scope(4);
+  std::atomic<int> members{0};
+  kernels::parallel_for(4, 1, [&](Index, Index) {
+    kernels::parallel_team(4, [&](const kernels::TeamMember& me) {
+      members += me.size == 1 && me.index == 0 ? 1 : 100;
+      me.barrier();
+    });
+  });
+  CHECK(members == 4);
+}

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/decode.h"
+
+// Included by decode.cpp of this folder only; everything is static, because each copy is compiled
+// for another instruction set and must not be merged. The vectors are those that GCC and Clang
+// offer for every machine: arrays of float would not stay in registers.
+namespace headlight::kernels {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+constexpr int kLargestTile = 4;  // vectors x whose sums fit into the registers
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+constexpr int kLargestTile = 2;
+#else
+constexpr int kVectorBytes = 16;
+constexpr int kLargestTile = 1;
+#endif
+constexpr int kWidth = kVectorBytes / 4;
+constexpr int kParts = static_cast<int>(kPanelRows) / kWidth;
+// Sums in flight: column k goes to sum k % kChains, so that an addition need not wait for the one
+// before.
+constexpr int kChains = kParts == 1 ? 4 : 2;
+constexpr Index kPrefetchBytes = 2048;
+
+using Vector = float __attribute__((vector_size(kVectorBytes)));
+using Words = std::uint32_t __attribute__((vector_size(kVectorBytes)));
+using Integers = std::int32_t __attribute__((vector_size(kVectorBytes)));
+
+// One number for each of the 16 rows of a panel.
+struct Lanes {
+  Vector part[kParts];
+};
+
+inline void load(const void* from, Lanes& to) { __builtin_memcpy(&to, from, sizeof to); }
+
+// How a word of 32 bits holds its row's weights of kColumns neighbouring columns. Words are taken
+// apart with shifts, which every machine has for whole vectors.
+struct Float32 {
+  static constexpr int kColumns = 1;
+  static Vector column(Vector words, int) { return words; }
+};
+
+// The lower half is the first column.
+struct PairOfBFloat16 {
+  static constexpr int kColumns = 2;
+  static Vector column(Vector vector, int place) {
+    const Words words = reinterpret_cast<Words>(vector);
+    return reinterpret_cast<Vector>(place == 0 ? words << 16 : words & 0xFFFF0000U);
+  }
+};
+
+// The lowest byte is the first column. Gives 2^24 q, which costs one operation less than q.
+struct FourInt8 {
+  static constexpr int kColumns = 4;
+  static Vector column(Vector vector, int place) {
+    const Words words = reinterpret_cast<Words>(vector) << (24 - 8 * place);
+    return __builtin_convertvector(
+        reinterpret_cast<Integers>(place == 0 ? words : words & 0xFF000000U), Vector);
+  }
+};
+
+inline void clear(Lanes& lanes) {
+  for (int p = 0; p < kParts; ++p) {
+    lanes.part[p] = Vector{};
+  }
+}
+
+// to += a * factor
+inline void add_product(const Lanes& a, float factor, Lanes& to) {
+  for (int p = 0; p < kParts; ++p) {
+    to.part[p] += a.part[p] * factor;
+  }
+}
+
+inline void add_product(const Lanes& a, const Lanes& b, Lanes& to) {
+  for (int p = 0; p < kParts; ++p) {
+    to.part[p] += a.part[p] * b.part[p];
+  }
+}
+
+// The chains' sums in the first one, in a fixed order.
+inline void join(Lanes (&chains)[kChains]) {
+  for (int half = kChains / 2; half > 0; half /= 2) {
+    for (int c = 0; c < half; ++c) {
+      for (int p = 0; p < kParts; ++p) {
+        chains[c].part[p] += chains[c + half].part[p];
+      }
+    }
+  }
+}
+
+// sums[b] += the first `used` columns of a group of words with x[b].
+template <class Format, int kBatch>
+inline void add_group(const char* group, int used, int chain, const float* x, Index x_stride,
+                      Lanes (&sums)[kBatch][kChains]) {
+  Lanes words;
+  load(group, words);
+  for (int j = 0; j < Format::kColumns; ++j) {
+    if (j < used) {
+      Lanes w;
+      for (int p = 0; p < kParts; ++p) {
+        w.part[p] = Format::column(words.part[p], j);
+      }
+      for (int b = 0; b < kBatch; ++b) {
+        add_product(w, x[b * x_stride + j], sums[b][(chain + j) % kChains]);
+      }
+    }
+  }
+}
+
+// sums[b] += the products of `columns` columns of weights with x[b].
+template <class Format, int kBatch>
+inline void add_columns(const char* weights, Index columns, const float* x, Index x_stride,
+                        Lanes (&sums)[kBatch][kChains]) {
+  constexpr int kGroups = Format::kColumns < kChains ? kChains / Format::kColumns : 1;
+  constexpr int kStep = kGroups * Format::kColumns;
+  constexpr Index kGroupBytes = kPanelRows * 4;
+  Index k = 0;
+  for (; k + kStep <= columns; k += kStep) {
+    for (int g = 0; g < kGroups; ++g) {
+      __builtin_prefetch(weights + kPrefetchBytes);
+      add_group<Format, kBatch>(weights, Format::kColumns, g * Format::kColumns,
+                                x + k + g * Format::kColumns, x_stride, sums);
+      weights += kGroupBytes;
+    }
+  }
+  for (int chain = 0; k < columns; k += Format::kColumns, chain += Format::kColumns) {
+    const Index rest = columns - k;
+    const int used = rest < Format::kColumns ? static_cast<int>(rest) : Format::kColumns;
+    add_group<Format, kBatch>(weights, used, chain, x + k, x_stride, sums);
+    weights += kGroupBytes;
+  }
+}
+
+template <int kBatch>
+inline void clear(Lanes (&sums)[kBatch][kChains]) {
+  for (int b = 0; b < kBatch; ++b) {
+    for (int c = 0; c < kChains; ++c) {
+      clear(sums[b][c]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headlight::kernels

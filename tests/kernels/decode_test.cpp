@@ -1,0 +1,234 @@
+#include "kernels/decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::kPanelRows;
+using kernels::PanelFormat;
+
+namespace {
+
+constexpr PanelFormat kFormats[] = {PanelFormat::float32, PanelFormat::bfloat16, PanelFormat::int8};
+
+std::vector<float> gaussians(Index count, std::uint64_t seed) {
+  std::vector<float> values;
+  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
+    values.push_back(static_cast<float>(value));
+  }
+  return values;
+}
+
+// Panels on a boundary of 64 bytes.
+Tensor pack(PanelFormat format, const std::vector<float>& weights, Index rows, Index columns) {
+  const Index bytes = kernels::panel_bytes(format, columns);
+  Tensor memory = Tensor::empty({kernels::panel_count(rows) * bytes / 4}, DType::int32);
+  for (Index panel = 0; panel < kernels::panel_count(rows); ++panel) {
+    kernels::pack_panel(format, weights.data() + panel * kPanelRows * columns,
+                        std::min(kPanelRows, rows - panel * kPanelRows), columns,
+                        reinterpret_cast<char*>(memory.data<std::int32_t>()) + panel * bytes);
+  }
+  return memory;
+}
+
+// y [batch, 16 panels]
+std::vector<float> multiply(PanelFormat format, const Tensor& panels, Index count, Index columns,
+                            const std::vector<float>& x) {
+  const Index batch = static_cast<Index>(x.size()) / columns;
+  std::vector<float> y(static_cast<std::size_t>(batch * count * kPanelRows), -1);
+  kernels::multiply_panels(format, {.panels = panels.data<std::int32_t>(),
+                                    .count = count,
+                                    .panel_bytes = kernels::panel_bytes(format, columns),
+                                    .columns = columns,
+                                    .x = x.data(),
+                                    .x_stride = columns,
+                                    .y = y.data(),
+                                    .y_stride = count * kPanelRows,
+                                    .batch = batch});
+  return y;
+}
+
+std::vector<float> rounded(PanelFormat format, std::vector<float> weights, Index columns) {
+  for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(columns)) {
+    kernels::round_row(format, weights.data() + row, columns);
+  }
+  return weights;
+}
+
+// The largest difference from the sums in float64, in units of the sum of magnitudes.
+double error_of_product(PanelFormat format, Index rows, Index columns, Index batch) {
+  const std::vector<float> weights = gaussians(rows * columns, 1);
+  const std::vector<float> worth = rounded(format, weights, columns);
+  const std::vector<float> x = gaussians(batch * columns, 2);
+  const Index panels = kernels::panel_count(rows);
+  const std::vector<float> y =
+      multiply(format, pack(format, weights, rows, columns), panels, columns, x);
+  double furthest = 0;
+  for (Index b = 0; b < batch; ++b) {
+    for (Index row = 0; row < panels * kPanelRows; ++row) {
+      double sum = 0;
+      double magnitude = 1e-30;
+      for (Index k = 0; row < rows && k < columns; ++k) {
+        const double product =
+            static_cast<double>(worth[static_cast<std::size_t>(row * columns + k)]) *
+            static_cast<double>(x[static_cast<std::size_t>(b * columns + k)]);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      const double got = y[static_cast<std::size_t>(b * panels * kPanelRows + row)];
+      furthest = std::max(furthest, std::abs(got - sum) / magnitude);
+    }
+  }
+  return furthest;
+}
+
+}  // namespace
+
+TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
+  for (const PanelFormat format : kFormats) {
+    for (const Index columns : {1, 2, 3, 5, 20, 31, 32, 33, 34, 64, 96, 199}) {
+      for (const Index batch : {1, 2, 3, 4, 5, 9}) {
+        INFO(static_cast<int>(format) << ", " << columns << " columns, " << batch << " vectors");
+        CHECK(error_of_product(format, 21, columns, batch) < 3e-7);
+      }
+    }
+  }
+}
+
+TEST_CASE("the bits of a product do not depend on its neighbours") {
+  for (const PanelFormat format : kFormats) {
+    const Index rows = 48;
+    const Index columns = 77;
+    const Tensor panels = pack(format, gaussians(rows * columns, 3), rows, columns);
+    const std::vector<float> x = gaussians(7 * columns, 4);
+    const std::vector<float> together = multiply(format, panels, 3, columns, x);
+    for (Index b = 0; b < 7; ++b) {
+      const std::vector<float> one(x.begin() + b * columns, x.begin() + (b + 1) * columns);
+      const std::vector<float> alone = multiply(format, panels, 3, columns, one);
+      CHECK(std::memcmp(alone.data(), together.data() + b * rows, alone.size() * sizeof(float)) ==
+            0);
+    }
+  }
+}
+
+TEST_CASE("int8 weights are multiples of a 127th of the largest of 32 neighbours") {
+  std::vector<float> row(64);
+  row[0] = 127;
+  row[1] = -126.4F;
+  row[2] = 0.49F;
+  row[3] = 0.51F;
+  row[31] = -127;
+  row[32] = 12.7F;
+  row[33] = 0.06F;
+  row[34] = 0.04F;
+  kernels::round_row(PanelFormat::int8, row.data(), 64);
+  CHECK(row[0] == 127);
+  CHECK(row[1] == -126);
+  CHECK(row[2] == 0);
+  CHECK(row[3] == 1);
+  CHECK(row[31] == -127);
+  CHECK(row[32] == Approx(12.7F));
+  CHECK(row[33] == Approx(0.1F));
+  CHECK(row[34] == 0);
+  CHECK(row[63] == 0);
+}
+
+TEST_CASE("bfloat16 weights are rounded to nearest, ties to even") {
+  std::vector<float> row{1.0F, 1.00390625F, 1.01171875F, 1.005F, -3.14159F};
+  kernels::round_row(PanelFormat::bfloat16, row.data(), 5);
+  CHECK(row == std::vector<float>{1.0F, 1.0F, 1.015625F, 1.0078125F, -3.140625F});
+}
+
+TEST_CASE("rounding packed weights again changes next to nothing") {
+  for (const PanelFormat format : kFormats) {
+    const std::vector<float> once = rounded(format, gaussians(960, 5), 96);
+    const std::vector<float> twice = rounded(format, once, 96);
+    for (std::size_t i = 0; i < once.size(); ++i) {
+      CHECK(std::abs(twice[i] - once[i]) <= 3e-7F * std::abs(once[i]));
+    }
+  }
+}
+
+TEST_CASE("a weight that is not a number is seen in the product") {
+  for (const PanelFormat format : kFormats) {
+    std::vector<float> weights = gaussians(16 * 40, 6);
+    weights[3 * 40 + 35] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> y =
+        multiply(format, pack(format, weights, 16, 40), 1, 40, std::vector<float>(40, 1));
+    CHECK(std::isnan(y[3]));
+    CHECK_FALSE(std::isnan(y[2]));
+    kernels::round_row(format, weights.data() + 3 * 40, 40);
+    CHECK(std::isnan(weights[3 * 40 + 35]));
+  }
+}
+
+TEST_CASE("a step of attention is the softmax of the scores times the values") {
+  for (const Index width : {1, 7, 16, 20, 64}) {
+    for (const Index length : {1, 2, 5, 33, 300}) {
+      const auto query = gaussians(width, 1);
+      const auto keys = gaussians(length * width, 2);
+      const auto values = gaussians(length * width, 3);
+      std::vector<float> scores(static_cast<std::size_t>(length));
+      std::vector<float> output(static_cast<std::size_t>(width), -1);
+      kernels::decode_loops().attend({query.data(), keys.data(), values.data(), length, width,
+                                      0.75F, scores.data(), output.data()});
+      std::vector<double> weights;
+      double sum = 0;
+      for (Index t = 0; t < length; ++t) {
+        double score = 0;
+        for (Index d = 0; d < width; ++d) {
+          score += 0.75 * static_cast<double>(query[static_cast<std::size_t>(d)]) *
+                   static_cast<double>(keys[static_cast<std::size_t>(t * width + d)]);
+        }
+        weights.push_back(std::exp(score));
+        sum += weights.back();
+      }
+      for (Index d = 0; d < width; ++d) {
+        double expected = 0;
+        for (Index t = 0; t < length; ++t) {
+          expected += weights[static_cast<std::size_t>(t)] / sum *
+                      static_cast<double>(values[static_cast<std::size_t>(t * width + d)]);
+        }
+        CHECK(static_cast<double>(output[static_cast<std::size_t>(d)]) ==
+              Approx(expected).margin(3e-6));
+      }
+    }
+  }
+}
+
+TEST_CASE("attention takes scores that exp alone could not") {
+  const std::vector<float> query{1000};
+  const std::vector<float> keys{1000, 999.9F, -1000};
+  const std::vector<float> values{3, 5, 7};
+  std::vector<float> scores(3);
+  float output = 0;
+  kernels::decode_loops().attend(
+      {query.data(), keys.data(), values.data(), 3, 1, 1, scores.data(), &output});
+  CHECK(output == 3);
+}
+
+TEST_CASE("softmax weights are exponentials to the last digits") {
+  std::vector<double> scores;
+  for (int i = 0; i <= 4000; ++i) {
+    scores.push_back(3.0 - 0.18 * i);
+  }
+  scores.push_back(-std::numeric_limits<double>::infinity());
+  std::vector<double> weights(scores.size());
+  const double sum = kernels::decode_loops().softmax_weights(
+      scores.data(), 3.0, 1.25, weights.data(), static_cast<Index>(scores.size()));
+  double expected_sum = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double expected = std::exp((scores[i] - 3.0) / 1.25);
+    expected_sum += expected;
+    CHECK(std::abs(weights[i] - expected) <= 4e-16 * expected);
+  }
+  CHECK(weights[0] == 1.0);
+  CHECK(weights.back() == 0.0);
+  CHECK(sum == Approx(expected_sum).epsilon(1e-14));
+}
