@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "headlight/data/documents.h"
+#include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/text/text_file.h"
 #include "headlight/train/evaluation.h"
@@ -27,6 +28,7 @@ Options make_options() {
       .value("documents", "How the text is cut: none, line, blank_line or token", "none")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("batch_size", "Sequences computed at once", "12")
+      .value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
       .value("max_batches", "Batches to use, spread evenly over the text; 0: all", "0");
   return options;
 }
@@ -48,6 +50,14 @@ void print(const Evaluation& result, bool json) {
             << " bytes)\n";
 }
 
+WeightFormat weight_format(const Options& options) {
+  try {
+    return parse_weight_format(options.text("weights"));
+  } catch (const Error& error) {
+    fail("--", error.what());
+  }
+}
+
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
@@ -56,7 +66,9 @@ int run_eval(const std::vector<std::string>& arguments) {
     return 0;
   }
   require(options.given("data"), "--data: expected a text file");
+  const WeightFormat format = weight_format(options);
   const LoadedModel loaded = load_model(options.positional());
+  round_weights(*loaded.model, format);
   const std::string text = read_text_file(options.text("data"));
   const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
                                    .separator = options.text("separator")};

@@ -7,6 +7,7 @@
 #include "cli/log.h"
 #include "cli/options.h"
 #include "headlight/generate/generator.h"
+#include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/text/text_file.h"
 #include "headlight/text/utf8.h"
@@ -22,12 +23,17 @@ constexpr const char* kDetails =
     "The next token is chosen in this order: repetition penalty, temperature, top_k, top_p, "
     "min_p,\n"
     "then one draw. The same seed gives the same text, whatever --threads is.\n\n"
+    "--weights bfloat16 and int8 read a half and a good quarter of the memory for each token, "
+    "which is\n"
+    "what the speed of larger models depends on; headlight eval --weights tells what they cost.\n\n"
     "The model knows as many positions as its block. When prompt and output together grow longer,\n"
     "only the last half of a block is kept and the text goes on from there; a prompt that is "
     "longer\n"
     "than the block is cut in the same way, with a warning.\n\n"
-    "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second,\n"
-    "finish_reason (length, end_of_text or stop), prompt, seconds_to_first_token, prompt_was_cut;\n"
+    "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second (after "
+    "the\n"
+    "first), finish_reason (length, end_of_text or stop), prompt, prompt_tokens,\n"
+    "seconds_to_first_token, prompt_was_cut;\n"
     "with --num_samples above 1 these are the first sample's, and samples lists them all.";
 
 Options make_options() {
@@ -52,7 +58,8 @@ Options make_options() {
       .value("repetition_penalty", "Above 1 discourages tokens of prompt and output", "1.0")
       .value("repetition_window", "Latest tokens that the penalty sees; 0: all", "0")
       .value("seed", "Of the random choices", "1337")
-      .value("num_samples", "Texts to generate", "1")
+      .value("num_samples", "Texts to generate, side by side", "1")
+      .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
       .value("stop", "End before this text")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
@@ -82,6 +89,16 @@ std::string read_prompt(const Options& options) {
   return prompt;
 }
 
+// The library names fields; the options have their names.
+template <class Check>
+void with_option_names(const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    fail("--", error.what());
+  }
+}
+
 GenerateOptions generate_options(const Options& options) {
   GenerateOptions result;
   result.max_new_tokens = options.integer("max_new_tokens");
@@ -99,11 +116,7 @@ GenerateOptions generate_options(const Options& options) {
   }
   result.ignore_end_of_text = options.is_set("ignore_eos");
   result.use_cache = !options.is_set("no_cache");
-  try {
-    result.validate();
-  } catch (const Error& error) {
-    fail("--", error.what());  // the fields have the names of the options
-  }
+  with_option_names([&] { result.validate(); });
   return result;
 }
 
@@ -122,29 +135,44 @@ void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
   }
 }
 
-double tokens_per_second(const GenerateResult& result) {
-  return result.seconds > 0 ? static_cast<double>(result.tokens.size()) / result.seconds : 0;
+void log_statistics(const GenerateResult& result) {
+  char text[200];
+  std::snprintf(
+      text, sizeof text,
+      "%zu tokens: the first after %.3f s (prompt of %lld), then %.1f tokens/s; ended by %s",
+      result.tokens.size(), result.seconds_to_first_token,
+      static_cast<long long>(result.prompt_tokens), result.tokens_per_second(),
+      std::string(finish_reason_name(result.finish_reason)).c_str());
+  log_info(text);
 }
 
-void log_statistics(const GenerateResult& result) {
-  char text[160];
-  std::snprintf(
-      text, sizeof text, "%zu tokens in %.2f s (%.1f tokens/s), first after %.3f s, ended by %s",
-      result.tokens.size(), result.seconds, tokens_per_second(result),
-      result.seconds_to_first_token, std::string(finish_reason_name(result.finish_reason)).c_str());
-  log_info(text);
+void log_statistics(const std::vector<GenerateResult>& results) {
+  double seconds = 0;
+  std::size_t tokens = 0;
+  for (const GenerateResult& result : results) {
+    log_statistics(result);
+    seconds = std::max(seconds, result.seconds);
+    tokens += result.tokens.size();
+  }
+  if (results.size() > 1 && seconds > 0) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%zu texts of %zu tokens in %.2f s (%.1f tokens/s together)",
+                  results.size(), tokens, seconds, static_cast<double>(tokens) / seconds);
+    log_info(text);
+  }
 }
 
 nlohmann::ordered_json to_json(const GenerateResult& result) {
   return {{"text", result.text},
           {"tokens", result.tokens.size()},
-          {"tokens_per_second", tokens_per_second(result)},
+          {"tokens_per_second", result.tokens_per_second()},
           {"finish_reason", finish_reason_name(result.finish_reason)}};
 }
 
 void print_json(const std::string& prompt, const std::vector<GenerateResult>& results) {
   nlohmann::ordered_json json = to_json(results[0]);
   json["prompt"] = prompt;
+  json["prompt_tokens"] = results[0].prompt_tokens;
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;
   json["prompt_was_cut"] = results[0].prompt_was_cut;
   if (results.size() > 1) {
@@ -155,20 +183,27 @@ void print_json(const std::string& prompt, const std::vector<GenerateResult>& re
   std::cout << json.dump() << "\n";
 }
 
-// One sample as text on stdout.
-void print_sample(const LoadedModel& loaded, const std::string& prompt,
-                  const GenerateOptions& options, bool stream) {
-  const auto print = [](std::string_view piece) { std::cout << piece << std::flush; };
-  GenerateResult result;
-  if (stream) {
-    print(prompt);
-    result = generate(*loaded.model, *loaded.tokenizer, prompt, options, print);
-    print("\n");
-  } else {
-    result = generate(*loaded.model, *loaded.tokenizer, prompt, options);
-    print(prompt + result.text + "\n");
+void print(std::string_view text) { std::cout << text << std::flush; }
+
+constexpr const char* kSeparator = "---------------\n";
+
+void print_samples(const std::string& prompt, const std::vector<GenerateResult>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    print((i > 0 ? kSeparator : "") + prompt + results[i].text + "\n");
   }
-  log_statistics(result);
+}
+
+// One text after the other, each while it is made.
+std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& tokenizer,
+                                           const std::string& prompt, GenerateOptions options,
+                                           Index count) {
+  std::vector<GenerateResult> results;
+  for (options.sample = 0; options.sample < count; ++options.sample) {
+    print((options.sample > 0 ? kSeparator : "") + prompt);
+    results.push_back(generate(decoder, tokenizer, prompt, options, print));
+    print("\n");
+  }
+  return results;
 }
 
 }  // namespace
@@ -178,26 +213,28 @@ int run_generate(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  require(!options.json() || !options.is_set("stream"), "--stream: does not go with --json");
-  GenerateOptions generation = generate_options(options);
+  const bool stream = options.is_set("stream");
+  require(!options.json() || !stream, "--stream: does not go with --json");
+  const GenerateOptions generation = generate_options(options);
   const Index samples = options.integer("num_samples");
   require(samples >= 1, "--num_samples: expected at least 1, got ", samples);
+  WeightFormat format{};
+  with_option_names([&] { format = parse_weight_format(options.text("weights")); });
   const std::string prompt = read_prompt(options);
   const LoadedModel loaded = load_model(options.positional());
   warn_about_prompt(loaded, prompt);
-  std::vector<GenerateResult> results;  // for JSON, which is printed as a whole
-  for (generation.sample = 0; generation.sample < samples; ++generation.sample) {
-    if (options.json()) {
-      results.push_back(generate(*loaded.model, *loaded.tokenizer, prompt, generation));
-      log_statistics(results.back());
-      continue;
-    }
-    std::cout << (generation.sample > 0 ? "---------------\n" : "");
-    print_sample(loaded, prompt, generation, options.is_set("stream"));
-  }
+  round_weights(*loaded.model, format);
+  Decoder decoder(*loaded.model, format);
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  const std::vector<GenerateResult> results =
+      stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
+             : generate_samples(decoder, tokenizer, prompt, generation, samples);
   if (options.json()) {
     print_json(prompt, results);
+  } else if (!stream) {
+    print_samples(prompt, results);
   }
+  log_statistics(results);
   require(std::cout.flush().good(), "stdout: cannot be written");
   return 0;
 }

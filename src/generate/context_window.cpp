@@ -7,40 +7,66 @@
 #include "headlight/ops/matmul.h"
 
 namespace headlight {
+namespace {
 
-ContextWindow::ContextWindow(const Gpt& model, std::vector<std::int32_t> tokens, bool use_cache)
-    : model_(&model), tokens_(std::move(tokens)), use_cache_(use_cache) {}
+void copy_positions(const Tensor& from, Index count, const Tensor& to) {
+  slice(to, 1, 0, count).copy_from(slice(from, 1, 0, count));
+}
 
-Tensor ContextWindow::next_logits() {
-  if (static_cast<Index>(tokens_.size()) > model_->config().block_size) {
+}  // namespace
+
+ContextWindow::ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens,
+                             const Options& options)
+    : decoder_(&decoder), tokens_(std::move(tokens)), options_(options) {}
+
+ContextWindow ContextWindow::fork() const {
+  ContextWindow other(*decoder_, tokens_, options_);
+  if (!cache_.layers.empty()) {
+    other.cache_ = decoder_->model().make_cache(options_.room);
+    for (std::size_t layer = 0; layer < cache_.layers.size(); ++layer) {
+      copy_positions(cache_.layers[layer].keys, cache_.length, other.cache_.layers[layer].keys);
+      copy_positions(cache_.layers[layer].values, cache_.length, other.cache_.layers[layer].values);
+    }
+    other.cache_.length = cache_.length;
+  }
+  return other;
+}
+
+bool ContextWindow::can_step() const {
+  const auto count = static_cast<Index>(tokens_.size());
+  return options_.use_cache && cache_.length + 1 == count &&
+         count <= decoder_->model().config().block_size && !cache_.layers.empty();
+}
+
+std::span<const float> ContextWindow::read() {
+  if (static_cast<Index>(tokens_.size()) > decoder_->model().config().block_size) {
     shorten();
   }
-  return use_cache_ ? logits_from_cache() : logits_from_all();
+  if (!options_.use_cache) {
+    return read_all();
+  }
+  if (cache_.layers.empty()) {
+    cache_ = decoder_->model().make_cache(options_.room);
+  }
+  decoder_->read({tokens_.begin() + cache_.length, tokens_.end()}, cache_);
+  return decoder_->logits(0);
 }
 
 // Keys and values depend on positions, so those of the tokens that stay are computed anew. Keeping
 // half of the block makes that rare.
 void ContextWindow::shorten() {
-  const Index kept = (model_->config().block_size + 1) / 2;
+  const Index kept = (decoder_->model().config().block_size + 1) / 2;
   tokens_.erase(tokens_.begin(), tokens_.end() - kept);
-  for (KeyValueView& layer : cache_.layers) {
-    layer.length = 0;
-  }
   cache_.length = 0;
 }
 
-Tensor ContextWindow::logits_from_cache() {
-  if (cache_.layers.empty()) {
-    cache_ = model_->make_cache();
-  }
-  return model_->next_logits({tokens_.begin() + cache_.length, tokens_.end()}, cache_);
-}
-
-Tensor ContextWindow::logits_from_all() const {
+std::span<const float> ContextWindow::read_all() {
   const NoGrad no_grad;
+  const Gpt& model = decoder_->model();
   const auto count = static_cast<Index>(tokens_.size());
-  const Tensor last = slice(model_->hidden(make_batch({tokens_})), 0, count - 1, count);
-  return reshape(linear(last, model_->head_weight()), {model_->config().vocab_size});
+  const Tensor last = slice(model.hidden(make_batch({tokens_})), 0, count - 1, count);
+  logits_ = convert(linear(last, model.head_weight()), DType::float32);
+  return {logits_.data<float>(), static_cast<std::size_t>(logits_.numel())};
 }
 
 }  // namespace headlight

@@ -1,30 +1,45 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "headlight/nn/gpt.h"
+#include "headlight/generate/decoder.h"
 
 namespace headlight {
 
-// The latest tokens of a text, as many as the model has positions for.
+// The latest tokens of a text, as many as the model has positions for. Movable; fork() copies.
 class ContextWindow {
  public:
-  // The model must outlive the window; `tokens` must not be empty.
-  ContextWindow(const Gpt& model, std::vector<std::int32_t> tokens, bool use_cache);
+  struct Options {
+    bool use_cache = true;
+    Index room = 0;  // positions that the text will need at most; 0: the whole block
+  };
+
+  // The decoder must outlive the window; `tokens` must not be empty.
+  ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens, const Options& options);
+  ContextWindow(ContextWindow&&) = default;
+  ContextWindow& operator=(ContextWindow&&) = default;
+
+  // The same text again, to be continued in another way.
+  ContextWindow fork() const;
 
   void append(std::int32_t id) { tokens_.push_back(id); }
-  // Logits [V] of the token that follows. Throws Error for an id outside the vocabulary.
-  Tensor next_logits();
+  // True when one step with the last token gives the next logits, false when read() must.
+  bool can_step() const;
+  DecodeItem step_item() { return {tokens_.back(), &cache_}; }
+  // Logits [V] of the token that follows, by reading whatever is not in the cache; they stay until
+  // the decoder or this window computes others. Throws Error for an id outside the vocabulary.
+  std::span<const float> read();
 
  private:
   void shorten();
-  Tensor logits_from_cache();
-  Tensor logits_from_all() const;
+  std::span<const float> read_all();
 
-  const Gpt* model_;
+  Decoder* decoder_;
   std::vector<std::int32_t> tokens_;  // token i has position i
-  bool use_cache_;
+  Options options_;
   KeyValueCache cache_;  // of the first cache_.length tokens; no layers before its first use
+  Tensor logits_;        // without a cache
 };
 
 }  // namespace headlight

@@ -1,16 +1,18 @@
 #include "headlight/generate/generator.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "generate/context_window.h"
-#include "generate/stop_filter.h"
-#include "headlight/text/streaming_decoder.h"
+#include "generate/text_sample.h"
 #include "headlight/text/utf8.h"
 
 namespace headlight {
 namespace {
 
-using TextSink = std::function<void(std::string_view piece)>;
+// Texts that are made side by side: enough to hide the reading of the weights, and few enough for
+// their caches.
+constexpr Index kTogether = 32;
 
 class Stopwatch {
  public:
@@ -20,35 +22,6 @@ class Stopwatch {
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// Turns tokens into text up to the first stop text.
-class TextOutput {
- public:
-  TextOutput(const Tokenizer& tokenizer, const std::vector<std::string>& stops,
-             const TextSink& on_text)
-      : decoder_(tokenizer), filter_(stops), on_text_(&on_text) {}
-
-  void push(std::int32_t id) { emit(filter_.push(decoder_.push(id))); }
-  void finish() {
-    emit(filter_.push(decoder_.finish()));
-    emit(filter_.finish());
-  }
-  bool stopped() const { return filter_.found(); }
-  const std::string& text() const { return text_; }
-
- private:
-  void emit(const std::string& piece) {
-    text_ += piece;
-    if (*on_text_ && !piece.empty()) {
-      (*on_text_)(piece);
-    }
-  }
-
-  StreamingDecoder decoder_;
-  StopFilter filter_;
-  const TextSink* on_text_;
-  std::string text_;
 };
 
 std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_view prompt) {
@@ -78,6 +51,100 @@ std::vector<std::int32_t> excluded_tokens(const Gpt& model, const Tokenizer& tok
   return excluded;
 }
 
+// Makes the texts of one prompt, which is read once.
+class TextBatch {
+ public:
+  // For the samples up to `last` - 1.
+  TextBatch(Decoder& decoder, const TextPlan& plan, Index last, TextSink on_text)
+      : decoder_(&decoder),
+        plan_(&plan),
+        last_(last),
+        on_text_(std::move(on_text)),
+        prompt_(decoder, plan.prompt,
+                {.use_cache = plan.options->use_cache,
+                 .room = static_cast<Index>(plan.prompt.size()) + plan.options->max_new_tokens}) {
+    if (plan.options->max_new_tokens > 0) {
+      const std::span<const float> logits = prompt_.read();
+      prompt_logits_.assign(logits.begin(), logits.end());
+    }
+  }
+
+  // The texts of samples begin ... end - 1, side by side.
+  void run(Index begin, Index end, std::vector<GenerateResult>& results) {
+    std::vector<TextSample> samples;
+    for (Index number = begin; number < end; ++number) {
+      ContextWindow window = number + 1 == last_ ? std::move(prompt_) : prompt_.fork();
+      samples.emplace_back(*plan_, number, std::move(window), on_text_);
+      if (!samples.back().finished()) {
+        samples.back().take(prompt_logits_, watch_.seconds());
+      }
+    }
+    while (advance(samples)) {
+    }
+    for (TextSample& sample : samples) {
+      results.push_back(std::move(sample).result());
+    }
+  }
+
+ private:
+  // One more token for every text that goes on; false when there is none.
+  bool advance(std::vector<TextSample>& samples) {
+    stepping_.clear();
+    items_.clear();
+    reading_.clear();
+    for (TextSample& sample : samples) {
+      if (!sample.finished() && sample.window().can_step()) {
+        stepping_.push_back(&sample);
+        items_.push_back(sample.window().step_item());
+      } else if (!sample.finished()) {
+        reading_.push_back(&sample);
+      }
+    }
+    if (!items_.empty()) {
+      decoder_->step(items_);
+    }
+    for (std::size_t i = 0; i < stepping_.size(); ++i) {
+      stepping_[i]->take(decoder_->logits(static_cast<Index>(i)), watch_.seconds());
+    }
+    for (TextSample* sample : reading_) {
+      sample->take(sample->window().read(), watch_.seconds());
+    }
+    return !stepping_.empty() || !reading_.empty();
+  }
+
+  Stopwatch watch_;
+  Decoder* decoder_;
+  const TextPlan* plan_;
+  Index last_;
+  TextSink on_text_;
+  ContextWindow prompt_;               // given to the last text
+  std::vector<float> prompt_logits_;   // [V]
+  std::vector<TextSample*> stepping_;  // texts whose next logits take one step
+  std::vector<DecodeItem> items_;      // of stepping_
+  std::vector<TextSample*> reading_;   // texts that must read their window
+};
+
+std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
+                                std::string_view prompt, const GenerateOptions& options,
+                                Index count, const TextSink& on_text) {
+  options.validate();
+  const TextPlan plan{.tokenizer = &tokenizer,
+                      .options = &options,
+                      .prompt = prompt_tokens(tokenizer, prompt),
+                      .excluded = excluded_tokens(decoder.model(), tokenizer, options)};
+  const Index end = options.sample + count;
+  TextBatch batch(decoder, plan, end, on_text);
+  std::vector<GenerateResult> results;
+  for (Index number = options.sample; number < end; number += kTogether) {
+    batch.run(number, std::min(end, number + kTogether), results);
+  }
+  for (GenerateResult& result : results) {
+    result.prompt_tokens = static_cast<Index>(plan.prompt.size());
+    result.prompt_was_cut = result.prompt_tokens > decoder.model().config().block_size;
+  }
+  return results;
+}
+
 }  // namespace
 
 void GenerateOptions::validate() const {
@@ -102,38 +169,31 @@ std::string_view finish_reason_name(FinishReason reason) {
   return "length";
 }
 
+double GenerateResult::tokens_per_second() const {
+  const double count = static_cast<double>(tokens.size());
+  const double rest = seconds - seconds_to_first_token;
+  if (tokens.size() > 1 && rest > 0) {
+    return (count - 1) / rest;
+  }
+  return seconds > 0 ? count / seconds : 0;
+}
+
+GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::string_view prompt,
+                        const GenerateOptions& options, const TextSink& on_text) {
+  return std::move(run(decoder, tokenizer, prompt, options, 1, on_text).front());
+}
+
 GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options, const TextSink& on_text) {
-  const Stopwatch watch;
-  options.validate();
-  Sampler sampler(options.sampling, options.sample, excluded_tokens(model, tokenizer, options));
-  std::vector<std::int32_t> history = prompt_tokens(tokenizer, prompt);
-  GenerateResult result;
-  result.prompt_tokens = static_cast<Index>(history.size());
-  result.prompt_was_cut = result.prompt_tokens > model.config().block_size;
-  ContextWindow window(model, history, options.use_cache);
-  TextOutput output(tokenizer, options.stop, on_text);
-  while (static_cast<Index>(result.tokens.size()) < options.max_new_tokens && !output.stopped()) {
-    const std::int32_t id = sampler.next(window.next_logits(), history);
-    if (result.tokens.empty()) {
-      result.seconds_to_first_token = watch.seconds();
-    }
-    result.tokens.push_back(id);
-    if (id == tokenizer.end_of_text()) {
-      result.finish_reason = FinishReason::end_of_text;
-      break;
-    }
-    history.push_back(id);
-    window.append(id);
-    output.push(id);
-  }
-  output.finish();
-  if (output.stopped()) {
-    result.finish_reason = FinishReason::stop;
-  }
-  result.text = output.text();
-  result.seconds = watch.seconds();
-  return result;
+  Decoder decoder(model);
+  return generate(decoder, tokenizer, prompt, options, on_text);
+}
+
+std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
+                                             std::string_view prompt,
+                                             const GenerateOptions& options, Index count) {
+  require(count >= 0, "num_samples: expected a number from 0, got ", count);
+  return run(decoder, tokenizer, prompt, options, count, {});
 }
 
 }  // namespace headlight

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
+
+#include "kernels/decode.h"
 
 namespace headlight {
 namespace {
@@ -11,29 +14,27 @@ namespace {
 constexpr std::uint64_t kSamplingStream = 0x73616D706C65;  // "sample"
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
-// A token that may be chosen; `weight` is its probability up to a common factor.
-struct Candidate {
-  std::int32_t id;
-  double score;
-  double weight;
-};
+using Candidates = std::vector<TokenCandidate>;
 
 // By scores, because different scores may round to one weight.
-bool likelier(const Candidate& a, const Candidate& b) {
+bool likelier(const TokenCandidate& a, const TokenCandidate& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
 std::vector<double> read_scores(const Tensor& logits) {
-  require(logits.defined() && logits.rank() == 1 && logits.numel() > 0,
-          "[Sampler] expected logits [V]");
-  std::vector<double> scores = logits.to_vector();
-  for (std::size_t id = 0; id < scores.size(); ++id) {
-    // Written so that NaN fails.
-    require(scores[id] < std::numeric_limits<double>::infinity(), "[Sampler] the logit of token ",
-            id, " is ", std::isnan(scores[id]) ? "NaN" : "infinite",
-            ", expected a number: the model's weights may be damaged");
-  }
-  return scores;
+  require(logits.defined() && logits.rank() == 1, "[Sampler] expected logits [V]");
+  return logits.to_vector();
+}
+
+// Written so that NaN fails.
+bool is_score(double score) { return score < std::numeric_limits<double>::infinity(); }
+
+void check_scores(const std::vector<double>& scores) {
+  require(!scores.empty(), "[Sampler] expected logits [V]");
+  const auto bad = std::find_if_not(scores.begin(), scores.end(), is_score);
+  require(bad == scores.end(), "[Sampler] the logit of token ", bad - scores.begin(), " is ",
+          bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite",
+          ", expected a number: the model's weights may be damaged");
 }
 
 // A finite score stays finite, however extreme the penalty: only the model says what is impossible.
@@ -45,79 +46,88 @@ double penalized_score(double score, double penalty) {
   return std::clamp(score > 0 ? score / penalty : score * penalty, -kLargest, kLargest);
 }
 
-void penalize_repetition(const SamplingOptions& options, std::span<const std::int32_t> history,
-                         std::vector<double>& scores) {
-  const auto window = static_cast<std::size_t>(options.repetition_window);
-  if (window > 0 && history.size() > window) {
-    history = history.last(window);
-  }
-  std::vector<bool> penalized(scores.size());
-  for (const std::int32_t id : history) {
-    require(id >= 0 && static_cast<std::size_t>(id) < scores.size(),
-            "[Sampler] expected ids below ", scores.size(), " in the history, got ", id);
-    const auto place = static_cast<std::size_t>(id);
-    if (!penalized[place]) {
-      penalized[place] = true;
-      scores[place] = penalized_score(scores[place], options.repetition_penalty);
-    }
-  }
+std::span<const std::int32_t> latest(std::span<const std::int32_t> history, Index window) {
+  const auto count = static_cast<std::size_t>(window);
+  return window > 0 && history.size() > count ? history.last(count) : history;
 }
 
-std::vector<Candidate> candidates_of(const std::vector<double>& scores) {
-  std::vector<Candidate> candidates;
-  candidates.reserve(scores.size());
-  for (std::size_t id = 0; id < scores.size(); ++id) {
-    if (scores[id] > kImpossible) {
-      candidates.push_back({static_cast<std::int32_t>(id), scores[id], 0});
-    }
-  }
-  require(!candidates.empty(), "[Sampler] none of the ", scores.size(), " tokens is possible");
-  return candidates;
+// The likeliest token, of equal ones the first.
+std::int32_t likeliest(const std::vector<double>& scores) {
+  return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
 // Weights by softmax. The largest score is subtracted before the division, so that the largest
 // weight is 1 at any temperature.
-void weigh(double temperature, std::vector<Candidate>& candidates) {
-  // min_element, because likelier() orders the likeliest first.
-  const double largest = std::min_element(candidates.begin(), candidates.end(), likelier)->score;
-  for (Candidate& candidate : candidates) {
-    candidate.weight = std::exp((candidate.score - largest) / temperature);
+void weigh(double temperature, const std::vector<double>& scores, std::vector<double>& weights) {
+  weights.resize(scores.size());
+  const double largest = scores[static_cast<std::size_t>(likeliest(scores))];
+  kernels::decode_loops().softmax_weights(scores.data(), largest, temperature, weights.data(),
+                                          static_cast<Index>(scores.size()));
+}
+
+// Tokens that are possible, with a weight of at least `least`.
+void gather(const std::vector<double>& scores, const std::vector<double>& weights, double least,
+            Candidates& candidates) {
+  candidates.clear();
+  for (std::size_t id = 0; id < scores.size(); ++id) {
+    if (scores[id] > kImpossible && weights[id] >= least) {
+      candidates.push_back({static_cast<std::int32_t>(id), scores[id], weights[id]});
+    }
   }
 }
 
-void keep_top_k(Index top_k, std::vector<Candidate>& candidates) {
-  if (top_k == 0 || top_k >= static_cast<Index>(candidates.size())) {
-    return;
-  }
-  std::nth_element(candidates.begin(), candidates.begin() + top_k - 1, candidates.end(), likelier);
-  candidates.resize(static_cast<std::size_t>(top_k));
-}
-
-double total_weight(const std::vector<Candidate>& candidates) {
+double total_weight(std::span<const TokenCandidate> candidates) {
   double total = 0;
-  for (const Candidate& candidate : candidates) {
+  for (const TokenCandidate& candidate : candidates) {
     total += candidate.weight;
   }
   return total;
 }
 
-void keep_top_p(double top_p, std::vector<Candidate>& candidates) {
-  if (top_p >= 1) {
+double total(const std::vector<double>& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
+
+// Keeps `last` and what is likelier, in the order of ids.
+void keep_up_to(const TokenCandidate last, Candidates& candidates) {
+  std::erase_if(candidates, [&](const TokenCandidate& c) { return likelier(last, c); });
+}
+
+void keep_top_k(Index top_k, Candidates& candidates, Candidates& order) {
+  if (top_k == 0 || top_k >= static_cast<Index>(candidates.size())) {
     return;
   }
-  std::sort(candidates.begin(), candidates.end(), likelier);
-  const double wanted = top_p * total_weight(candidates);
-  std::size_t kept = 0;
-  double sum = 0;
-  do {
-    sum += candidates[kept++].weight;
-  } while (kept < candidates.size() && sum < wanted);
-  candidates.resize(kept);
+  order = candidates;
+  const auto last = order.begin() + top_k - 1;
+  std::nth_element(order.begin(), last, order.end(), likelier);
+  keep_up_to(*last, candidates);
+}
+
+// The last candidate that is needed to reach the sum is searched for by halves, each of which is
+// likelier than the next: that takes linear time, where sorting would take longer than the model.
+void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
+  order = candidates;
+  auto begin = order.begin();
+  auto end = order.end();
+  double before = 0;  // sum of what is likelier than begin ... end
+  while (end - begin > 1) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end, likelier);
+    const double sum = before + total_weight({begin, middle});
+    if (sum >= wanted) {
+      end = middle;
+    } else {
+      before = sum;
+      begin = middle;
+    }
+  }
+  keep_up_to(*begin, candidates);
 }
 
 // The likeliest candidate always stays: it has the weight 1.
-void keep_min_p(double min_p, std::vector<Candidate>& candidates) {
-  std::erase_if(candidates, [&](const Candidate& candidate) { return candidate.weight < min_p; });
+void keep_min_p(double min_p, Candidates& candidates) {
+  std::erase_if(candidates,
+                [&](const TokenCandidate& candidate) { return candidate.weight < min_p; });
 }
 
 }  // namespace
@@ -157,38 +167,78 @@ Sampler::Sampler(const SamplingOptions& options, Index sample, std::vector<std::
   random_ = RandomStream{options.seed, kSamplingStream}.fork(static_cast<std::uint64_t>(sample));
 }
 
-std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
-                                                    std::span<const std::int32_t> history) const {
-  std::vector<double> scores = read_scores(logits);
+void Sampler::adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const {
+  std::vector<double>& scores = scratch.scores;
   if (options_.repetition_penalty != 1) {
-    penalize_repetition(options_, history, scores);
+    scratch.penalized.assign(scores.size(), 0);
+    for (const std::int32_t id : latest(history, options_.repetition_window)) {
+      require(id >= 0 && static_cast<std::size_t>(id) < scores.size(),
+              "[Sampler] expected ids below ", scores.size(), " in the history, got ", id);
+      const auto place = static_cast<std::size_t>(id);
+      if (scratch.penalized[place] == 0) {
+        scratch.penalized[place] = 1;
+        scores[place] = penalized_score(scores[place], options_.repetition_penalty);
+      }
+    }
   }
   for (const std::int32_t id : excluded_) {
     if (id >= 0 && static_cast<std::size_t>(id) < scores.size()) {
       scores[static_cast<std::size_t>(id)] = kImpossible;
     }
   }
-  std::vector<Candidate> candidates = candidates_of(scores);
+}
+
+void Sampler::choose_candidates(Scratch& scratch) const {
+  weigh(options_.temperature, scratch.scores, scratch.weights);
+  const auto size = static_cast<Index>(scratch.scores.size());
+  const bool all = options_.top_k == 0 || options_.top_k >= size;
+  // Among all tokens, those below this share cannot be needed to reach top_p, even together.
+  const double least = all && options_.top_p < 1 ? (1 - options_.top_p) * total(scratch.weights) /
+                                                       2 / static_cast<double>(size)
+                                                 : 0;
+  gather(scratch.scores, scratch.weights, least, scratch.candidates);
+  keep_top_k(options_.top_k, scratch.candidates, scratch.order);
+  if (options_.top_p < 1) {
+    const double sum = all ? total(scratch.weights) : total_weight(scratch.candidates);
+    keep_top_p(options_.top_p * sum, scratch.candidates, scratch.order);
+  }
+  keep_min_p(options_.min_p, scratch.candidates);
+}
+
+void Sampler::compute(std::span<const std::int32_t> history, Scratch& scratch) const {
+  check_scores(scratch.scores);
+  adjust_scores(history, scratch);
+  scratch.distribution.clear();
+  const std::int32_t best = likeliest(scratch.scores);
+  require(scratch.scores[static_cast<std::size_t>(best)] > kImpossible, "[Sampler] none of the ",
+          scratch.scores.size(), " tokens is possible");
   if (options_.temperature == 0) {
-    return {{std::min_element(candidates.begin(), candidates.end(), likelier)->id, 1.0}};
+    scratch.distribution.push_back({best, 1.0});
+    return;
   }
-  weigh(options_.temperature, candidates);
-  keep_top_k(options_.top_k, candidates);
-  keep_top_p(options_.top_p, candidates);
-  keep_min_p(options_.min_p, candidates);
-  std::sort(candidates.begin(), candidates.end(),
-            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
-  const double total = total_weight(candidates);
-  std::vector<TokenProbability> result;
-  result.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) {
-    result.push_back({candidate.id, candidate.weight / total});
+  choose_candidates(scratch);
+  const double sum = total_weight(scratch.candidates);
+  for (const TokenCandidate& candidate : scratch.candidates) {
+    scratch.distribution.push_back({candidate.id, candidate.weight / sum});
   }
-  return result;
+}
+
+std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
+                                                    std::span<const std::int32_t> history) const {
+  Scratch scratch;
+  scratch.scores = read_scores(logits);
+  compute(history, scratch);
+  return scratch.distribution;
 }
 
 std::int32_t Sampler::next(const Tensor& logits, std::span<const std::int32_t> history) {
   return choose_token(distribution(logits, history), random_.uniform(draws_++));
+}
+
+std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
+  scratch_.scores.assign(logits.begin(), logits.end());
+  compute(history, scratch_);
+  return choose_token(scratch_.distribution, random_.uniform(draws_++));
 }
 
 }  // namespace headlight

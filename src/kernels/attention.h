@@ -19,14 +19,16 @@ struct AttentionSequence {
   Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t
 };
 
-// Head h of row n of an operand starts at pointer + n * stride + h * head_width.
+// Head h of row n starts at query + n * query_stride + h * head_width, and of keys and values at
+// key + n * key_stride + h * key_head_stride.
 template <class T>
 struct AttentionOperands {
   const T* query = nullptr;
   const T* key = nullptr;
   const T* value = nullptr;
   Index query_stride = 0;
-  Index key_stride = 0;  // of keys and values
+  Index key_stride = 0;       // of keys and values
+  Index key_head_stride = 0;  // of keys and values
   Index heads = 1;
   Index head_width = 0;
   T scale = 1;

@@ -25,7 +25,9 @@ struct AttentionHead {
   Index query_offset() const {  // of the head's first query element
     return sequence.query_begin * in.query_stride + head * in.head_width;
   }
-  Index key_offset() const { return sequence.key_begin * in.key_stride + head * in.head_width; }
+  Index key_offset() const {
+    return sequence.key_begin * in.key_stride + head * in.key_head_stride;
+  }
   Index output_stride() const { return in.heads * in.head_width; }
   Index output_offset() const {
     return sequence.query_begin * output_stride() + head * in.head_width;

@@ -59,12 +59,12 @@ Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
   return ln_2_.forward(middle + drop(mlp_.forward(middle), mlp_dropout_));
 }
 
-Tensor Block::forward_cached(const Tensor& x, KeyValueView& cache) const {
+Tensor Block::forward_cached(const Tensor& x, const KeyValueView& earlier) const {
   if (norm_ == NormPosition::pre) {
-    const Tensor middle = x + attn_.forward_cached(ln_1_.forward(x), cache);
+    const Tensor middle = x + attn_.forward_cached(ln_1_.forward(x), earlier);
     return middle + mlp_.forward(middle, ln_2_.norm());
   }
-  const Tensor middle = ln_1_.forward(x + attn_.forward_cached(x, cache));
+  const Tensor middle = ln_1_.forward(x + attn_.forward_cached(x, earlier));
   return ln_2_.forward(middle + mlp_.forward(middle));
 }
 

@@ -1,5 +1,6 @@
 #include "headlight/nn/gpt.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -98,22 +99,38 @@ Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normal
                               {.ignore_index = kIgnoreTarget, .normalizer = normalizer});
 }
 
-KeyValueCache Gpt::make_cache() const {
+KeyValueCache Gpt::make_cache(Index room) const {
+  constexpr Index kAligned = 16;  // so many rows of any width end on a boundary of 64 bytes
+  room = room > 0 ? std::min(room, config_.block_size) : config_.block_size;
+  const Index rows = (room + kAligned - 1) / kAligned * kAligned;
   KeyValueCache cache;
   for (const auto& block : blocks_) {
-    const Shape shape{config_.block_size, block->attention().inner_width()};
-    cache.layers.push_back({Tensor::empty(shape, dtype_), Tensor::empty(shape, dtype_), 0});
+    const Shape shape{block->attention().heads(), rows, block->attention().head_width()};
+    const auto make = [&] { return slice(Tensor::empty(shape, dtype_), 1, 0, room); };
+    cache.layers.push_back({make(), make()});
   }
   return cache;
 }
 
-Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
-  const auto count = static_cast<Index>(tokens.size());
-  require(count > 0, "[Gpt] expected at least one token");
+void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
   require(cache.layers.size() == blocks_.size(), "[Gpt] expected a cache of ", blocks_.size(),
           " layers, got ", cache.layers.size());
   require(cache.length + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
           " positions cannot take ", count, " more after ", cache.length);
+  require(cache.length + count <= cache.room(), "[Gpt] a cache for ", cache.room(),
+          " positions cannot take ", count, " more after ", cache.length);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    const MultiHeadAttention& attention = blocks_[layer]->attention();
+    const Shape expected{attention.heads(), cache.room(), attention.head_width()};
+    require(cache.layers[layer].keys.shape() == expected, "[Gpt] expected keys ", expected,
+            " in layer ", layer, " of the cache, got ", cache.layers[layer].keys.shape());
+  }
+}
+
+Tensor Gpt::next_hidden(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
+  const auto count = static_cast<Index>(tokens.size());
+  require(count > 0, "[Gpt] expected at least one token");
+  check_cache(cache, count);
   const NoGrad no_grad;
   Tensor positions = Tensor::arange(count);
   for (Index i = 0; i < count; ++i) {
@@ -121,13 +138,17 @@ Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& 
   }
   Tensor x = embed(Tensor::from(tokens, {count}), positions);
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    x = blocks_[layer]->forward_cached(x, cache.layers[layer]);
-    cache.layers[layer].length += count;
+    const KeyValueCache::Layer& kept = cache.layers[layer];
+    x = blocks_[layer]->forward_cached(x, {kept.keys, kept.values, cache.length});
   }
   cache.length += count;
   const Tensor last = slice(x, 0, count - 1, count);
-  return reshape(linear(ln_f_ == nullptr ? last : ln_f_->forward(last), head_weight()),
-                 {config_.vocab_size});
+  return ln_f_ == nullptr ? last : ln_f_->forward(last);
+}
+
+Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
+  const NoGrad no_grad;
+  return reshape(linear(next_hidden(tokens, cache), head_weight()), {config_.vocab_size});
 }
 
 }  // namespace headlight

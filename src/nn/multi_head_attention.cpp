@@ -122,19 +122,20 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
   return c_proj_->forward(output);
 }
 
-Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueView& cache) const {
+Tensor MultiHeadAttention::forward_cached(const Tensor& x, const KeyValueView& earlier) const {
   require(options_.fused, "[MultiHeadAttention] forward_cached needs the fused projection");
-  const Index count = x.size(0);
-  require(cache.length + count <= cache.keys.size(0), "[MultiHeadAttention] a cache of ",
-          cache.keys.size(0), " positions cannot take ", count, " more after ", cache.length);
-  const Tensor qkv = projections_[0]->forward(x);  // [T, 3 H D]
+  const Index begin = earlier.length;
+  const Index end = begin + x.size(0);
+  require(end <= earlier.keys.size(1), "[MultiHeadAttention] a cache of ", earlier.keys.size(1),
+          " positions cannot take ", x.size(0), " more after ", begin);
+  const Tensor qkv = projections_[0]->forward(x).detach();  // [T, 3 H D]
   const Index inner = inner_width();
-  slice(cache.keys, 0, cache.length, cache.length + count)
-      .copy_from(slice(qkv, 1, inner, 2 * inner));
-  slice(cache.values, 0, cache.length, cache.length + count)
-      .copy_from(slice(qkv, 1, 2 * inner, 3 * inner));
-  const KeyValueView grown{cache.keys, cache.values, cache.length + count};
-  return c_proj_->forward(cached_attention(slice(qkv, 1, 0, inner), grown, options_.heads));
+  const Shape shape{options_.heads, x.size(0), options_.head_width};
+  const Shape strides{options_.head_width, 3 * inner, 1};
+  slice(earlier.keys, 1, begin, end).copy_from(qkv.strided_view(shape, strides, inner));
+  slice(earlier.values, 1, begin, end).copy_from(qkv.strided_view(shape, strides, 2 * inner));
+  return c_proj_->forward(
+      cached_attention(slice(qkv, 1, 0, inner), {earlier.keys, earlier.values, end}));
 }
 
 }  // namespace headlight

@@ -29,6 +29,7 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .value = start + 2 * plan.width(),
           .query_stride = 3 * plan.width(),
           .key_stride = 3 * plan.width(),
+          .key_head_stride = plan.head_width,
           .heads = plan.heads,
           .head_width = plan.head_width,
           .scale = static_cast<T>(plan.scale),
@@ -130,39 +131,57 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
                 });
 }
 
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache, Index heads) {
-  require(query.defined() && query.rank() == 2 && heads > 0 && query.size(1) % heads == 0,
-          "[cached_attention] expected a query [T, H D] that divides into ", heads, " heads");
+namespace {
+
+void check_cache(const Tensor& query, const KeyValueView& cache) {
+  constexpr std::string_view kWhere = "cached_attention";
+  require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [T, H D]");
   for (const Tensor& x : {cache.keys, cache.values}) {
-    require(x.defined() && x.rank() == 2 && x.size(1) == query.size(1) && x.is_contiguous(),
-            "[cached_attention] expected contiguous keys and values [S, ", query.size(1), "], got ",
+    require(x.defined() && x.rank() == 3 && x.size(0) * x.size(2) == query.size(1), "[", kWhere,
+            "] expected keys and values [H, S, D] for query ", query.shape(), ", got ", x.shape());
+    require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
+            "] expected the rows of a head one after the other");
+    require(x.shape() == cache.keys.shape() && x.strides()[0] == cache.keys.strides()[0], "[",
+            kWhere, "] expected keys and values of one layout, got ", cache.keys.shape(), " and ",
             x.shape());
-    require_same_type(x, query, "cached_attention");
-    require(cache.length <= x.size(0), "[cached_attention] ", cache.length,
-            " keys cannot be in use, got keys or values ", x.shape());
+    require_same_type(x, query, kWhere);
   }
-  require(cache.length >= query.size(0),
-          "[cached_attention] expected at least as many keys in use as queries, got ", cache.length,
-          " for query ", query.shape());
-  const Index head_width = query.size(1) / heads;
+  require(cache.length <= cache.keys.size(1), "[", kWhere, "] ", cache.length,
+          " keys cannot be in use, got keys and values ", cache.keys.shape());
+  require(cache.length >= query.size(0), "[", kWhere,
+          "] expected at least as many keys in use as queries, got ", cache.length, " for query ",
+          query.shape());
+}
+
+template <class T>
+kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& cache,
+                                       const kernels::AttentionSequence& sequence) {
+  const Index head_width = cache.keys.size(2);
+  return {.query = query.data<T>(),
+          .key = cache.keys.data<T>(),
+          .value = cache.values.data<T>(),
+          .query_stride = query.size(1),
+          .key_stride = head_width,
+          .key_head_stride = cache.keys.strides()[0],
+          .heads = cache.keys.size(0),
+          .head_width = head_width,
+          .scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(head_width))),
+          .dropout = {},
+          .sequences = {&sequence, 1}};
+}
+
+}  // namespace
+
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache) {
+  check_cache(query, cache);
   const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
   dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
     using T = decltype(zero);
-    const kernels::AttentionOperands<T> in{
-        .query = queries.data<T>(),
-        .key = cache.keys.data<T>(),
-        .value = cache.values.data<T>(),
-        .query_stride = query.size(1),
-        .key_stride = cache.keys.size(1),
-        .heads = heads,
-        .head_width = head_width,
-        .scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(head_width))),
-        .dropout = {},
-        .sequences = {&sequence, 1}};
     kernels::attention_forward<T>(
-        in, {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = {}});
+        operands<T>(queries, cache, sequence),
+        {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = {}});
   });
   return output;
 }

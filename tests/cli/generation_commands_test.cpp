@@ -69,6 +69,38 @@ TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
   }
   CHECK(output_of({"generate", model, "--prompt", "?", "--num_samples", "2"}) ==
         "?hello\n---------------\n?hello\n");
+  for (const char* format : {"float32", "bfloat16", "int8"}) {
+    CHECK(output_of({"generate", model, "--prompt", "?", "--weights", format}) == "?hello\n");
+  }
+}
+
+TEST_CASE("several samples are the texts that a run for each gives", "[cli]") {
+  const ScratchFolder folder;
+  const Arguments command{"generate",    random_model(folder),
+                          "--prompt",    "ab",
+                          "--n",         "60",
+                          "--weights",   "int8",
+                          "--seed",      "5",
+                          "--threads",   "2",
+                          "--ignore_eos"};
+  Arguments three = command;
+  three.insert(three.end(), {"--num_samples", "3"});
+  Arguments streamed = three;
+  streamed.emplace_back("--stream");
+  const std::string texts = output_of(three);
+  CHECK(texts == output_of(streamed));
+  CHECK(texts.rfind(output_of(command) + "---------------\nab", 0) == 0);
+}
+
+TEST_CASE("generate tells how long the prompt and the tokens took", "[cli]") {
+  const ScratchFolder folder;
+  const ProgramResult result =
+      run_headlight({"generate", hello_model(folder), "--prompt", "?", "--num_samples", "2"});
+  REQUIRE(result.messages().size() == 3);
+  CHECK(result.messages()[0].rfind("6 tokens: the first after 0.", 0) == 0);
+  CHECK(result.messages()[0].find("(prompt of 1), then ") != std::string::npos);
+  CHECK(result.messages()[0].find(" tokens/s; ended by end_of_text") != std::string::npos);
+  CHECK(result.messages()[2].rfind("2 texts of 12 tokens in ", 0) == 0);
 }
 
 TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
@@ -89,6 +121,7 @@ TEST_CASE("generate describes its result as JSON", "[cli]") {
   CHECK(one["text"] == "hello");
   CHECK(one["prompt"] == "?");
   CHECK(one["tokens"] == 6);
+  CHECK(one["prompt_tokens"] == 1);
   CHECK(one["finish_reason"] == "end_of_text");
   CHECK(one["prompt_was_cut"] == false);
   CHECK(one["tokens_per_second"].get<double>() > 0);
@@ -123,6 +156,8 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
   CHECK(error("--top_k", "many") == "error: --top_k: expected a whole number, got 'many'");
   CHECK(error("--stop", "") == "error: --stop: expected a text, got an empty one");
   CHECK(error("--seed", "-3") == "error: --seed: expected a number from 0, got -3");
+  CHECK(error("--weights", "int4") ==
+        "error: --weights: expected float32, bfloat16 or int8, got 'int4'");
   CHECK(error("--num_samples", "0") == "error: --num_samples: expected at least 1, got 0");
   CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
         "error: --prompt: invalid UTF-8 at byte 1");

@@ -86,6 +86,15 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
     CHECK(numbers["bits_per_byte"].get<double>() ==
           Approx(numbers["loss"].get<double>() * numbers["tokens"].get<double>() / std::log(2.0) /
                  numbers["bytes"].get<double>()));
+    for (const std::string format : {"bfloat16", "int8"}) {
+      const ProgramResult rounded = run_headlight(
+          {"eval", run, "--data", data, "--weights", format, "--documents=blank_line", "--json"});
+      REQUIRE(rounded.exit_code == 0);
+      const Json coarse = Json::parse(rounded.out);
+      CHECK(coarse["perplexity"] != numbers["perplexity"]);
+      CHECK(coarse["perplexity"].get<double>() ==
+            Approx(numbers["perplexity"].get<double>()).epsilon(1e-3));
+    }
   }
   SECTION("and continued in words") {
     const ProgramResult generated =

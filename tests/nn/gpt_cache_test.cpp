@@ -91,8 +91,8 @@ TEST_CASE("with a cache pruned layers give the logits of the full pass") {
   const Gpt gpt(config, 3, kDouble);
   randomize(gpt, 73);
   const KeyValueCache cache = gpt.make_cache();
-  CHECK(cache.layers[0].keys.shape() == Shape{24, 7});
-  CHECK(cache.layers[1].values.shape() == Shape{24, 21});
+  CHECK(cache.layers[0].keys.shape() == Shape{1, 24, 7});
+  CHECK(cache.layers[1].values.shape() == Shape{3, 24, 7});
   CHECK(compare_chunks(gpt, draw_ids(24, 50), {5, 1, 3, 1}) < 1e-12);
 }
 
@@ -166,5 +166,27 @@ TEST_CASE("a cache of another model is refused") {
   KeyValueCache of_deeper = Gpt(deeper).make_cache();
   CHECK_THROWS_WITH(gpt.next_logits({1}, of_deeper), "[Gpt] expected a cache of 2 layers, got 3");
   KeyValueCache of_wider = Gpt(wider).make_cache();
-  CHECK_THROWS_AS(gpt.next_logits({1}, of_wider), Error);
+  CHECK_THROWS_WITH(gpt.next_logits({1}, of_wider),
+                    "[Gpt] expected keys [4, 24, 8] in layer 0 of the cache, got [4, 24, 16]");
+}
+
+TEST_CASE("a cache has the room that was asked for, and every head starts on 64 bytes") {
+  GptConfig config = small_config();
+  config.head_width = 7;
+  const Gpt gpt(config);
+  KeyValueCache cache = gpt.make_cache(5);
+  CHECK(cache.room() == 5);
+  for (const KeyValueCache::Layer& layer : cache.layers) {
+    for (const Tensor& x : {layer.keys, layer.values}) {
+      CHECK(x.shape() == Shape{4, 5, 7});
+      for (Index head = 0; head < 4; ++head) {
+        const float* start = x.data<float>() + head * x.strides()[0];
+        CHECK(reinterpret_cast<std::uintptr_t>(start) % 64 == 0);
+      }
+    }
+  }
+  gpt.next_logits({1, 2, 3}, cache);
+  CHECK_THROWS_WITH(gpt.next_logits({1, 2, 3}, cache),
+                    "[Gpt] a cache for 5 positions cannot take 3 more after 3");
+  CHECK(gpt.make_cache(100).room() == 24);
 }

@@ -336,7 +336,7 @@ TEST_CASE("ragged and cached attention need the fused projection") {
   const MultiHeadAttention attention({.width = 8, .heads = 2, .fused = false});
   CHECK_THROWS_WITH(attention.forward_ragged(Tensor::ones({3, 8}), {0, 3}, {}),
                     "[MultiHeadAttention] forward_ragged needs the fused projection");
-  KeyValueView cache{Tensor::zeros({4, 8}), Tensor::zeros({4, 8}), 0};
+  const KeyValueView cache{Tensor::zeros({2, 4, 4}), Tensor::zeros({2, 4, 4}), 0};
   CHECK_THROWS_WITH(attention.forward_cached(Tensor::ones({3, 8}), cache),
                     "[MultiHeadAttention] forward_cached needs the fused projection");
 }

@@ -189,27 +189,24 @@ TEST_CASE("ragged attention names what does not fit") {
 
 TEST_CASE("cached attention names what does not fit") {
   const Tensor query = Tensor::zeros({2, 4});
-  const KeyValueView good{Tensor::zeros({5, 4}), Tensor::zeros({5, 4}), 3};
-  const auto cached = [](const Tensor& x, const KeyValueView& cache, Index heads) {
-    return error_of([&] { cached_attention(x, cache, heads); });
+  const Tensor room = Tensor::zeros({2, 5, 2});
+  const auto cached = [](const Tensor& x, const KeyValueView& cache) {
+    return error_of([&] { cached_attention(x, cache); });
   };
-  const auto with = [&](const Tensor& keys, const Tensor& values, Index length) {
-    return KeyValueView{keys, values, length};
-  };
-  REQUIRE(cached(query, good, 2) == "no error");
-  CHECK(mentions(cached(query, good, 3), {"[cached_attention]", "3 heads"}));
-  CHECK(mentions(cached(query, good, 0), {"[cached_attention]"}));
-  CHECK(mentions(cached(Tensor::zeros({4}), good, 2), {"[cached_attention]", "[T, H D]"}));
-  CHECK(mentions(cached(query, with(good.keys, good.values, 1), 2),
-                 {"[cached_attention]", "got 1", "[2, 4]"}));
-  CHECK(mentions(cached(query, with(good.keys, good.values, 6), 2), {"[cached_attention]", "6"}));
-  CHECK(mentions(cached(query, with(good.keys, Tensor::zeros({2, 4}), 3), 2),
-                 {"[cached_attention]", "[2, 4]"}));
-  CHECK(mentions(cached(query, with(Tensor::zeros({5, 2}), good.values, 3), 2),
-                 {"[cached_attention]", "[S, 4]", "[5, 2]"}));
-  CHECK(mentions(cached(query, with(good.keys, Tensor(), 3), 2), {"[cached_attention]"}));
-  CHECK(mentions(cached(query, with(transpose(Tensor::zeros({4, 5})), good.values, 3), 2),
-                 {"[cached_attention]", "contiguous"}));
-  CHECK(mentions(cached(query, with(Tensor::zeros({5, 4}, DType::float64), good.values, 3), 2),
+  REQUIRE(cached(query, {room, room, 3}) == "no error");
+  CHECK(mentions(cached(Tensor::zeros({2, 6}), {room, room, 3}),
+                 {"[cached_attention]", "[H, S, D]", "[2, 6]", "[2, 5, 2]"}));
+  CHECK(mentions(cached(Tensor::zeros({4}), {room, room, 3}), {"[cached_attention]", "[T, H D]"}));
+  CHECK(mentions(cached(query, {room, room, 1}), {"[cached_attention]", "got 1", "[2, 4]"}));
+  CHECK(mentions(cached(query, {room, room, 6}), {"[cached_attention]", "6"}));
+  CHECK(mentions(cached(query, {room, Tensor::zeros({2, 4, 2}), 3}),
+                 {"[cached_attention]", "one layout", "[2, 4, 2]"}));
+  CHECK(mentions(cached(query, {Tensor::zeros({5, 2}), room, 3}),
+                 {"[cached_attention]", "[H, S, D]", "[5, 2]"}));
+  CHECK(mentions(cached(query, {room, Tensor(), 3}), {"[cached_attention]"}));
+  CHECK(mentions(cached(query, {transpose(room), room, 3}), {"[cached_attention]"}));
+  CHECK(mentions(cached(query, {transpose(Tensor::zeros({2, 2, 5})), room, 3}),
+                 {"[cached_attention]", "one after the other"}));
+  CHECK(mentions(cached(query, {Tensor::zeros({2, 5, 2}, DType::float64), room, 3}),
                  {"[cached_attention]", "float64"}));
 }

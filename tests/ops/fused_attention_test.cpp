@@ -224,11 +224,16 @@ TEST_CASE("cached attention equals the last rows of attention over the whole seq
     const auto part = [&](Index i) {
       return contiguous(slice(qkv, 1, i * kWidth, (i + 1) * kWidth));
     };
+    const auto heads_of = [&](const Tensor& x) {  // [S, H D] -> [H, S, D]
+      return contiguous(transpose(reshape(x, {300, kHeads, kWidth / kHeads}), 0, 1));
+    };
+    const Tensor keys = heads_of(part(1));
+    const Tensor values = heads_of(part(2));
     for (const Index length : {Index{1}, Index{64}, Index{257}, Index{300}}) {
       for (const Index queries : {Index{1}, Index{2}, Index{65}, Index{300}}) {
         if (queries <= length) {
           const Tensor query = slice(part(0), 0, length - queries, length);
-          const Tensor output = cached_attention(query, {part(1), part(2), length}, kHeads);
+          const Tensor output = cached_attention(query, {keys, values, length});
           check_close(output, slice(whole, 0, length - queries, length), tolerance);
           CHECK_FALSE(output.requires_grad());
         }
@@ -239,12 +244,12 @@ TEST_CASE("cached attention equals the last rows of attention over the whole seq
 
 TEST_CASE("cached attention ignores rows of the cache that are not in use") {
   const Tensor query = noise({1, kWidth}, 1);
-  Tensor keys = noise({10, kWidth}, 2);
-  Tensor values = noise({10, kWidth}, 3);
-  const Tensor before = cached_attention(query, {keys, values, 4}, kHeads);
-  slice(keys, 0, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
-  slice(values, 0, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
-  CHECK(same_bits(before, cached_attention(query, {keys, values, 4}, kHeads)));
+  Tensor keys = noise({kHeads, 10, kWidth / kHeads}, 2);
+  Tensor values = noise({kHeads, 10, kWidth / kHeads}, 3);
+  const Tensor before = cached_attention(query, {keys, values, 4});
+  slice(keys, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  slice(values, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(same_bits(before, cached_attention(query, {keys, values, 4})));
 }
 
 TEST_CASE("NaN in one position reaches that position and later ones only") {

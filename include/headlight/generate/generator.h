@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
@@ -41,7 +42,10 @@ struct GenerateResult {
   Index prompt_tokens = 0;            // <|endoftext|> included when it begins the prompt
   bool prompt_was_cut = false;        // the prompt was longer than the block
   double seconds_to_first_token = 0;  // reading the prompt and choosing one token
-  double seconds = 0;                 // everything
+  double seconds = 0;                 // until the last token was chosen
+
+  // Without reading the prompt: of the tokens after the first.
+  double tokens_per_second() const;
 };
 
 // Continues a prompt; an empty one starts from <|endoftext|>. The prompt is encoded by
@@ -57,8 +61,19 @@ struct GenerateResult {
 //
 // Throws Error when an option is out of range, the prompt is not UTF-8, the tokenizer has more ids
 // than the model, or the model gives logits that are not numbers.
+GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::string_view prompt,
+                        const GenerateOptions& options = {},
+                        const std::function<void(std::string_view piece)>& on_text = {});
+
+// The same with a float32 decoder made for this one text.
 GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
+
+// The texts of `count` samples from options.sample on, each as generate() makes it alone. The
+// prompt is read once, and every pass over the weights serves all of them.
+std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
+                                             std::string_view prompt,
+                                             const GenerateOptions& options, Index count);
 
 }  // namespace headlight

@@ -35,6 +35,13 @@ struct TokenProbability {
 // given. Throws Error when there are none.
 std::int32_t choose_token(std::span<const TokenProbability> distribution, double uniform);
 
+// A token that may be chosen; `weight` is its probability up to a common factor.
+struct TokenCandidate {
+  std::int32_t id = 0;
+  double score = 0;
+  double weight = 0;
+};
+
 // Chooses tokens. Draw n of sample s is a pure function of (seed, s, n): samples do not depend on
 // one another.
 class Sampler {
@@ -52,12 +59,30 @@ class Sampler {
 
   // Draws the next token. Throws what distribution() throws.
   std::int32_t next(const Tensor& logits, std::span<const std::int32_t> history);
+  // The same for logits [V] in memory; allocates nothing once it has run.
+  std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history);
 
  private:
+  // Memory of one draw, kept for the next.
+  struct Scratch {
+    std::vector<double> scores;              // [V]
+    std::vector<double> weights;             // [V]
+    std::vector<char> penalized;             // [V]
+    std::vector<TokenCandidate> candidates;  // by ascending id
+    std::vector<TokenCandidate> order;       // to find the least likely one that stays
+    std::vector<TokenProbability> distribution;
+  };
+
+  // From scratch.scores to scratch.distribution.
+  void compute(std::span<const std::int32_t> history, Scratch& scratch) const;
+  void adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const;
+  void choose_candidates(Scratch& scratch) const;
+
   SamplingOptions options_;
   RandomStream random_;
   std::vector<std::int32_t> excluded_;
   std::uint64_t draws_ = 0;
+  Scratch scratch_;
 };
 
 }  // namespace headlight

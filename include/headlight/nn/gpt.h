@@ -18,7 +18,7 @@ class Block : public Module {
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context) const;
   // Continues one sequence, x [T, C] -> [T, C]; see MultiHeadAttention::forward_cached.
-  Tensor forward_cached(const Tensor& x, KeyValueView& cache) const;
+  Tensor forward_cached(const Tensor& x, const KeyValueView& earlier) const;
 
   const MultiHeadAttention& attention() const { return attn_; }
 
@@ -34,8 +34,15 @@ class Block : public Module {
 
 // Keys and values of one sequence in every layer, so that the next token costs one step.
 struct KeyValueCache {
-  std::vector<KeyValueView> layers;
+  // [H, S, D] each, S the room for positions; every head starts on a boundary of 64 bytes.
+  struct Layer {
+    Tensor keys;
+    Tensor values;
+  };
+  std::vector<Layer> layers;
   Index length = 0;  // positions in use
+
+  Index room() const { return layers.empty() ? 0 : layers[0].keys.size(1); }
 };
 
 // GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019): a
@@ -56,12 +63,18 @@ class Gpt : public Module {
   // that is not 0; a scalar.
   Tensor loss(const Batch& batch, const ForwardContext& context = {}, Index normalizer = 0) const;
 
-  KeyValueCache make_cache() const;
+  // A cache with room for so many positions; 0: for the whole block.
+  KeyValueCache make_cache(Index room = 0) const;
   // Appends tokens to a sequence and gives the logits [V] that follow the last one. Records no
   // gradient. Throws Error when the cache has no room left or is another model's.
   Tensor next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
+  // The same up to the head: the residual stream [1, C] of the last token, after the last norm.
+  Tensor next_hidden(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
+  // Throws Error when the cache has no room for `count` more tokens or is another model's.
+  void check_cache(const KeyValueCache& cache, Index count) const;
 
   const GptConfig& config() const { return config_; }
+  DType dtype() const { return dtype_; }
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // [V, C]: the token embedding when tied.
   const Tensor& head_weight() const;

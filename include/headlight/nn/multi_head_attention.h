@@ -54,9 +54,9 @@ class MultiHeadAttention : public Module {
                         const ForwardContext& context,
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
-  // Continues one sequence, x [T, C] -> [T, C]: the new keys and values are written to rows
-  // cache.length ... of the cache, whose length the caller advances afterwards.
-  Tensor forward_cached(const Tensor& x, KeyValueView& cache) const;
+  // Continues one sequence, x [T, C] -> [T, C], of which `earlier` holds the first positions: the
+  // new keys and values are written behind them.
+  Tensor forward_cached(const Tensor& x, const KeyValueView& earlier) const;
 
   Index heads() const { return options_.heads; }
   Index head_width() const { return options_.head_width; }

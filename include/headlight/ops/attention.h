@@ -44,15 +44,16 @@ struct RaggedAttentionOptions {
 // backward.
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
 
-// Keys and values of one sequence that were computed before.
+// Keys and values of one sequence that were computed before, of each head one after the other. The
+// heads may lie further apart than S D.
 struct KeyValueView {
-  Tensor keys;       // [S, H D]
-  Tensor values;     // [S, H D]
-  Index length = 0;  // rows that are in use; the last T of them belong to the queries
+  Tensor keys;       // [H, S, D]
+  Tensor values;     // [H, S, D]
+  Index length = 0;  // positions that are in use; the last T of them belong to the queries
 };
 
 // The last T positions of one sequence attend to all earlier ones: query [T, H D]; gives [T, H D].
 // Records no gradient. Throws Error when fewer keys than queries are in use.
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache, Index heads);
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache);
 
 }  // namespace headlight

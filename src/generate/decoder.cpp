@@ -1,0 +1,95 @@
+#include "headlight/generate/decoder.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "generate/decoder_step.h"
+#include "kernels/loops.h"
+
+namespace headlight {
+
+struct Decoder::State {
+  State(const Gpt& gpt, WeightFormat format) : model(gpt, format) {}
+
+  // Memory for a step; it only grows.
+  const StepWorkspace& workspace_for(Index batch, Index threads) {
+    if (!workspace.has_value() || !workspace->fits(batch, threads)) {
+      workspace.reset();
+      workspace.emplace(model, batch, threads);
+    }
+    return *workspace;
+  }
+
+  DecoderModel model;
+  std::optional<StepWorkspace> workspace;
+};
+
+namespace {
+
+void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
+  const Index vocabulary = model.token_embedding.size(0);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    require(items[i].token >= 0 && items[i].token < vocabulary, "[Decoder] expected ids from 0 to ",
+            vocabulary - 1, ", got ", items[i].token, " for sequence ", i);
+    require(items[i].cache != nullptr, "[Decoder] expected a cache for sequence ", i);
+    model.gpt->check_cache(*items[i].cache, 1);
+  }
+}
+
+// The sum of both embeddings.
+void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
+  const float* token = model.token_embedding.data<float>() + item.token * model.width;
+  const float* position = model.position_embedding.data<float>() + item.cache->length * model.width;
+  kernels::loops<float>().add(token, position, stream, model.width);
+}
+
+}  // namespace
+
+Decoder::Decoder(const Gpt& model, WeightFormat format)
+    : state_(std::make_unique<State>(model, format)) {}
+
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+
+const Gpt& Decoder::model() const { return *state_->model.gpt; }
+WeightFormat Decoder::format() const { return state_->model.format; }
+
+void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) {
+  if (tokens.size() == 1) {
+    const DecodeItem item{tokens[0], &cache};
+    step({&item, 1});
+    return;
+  }
+  const DecoderModel& model = state_->model;
+  const Tensor hidden = to_contiguous(model.gpt->next_hidden(tokens, cache));  // [1, C]
+  const Index threads = step_threads(model, 1);
+  const StepWorkspace& workspace = state_->workspace_for(1, threads);
+  std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
+  const DecoderStep step(model, {}, workspace);
+  kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run_head(me); });
+}
+
+void Decoder::step(std::span<const DecodeItem> items) {
+  const DecoderModel& model = state_->model;
+  const auto batch = static_cast<Index>(items.size());
+  require(batch > 0, "[Decoder] expected at least one sequence");
+  check_items(model, items);
+  const Index threads = step_threads(model, batch);
+  const StepWorkspace& workspace = state_->workspace_for(batch, threads);
+  for (Index b = 0; b < batch; ++b) {
+    embed(model, items[static_cast<std::size_t>(b)], workspace.stream.of(b));
+  }
+  const DecoderStep step(model, items, workspace);
+  kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run(me); });
+  for (const DecodeItem& item : items) {
+    ++item.cache->length;
+  }
+}
+
+std::span<const float> Decoder::logits(Index item) const {
+  require(state_->workspace.has_value() && state_->workspace->fits(item + 1, 1),
+          "[Decoder] no logits of sequence ", item);
+  return {state_->workspace->logits.of(item), static_cast<std::size_t>(state_->model.head.rows())};
+}
+
+}  // namespace headlight

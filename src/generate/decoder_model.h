@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "generate/packed_matrix.h"
+#include "headlight/nn/gpt.h"
+
+namespace headlight {
+
+struct NormParameters {
+  Tensor gain;   // [C]
+  Tensor shift;  // [C], zeros without a bias
+};
+
+struct DecoderLayer {
+  Index heads = 0;  // H
+  NormParameters ln_1;
+  NormParameters ln_2;
+  PackedMatrix attention_in;   // [3 H D, C]
+  PackedMatrix attention_out;  // [C, H D]
+  PackedMatrix mlp_in;         // [4 C, C]
+  PackedMatrix mlp_out;        // [C, 4 C]
+};
+
+// A model as the steps of a Decoder use it.
+struct DecoderModel {
+  DecoderModel(const Gpt& model, WeightFormat format);
+
+  const Gpt* gpt;
+  WeightFormat format;
+  Index width;                // C
+  Index head_width;           // D
+  Tensor token_embedding;     // [V, C]
+  Tensor position_embedding;  // [block_size, C]
+  std::vector<DecoderLayer> layers;
+  NormParameters ln_f;  // pre-norm only
+  PackedMatrix head;    // [V, C]
+};
+
+}  // namespace headlight

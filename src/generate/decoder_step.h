@@ -1,0 +1,69 @@
+#pragma once
+
+#include <span>
+
+#include "generate/decoder_model.h"
+#include "headlight/generate/decoder.h"
+#include "kernels/parallel.h"
+
+namespace headlight {
+
+// Memory of the steps for up to `batch` sequences and `threads` threads. Rows are as long as the
+// panels that write them; the padding holds 0.
+class StepWorkspace {
+ public:
+  StepWorkspace(const DecoderModel& model, Index batch, Index threads);
+
+  bool fits(Index batch, Index threads) const { return batch <= batch_ && threads <= threads_; }
+
+  StepVectors stream;     // [B, C], the residual stream
+  StepVectors projected;  // [B, C], what is added to it
+  StepVectors qkv;        // [B, 3 H D]
+  StepVectors attended;   // [B, H D]
+  StepVectors inner;      // [B, 4 C]
+  StepVectors logits;     // [B, V]
+
+  StepVectors normalized(Index thread) const;  // [B, C]
+  float* scores(Index thread) const;           // [block_size]
+
+ private:
+  StepVectors make(Index batch, Index length);
+
+  Index batch_;
+  Index threads_;
+  std::vector<Tensor> memory_;
+  StepVectors normalized_;  // [threads * B, C]
+  StepVectors scores_;      // [threads, block_size]
+};
+
+// Threads that a step on `batch` sequences is worth, from the shape of the model alone.
+Index step_threads(const DecoderModel& model, Index batch);
+
+// One step of the sequences in `items`, whose embeddings are in workspace.stream: the members of a
+// team share the rows of every matrix and the heads, and meet where one needs what others computed.
+// Norms are computed by each member for itself, which costs less than to meet once more.
+class DecoderStep {
+ public:
+  DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
+              const StepWorkspace& workspace);
+
+  void run(const kernels::TeamMember& me) const;
+  // The logits of what stands in workspace.normalized(0).
+  void run_head(const kernels::TeamMember& me) const;
+
+ private:
+  void normalize(const kernels::TeamMember& me, const NormParameters& norm) const;
+  void attend(const kernels::TeamMember& me, std::size_t layer) const;
+  void project_qkv(const kernels::TeamMember& me, const DecoderLayer& layer) const;
+  void attend_head(const kernels::TeamMember& me, std::size_t layer, Index item, Index head) const;
+  void add(const kernels::TeamMember& me, const PackedMatrix& matrix, const StepVectors& x) const;
+  void expand(const kernels::TeamMember& me, const PackedMatrix& matrix) const;
+
+  const DecoderModel& model_;
+  std::span<const DecodeItem> items_;
+  const StepWorkspace& work_;
+  Index batch_;
+  bool pre_norm_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "headlight/generate/weights.h"
+#include "headlight/tensor/tensor.h"
+#include "kernels/decode.h"
+
+namespace headlight {
+
+kernels::PanelFormat panel_format(WeightFormat format);
+
+// Vectors of a step, one below the other.
+struct StepVectors {
+  float* start = nullptr;
+  Index stride = 0;  // elements from one vector to the next
+
+  float* of(Index b) const { return start + b * stride; }
+};
+
+// A matrix [rows, columns] with its bias as steps read them. Products are computed panel by panel:
+// 16 rows each.
+class PackedMatrix {
+ public:
+  PackedMatrix() = default;
+  // `bias` may be undefined.
+  PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format);
+
+  Index rows() const { return rows_; }
+  Index columns() const { return columns_; }
+  Index panels() const { return kernels::panel_count(rows_); }
+
+  // The rows of panels [begin, end) of y = weight x + bias, for `batch` vectors. The padding of the
+  // last panel gets 0.
+  void multiply(Index begin, Index end, Index batch, const StepVectors& x,
+                const StepVectors& y) const;
+
+ private:
+  Index rows_ = 0;
+  Index columns_ = 0;
+  Index panel_bytes_ = 0;
+  kernels::PanelFormat format_ = kernels::PanelFormat::float32;
+  Tensor memory_;  // the panels
+  Tensor bias_;    // [16 panels] or undefined
+};
+
+}  // namespace headlight

@@ -1,0 +1,247 @@
+#include "headlight/generate/decoder.h"
+
+#include <cmath>
+
+#include "generate/test_models.h"
+#include "headlight/ops/layout.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+GptConfig small_config() {
+  return {.vocab_size = 53, .block_size = 40, .n_layer = 2, .n_head = 4, .n_embd = 64};
+}
+
+// Models that differ from GPT-2 in one way each.
+std::vector<GptConfig> odd_configs() {
+  std::vector<GptConfig> configs(9, small_config());
+  configs[1].norm = NormPosition::post;
+  configs[2].bias = false;
+  configs[3].tie_weights = false;
+  configs[4].activation = Activation::gelu_erf;
+  configs[5].activation = Activation::relu;
+  configs[6].n_head = 1;
+  configs[6].n_embd = 20;
+  configs[7].n_head = 3;
+  configs[7].n_embd = 96;
+  configs[7].norm = NormPosition::post;
+  configs[7].bias = false;
+  configs[8].n_head = 3;  // pruned
+  configs[8].n_embd = 33;
+  configs[8].head_width = 7;
+  configs[8].heads_per_layer = {1, 3};
+  return configs;
+}
+
+// Weights of the size that trained models have, so that 1e-5 means something.
+void liven(const Gpt& gpt, std::uint64_t seed) {
+  for (auto& [name, parameter] : gpt.parameters()) {
+    const bool gain = name.find("ln_") != std::string::npos && name.ends_with("weight");
+    const double width = static_cast<double>(parameter.size(-1));
+    const double deviation = parameter.rank() == 2 ? 1 / std::sqrt(width) : 0.2;
+    parameter.copy_from(random_normal(parameter.shape(), {seed, ++seed}, gain ? 1 : 0, deviation));
+  }
+}
+
+// Largest difference relative to the largest logit.
+double difference(std::span<const float> logits, const Tensor& expected) {
+  const std::vector<double> wanted = expected.to_vector();
+  require(logits.size() == wanted.size(), "sizes differ");
+  double furthest = 0;
+  double largest = 1e-30;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    furthest = std::max(furthest, std::abs(static_cast<double>(logits[i]) - wanted[i]));
+    largest = std::max(largest, std::abs(wanted[i]));
+  }
+  return furthest / largest;
+}
+
+// Reads the first `prompt` tokens as a matrix and the others one by one; gives the largest
+// difference from the logits of the whole text, all of them.
+double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
+  const Gpt& gpt = decoder.model();
+  const Tensor all = gpt.logits(make_batch({tokens}));
+  const Index width = all.size(1);
+  KeyValueCache cache = gpt.make_cache();
+  double furthest = 0;
+  for (Index t = prompt - 1; t < static_cast<Index>(tokens.size()); ++t) {
+    if (t == prompt - 1) {
+      decoder.read(Ids(tokens.begin(), tokens.begin() + prompt), cache);
+    } else {
+      const DecodeItem item{tokens[static_cast<std::size_t>(t)], &cache};
+      decoder.step({&item, 1});
+    }
+    require(cache.length == t + 1, "expected the cache to grow");
+    furthest = std::max(furthest,
+                        difference(decoder.logits(0), all.strided_view({width}, {1}, t * width)));
+  }
+  return furthest;
+}
+
+std::vector<float> copied(std::span<const float> logits) { return {logits.begin(), logits.end()}; }
+
+}  // namespace
+
+TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
+  const ThreadScope two_threads(2);
+  for (const GptConfig& config : odd_configs()) {
+    const Gpt gpt(config);
+    liven(gpt, 5);
+    Decoder decoder(gpt);
+    INFO("width " << config.n_embd << ", heads " << config.n_head << ", bias " << config.bias);
+    CHECK(compare(decoder, draw_ids(40, 53), 1) < 1e-5);
+    CHECK(compare(decoder, draw_ids(40, 53), 17) < 1e-5);
+    CHECK(compare(decoder, draw_ids(40, 53), 40) < 1e-5);
+  }
+}
+
+TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") {
+  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
+    for (const GptConfig& config : odd_configs()) {
+      Gpt gpt(config);
+      liven(gpt, 6);
+      const Tensor before = gpt.logits(make_batch({draw_ids(40, 53)}));
+      round_weights(gpt, format);
+      const Tensor after = gpt.logits(make_batch({draw_ids(40, 53)}));
+      Decoder decoder(gpt, format);
+      INFO(weight_format_name(format) << ", width " << config.n_embd);
+      CHECK(compare(decoder, draw_ids(40, 53), 9) < 1e-5);
+      CHECK(largest_difference(before, after) > 1e-4);  // it has rounded
+      CHECK(largest_difference(before, after) < 0.5);
+    }
+  }
+}
+
+TEST_CASE("a decoder rounds the weights of a model that is not rounded") {
+  Gpt gpt(small_config());
+  liven(gpt, 7);
+  Decoder early(gpt, WeightFormat::int8);
+  const auto logits = [&](Decoder& decoder) {
+    KeyValueCache cache = gpt.make_cache();
+    const DecodeItem item{7, &cache};
+    decoder.step({&item, 1});
+    return Tensor::from(copied(decoder.logits(0)), {53});
+  };
+  const Tensor exact = gpt.logits(make_batch({{7}}));
+  const Tensor coarse = logits(early);
+  CHECK(difference({coarse.data<float>(), 53}, reshape(exact, {53})) > 1e-4);
+  round_weights(gpt, WeightFormat::int8);
+  Decoder late(gpt, WeightFormat::int8);
+  CHECK(largest_difference(logits(late), coarse) < 0.2);
+}
+
+TEST_CASE("the bits of a step depend on neither the threads nor the other sequences") {
+  for (const WeightFormat format :
+       {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
+    GptConfig config = small_config();
+    config.n_embd = 256;
+    config.n_head = 3;
+    config.head_width = 40;
+    const Gpt gpt(config);
+    liven(gpt, 8);
+    std::vector<std::vector<float>> expected;
+    for (const int threads : {1, 2, 3, 8}) {
+      const ThreadScope scope(threads);
+      Decoder decoder(gpt, format);
+      std::vector<KeyValueCache> caches;
+      std::vector<DecodeItem> items;
+      for (Index i = 0; i < 6; ++i) {
+        caches.push_back(gpt.make_cache());
+        decoder.read(draw_ids(3 + i, 53), caches.back());
+      }
+      for (std::size_t i = 0; i < 6; ++i) {
+        items.push_back({static_cast<std::int32_t>(i), &caches[i]});
+      }
+      decoder.step(items);
+      for (Index i = 0; i < 6; ++i) {
+        const std::vector<float> together = copied(decoder.logits(i));
+        KeyValueCache cache = gpt.make_cache();
+        Decoder alone(gpt, format);
+        alone.read(draw_ids(3 + i, 53), cache);
+        const DecodeItem item{static_cast<std::int32_t>(i), &cache};
+        alone.step({&item, 1});
+        CHECK(copied(alone.logits(0)) == together);
+        if (threads == 1) {
+          expected.push_back(together);
+        }
+        CHECK(expected[static_cast<std::size_t>(i)] == together);
+      }
+    }
+  }
+}
+
+TEST_CASE("steps on sequences of different lengths extend each by one") {
+  const Gpt gpt(small_config());
+  liven(gpt, 9);
+  Decoder decoder(gpt);
+  KeyValueCache first = gpt.make_cache();
+  KeyValueCache second = gpt.make_cache(4);
+  decoder.read({1, 2, 3, 4, 5}, first);
+  decoder.read({6, 7}, second);
+  const std::vector<DecodeItem> items{{8, &first}, {9, &second}};
+  decoder.step(items);
+  CHECK(first.length == 6);
+  CHECK(second.length == 3);
+  const Tensor expected = gpt.logits(make_batch({{1, 2, 3, 4, 5, 8}, {6, 7, 9}}));
+  CHECK(difference(decoder.logits(0), slice(expected, 0, 5, 6)) < 1e-5);
+  CHECK(difference(decoder.logits(1), slice(expected, 0, 8, 9)) < 1e-5);
+}
+
+TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
+  const Gpt gpt(small_config());
+  Decoder decoder(gpt);
+  CHECK_THROWS_WITH(decoder.logits(0), "[Decoder] no logits of sequence 0");
+  KeyValueCache cache = gpt.make_cache();
+  decoder.read(draw_ids(39, 53), cache);
+  KeyValueCache full = gpt.make_cache(2);
+  decoder.read({1, 2}, full);
+  const auto step = [&](std::vector<DecodeItem> items) { decoder.step(items); };
+  CHECK_THROWS_WITH(step({}), "[Decoder] expected at least one sequence");
+  CHECK_THROWS_WITH(step({{1, nullptr}}), "[Decoder] expected a cache for sequence 0");
+  CHECK_THROWS_WITH(step({{1, &cache}, {53, &cache}}),
+                    "[Decoder] expected ids from 0 to 52, got 53 for sequence 1");
+  CHECK_THROWS_WITH(step({{-1, &cache}}),
+                    "[Decoder] expected ids from 0 to 52, got -1 for sequence 0");
+  CHECK_THROWS_WITH(step({{1, &cache}, {1, &full}}),
+                    "[Gpt] a cache for 2 positions cannot take 1 more after 2");
+  CHECK(cache.length == 39);
+  step({{1, &cache}});
+  CHECK_THROWS_WITH(step({{1, &cache}}),
+                    "[Gpt] a block of 40 positions cannot take 1 more after 40");
+  const Gpt wide(small_config(), 1, DType::float64);
+  CHECK_THROWS_WITH(Decoder(wide), "[Decoder] expected a float32 model, got float64");
+}
+
+TEST_CASE("weight formats have names") {
+  for (const WeightFormat format :
+       {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
+    CHECK(parse_weight_format(weight_format_name(format)) == format);
+  }
+  CHECK(weight_format_name(WeightFormat::int8) == "int8");
+  CHECK_THROWS_WITH(parse_weight_format("int4"),
+                    "weights: expected float32, bfloat16 or int8, got 'int4'");
+}
+
+TEST_CASE("embeddings that are only looked up are not rounded") {
+  for (const bool tied : {true, false}) {
+    GptConfig config = small_config();
+    config.tie_weights = tied;
+    Gpt gpt(config);
+    liven(gpt, 10);
+    const Gpt same(config);
+    copy_parameters(gpt, same);
+    round_weights(gpt, WeightFormat::bfloat16);
+    const auto changed = [&](const char* name) {
+      return largest_difference(parameter_of(gpt, name), parameter_of(same, name)) > 0;
+    };
+    CHECK(changed("wte.weight") == tied);
+    CHECK_FALSE(changed("wpe.weight"));
+    CHECK_FALSE(changed("h.0.ln_1.weight"));
+    CHECK_FALSE(changed("h.0.mlp.c_fc.bias"));
+    CHECK(changed("h.1.mlp.c_fc.weight"));
+  }
+}
