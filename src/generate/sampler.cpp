@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -84,23 +85,25 @@ double total_weight(std::span<const TokenCandidate> candidates) {
   return total;
 }
 
-double total(const std::vector<double>& weights) {
-  return std::accumulate(weights.begin(), weights.end(), 0.0);
-}
-
 // Keeps `last` and what is likelier, in the order of ids.
 void keep_up_to(const TokenCandidate last, Candidates& candidates) {
   std::erase_if(candidates, [&](const TokenCandidate& c) { return likelier(last, c); });
 }
 
-void keep_top_k(Index top_k, Candidates& candidates, Candidates& order) {
-  if (top_k == 0 || top_k >= static_cast<Index>(candidates.size())) {
+// Of equal scores the lower ids stay. `order` is memory.
+void keep_top_k(Index top_k, std::vector<double>& scores, std::vector<double>& order) {
+  if (top_k == 0 || top_k >= static_cast<Index>(scores.size())) {
     return;
   }
-  order = candidates;
-  const auto last = order.begin() + top_k - 1;
-  std::nth_element(order.begin(), last, order.end(), likelier);
-  keep_up_to(*last, candidates);
+  order = scores;
+  std::nth_element(order.begin(), order.begin() + top_k - 1, order.end(), std::greater<>());
+  const double last = order[static_cast<std::size_t>(top_k - 1)];
+  Index equal = top_k - std::count_if(scores.begin(), scores.end(),
+                                      [&](double score) { return score > last; });
+  for (double& score : scores) {
+    const bool stays = score > last || (score == last && equal-- > 0);
+    score = stays ? score : kImpossible;
+  }
 }
 
 // The last candidate that is needed to reach the sum is searched for by halves, each of which is
@@ -189,18 +192,16 @@ void Sampler::adjust_scores(std::span<const std::int32_t> history, Scratch& scra
 }
 
 void Sampler::choose_candidates(Scratch& scratch) const {
+  keep_top_k(options_.top_k, scratch.scores, scratch.weights);
   weigh(options_.temperature, scratch.scores, scratch.weights);
-  const auto size = static_cast<Index>(scratch.scores.size());
-  const bool all = options_.top_k == 0 || options_.top_k >= size;
-  // Among all tokens, those below this share cannot be needed to reach top_p, even together.
-  const double least = all && options_.top_p < 1 ? (1 - options_.top_p) * total(scratch.weights) /
-                                                       2 / static_cast<double>(size)
-                                                 : 0;
-  gather(scratch.scores, scratch.weights, least, scratch.candidates);
-  keep_top_k(options_.top_k, scratch.candidates, scratch.order);
   if (options_.top_p < 1) {
-    const double sum = all ? total(scratch.weights) : total_weight(scratch.candidates);
+    // Tokens below this share cannot be needed to reach top_p, not even all together.
+    const double sum = std::accumulate(scratch.weights.begin(), scratch.weights.end(), 0.0);
+    const double share = (1 - options_.top_p) / 2 / static_cast<double>(scratch.scores.size());
+    gather(scratch.scores, scratch.weights, share * sum, scratch.candidates);
     keep_top_p(options_.top_p * sum, scratch.candidates, scratch.order);
+  } else {
+    gather(scratch.scores, scratch.weights, 0, scratch.candidates);
   }
   keep_min_p(options_.min_p, scratch.candidates);
 }

@@ -169,7 +169,7 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
   const Index expected = count_parameters(config).total();
   require(elements == expected, shown(weights_path), ": ", elements,
           " elements, but config.json describes a model of ", expected);
-  loaded.model = std::make_unique<Gpt>(config, 0, dtype);
+  loaded.model = Gpt::blank(config, dtype);
   copy_tensors(weights, loaded.model->parameters(), shown(weights_path));
   return loaded;
 }

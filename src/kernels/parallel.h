@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "headlight/tensor/shape.h"
 
@@ -54,7 +53,9 @@ void parallel_for(Index count, Index grain, const Body& body) {
 }
 
 // Where the threads of a team wait for each other. A wait is short when every thread has a core, so
-// it spins; when cores are shared, the partner may need this very core, so it soon yields.
+// it spins; when cores are shared, the partner may need this very core, so it soon sleeps. (To yield
+// would be worse: a thread that yields goes to the end of the queue, and its partner then waits for
+// it at the next barrier, a time slice each. One that sleeps is let in as soon as it is woken.)
 class TeamBarrier {
  public:
   void wait(Index team_size) {
@@ -62,19 +63,20 @@ class TeamBarrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == team_size) {
       arrived_.store(0, std::memory_order_relaxed);
       round_.store(round + 1, std::memory_order_release);
+      round_.notify_all();
       return;
     }
     for (int spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
       if (spins < kSpins) {
         pause();
       } else {
-        std::this_thread::yield();
+        round_.wait(round, std::memory_order_acquire);
       }
     }
   }
 
  private:
-  static constexpr int kSpins = 4000;
+  static constexpr int kSpins = 2000;
 
   static void pause() {
 #if defined(__x86_64__)

@@ -17,7 +17,8 @@ std::uint64_t dropout_label(Index layer, Index place) {
 
 }  // namespace
 
-Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random)
+Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
+             bool zeros)
     : norm_(config.norm),
       ln_1_(norm_options(config, dtype)),
       attn_(
@@ -28,13 +29,15 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
            .dropout = config.attention_dropout,
            .dropout_label = dropout_label(layer, 0),
            .layer = layer,
-           .dtype = dtype},
+           .dtype = dtype,
+           .zeros = zeros},
           random.fork(0)),
       ln_2_(norm_options(config, dtype)),
       mlp_({.width = config.n_embd,
             .activation = config.activation,
             .bias = config.bias,
-            .dtype = dtype},
+            .dtype = dtype,
+            .zeros = zeros},
            random.fork(1)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {

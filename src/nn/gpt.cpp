@@ -26,16 +26,24 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
+Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype) : Gpt(config, dtype, Blank{}) {
+  initialize(seed);
+}
+
+std::unique_ptr<Gpt> Gpt::blank(const GptConfig& config, DType dtype) {
+  return std::unique_ptr<Gpt>(new Gpt(config, dtype, Blank{}));
+}
+
+Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
     : config_(validated(config)),
       dtype_(dtype),
-      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype}),
-      wpe_({config.block_size, config.n_embd, std::nullopt, dtype}),
+      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, true}),
+      wpe_({config.block_size, config.n_embd, std::nullopt, dtype, true}),
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
   register_module("wpe", wpe_);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}));
+    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.norm == NormPosition::pre) {
@@ -44,11 +52,10 @@ Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
     register_module("ln_f", *ln_f_);
   }
   if (!config.tie_weights) {
-    lm_head_ =
-        std::make_unique<Linear>(LinearOptions{config.n_embd, config.vocab_size, false, dtype});
+    lm_head_ = std::make_unique<Linear>(
+        LinearOptions{config.n_embd, config.vocab_size, false, dtype, true});
     register_module("lm_head", *lm_head_);
   }
-  initialize(seed);
 }
 
 void Gpt::initialize(std::uint64_t seed) {

@@ -12,6 +12,9 @@ namespace {
 
 // Uniform in +-1 / sqrt(inputs), as torch.nn.Linear starts weight and bias.
 Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
+  if (options.zeros) {
+    return Tensor::zeros(shape, options.dtype);
+  }
   const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
   return random_uniform(shape, random, -bound, bound, options.dtype);
 }
@@ -43,7 +46,9 @@ Embedding::Embedding(const Options& options, const RandomStream& random)
     : padding_index_(options.padding_index) {
   require(options.count > 0 && options.width > 0, "[Embedding] expected positive sizes, got ",
           options.count, " rows of width ", options.width);
-  Tensor start = random_normal({options.count, options.width}, random, 0, 1, options.dtype);
+  const Shape shape{options.count, options.width};
+  Tensor start = options.zeros ? Tensor::zeros(shape, options.dtype)
+                               : random_normal(shape, random, 0, 1, options.dtype);
   if (padding_index_) {
     require(*padding_index_ >= 0 && *padding_index_ < options.count,
             "[Embedding] expected a padding index from 0 to ", options.count - 1, ", got ",
@@ -128,12 +133,14 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
     : c_fc_({.inputs = options.width,
              .outputs = with_inner_width(options).inner_width,
              .bias = options.bias,
-             .dtype = options.dtype},
+             .dtype = options.dtype,
+             .zeros = options.zeros},
             random.fork(0)),
       c_proj_({.inputs = with_inner_width(options).inner_width,
                .outputs = options.width,
                .bias = options.bias,
-               .dtype = options.dtype},
+               .dtype = options.dtype,
+               .zeros = options.zeros},
               random.fork(1)),
       activation_(options.activation) {
   register_module("c_fc", c_fc_);

@@ -31,7 +31,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
                                        const RandomStream& random)
     : options_(completed(options)) {
   const auto add = [&](const char* name, Index inputs, Index outputs) {
-    const LinearOptions linear{inputs, outputs, options_.bias, options_.dtype};
+    const LinearOptions linear{inputs, outputs, options_.bias, options_.dtype, options_.zeros};
     auto part = std::make_unique<Linear>(linear, random.fork(projections_.size()));
     register_module(name, *part);
     return part;

@@ -269,3 +269,27 @@ TEST_CASE("a GPT refuses a batch without tokens, and a loss without targets") {
   CHECK_THROWS_WITH(gpt.loss(batch),
                     "[cross_entropy] expected targets from 0 to 99 or -1, got 100 at position 1");
 }
+
+TEST_CASE("a blank model has the parameters of any other, and zeros in its matrices") {
+  GptConfig config;
+  config.vocab_size = 11;
+  config.block_size = 7;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 8;
+  config.tie_weights = false;
+  const Gpt usual(config);
+  const auto blank = Gpt::blank(config, DType::float64);
+  const NamedTensors parameters = blank->parameters();
+  const NamedTensors expected = usual.parameters();
+  REQUIRE(parameters.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(parameters[i].first == expected[i].first);
+    CHECK(parameters[i].second.shape() == expected[i].second.shape());
+    CHECK(parameters[i].second.dtype() == DType::float64);
+    if (expected[i].second.rank() == 2) {
+      CHECK(parameters[i].second.to_vector() ==
+            std::vector<double>(static_cast<std::size_t>(expected[i].second.numel())));
+    }
+  }
+}

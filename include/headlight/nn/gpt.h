@@ -12,7 +12,9 @@ namespace headlight {
 // One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp.
 class Block : public Module {
  public:
-  Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random);
+  // With `zeros` matrices and biases are zeros, to be overwritten.
+  Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
+        bool zeros = false);
 
   // x [N, C] -> [N, C], the sequences of a batch laid end to end.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
@@ -54,6 +56,10 @@ class Gpt : public Module {
   // L)), biases 0. Throws Error when the configuration does not validate.
   explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
 
+  // A model whose matrices are zeros, to be filled from a file: the random start takes longer than
+  // the reading.
+  static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32);
+
   // The residual stream after the last norm, [N, C]. Throws Error for a sequence longer than the
   // block and for ids outside the vocabulary.
   Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
@@ -80,6 +86,8 @@ class Gpt : public Module {
   const Tensor& head_weight() const;
 
  private:
+  struct Blank {};
+  Gpt(const GptConfig& config, DType dtype, Blank);
   void initialize(std::uint64_t seed);
   Tensor embed(const Tensor& tokens, const Tensor& positions) const;
 

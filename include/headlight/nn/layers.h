@@ -15,6 +15,7 @@ struct LinearOptions {
   Index outputs = 0;
   bool bias = true;
   DType dtype = DType::float32;
+  bool zeros = false;  // start from zeros: all values will be overwritten anyway
 };
 
 // x [..., inputs] -> [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
@@ -36,6 +37,7 @@ class Embedding : public Module {
     Index width = 0;
     std::optional<Index> padding_index = std::nullopt;
     DType dtype = DType::float32;
+    bool zeros = false;  // as in LinearOptions
   };
 
   explicit Embedding(const Options& options, const RandomStream& random = {});
@@ -111,6 +113,7 @@ struct MlpOptions {
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
   DType dtype = DType::float32;
+  bool zeros = false;  // as in LinearOptions
 };
 
 // c_proj(activation(c_fc(x))): [..., width] -> [..., width]; with `norm`, of x normalised first.

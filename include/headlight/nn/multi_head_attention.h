@@ -19,6 +19,7 @@ struct MultiHeadAttentionOptions {
   std::uint64_t dropout_label = 0;
   Index layer = 0;  // the number under which a Recorder knows this module
   DType dtype = DType::float32;
+  bool zeros = false;  // as in LinearOptions
 };
 
 // What a query may not see. True means hidden; all that are given apply together.
