@@ -26,7 +26,7 @@ class Parameters {
     return {get(name + ".weight"), find(name + ".bias"), format};
   }
 
-  NormParameters norm(const std::string& name) const {
+  NormWeights norm(const std::string& name) const {
     const Tensor gain = get(name + ".weight");
     const Tensor shift = find(name + ".bias");
     return {gain, shift.defined() ? shift : Tensor::zeros(gain.shape())};

@@ -7,15 +7,15 @@
 
 namespace headlight {
 
-struct NormParameters {
+struct NormWeights {
   Tensor gain;   // [C]
   Tensor shift;  // [C], zeros without a bias
 };
 
 struct DecoderLayer {
   Index heads = 0;  // H
-  NormParameters ln_1;
-  NormParameters ln_2;
+  NormWeights ln_1;
+  NormWeights ln_2;
   PackedMatrix attention_in;   // [3 H D, C]
   PackedMatrix attention_out;  // [C, H D]
   PackedMatrix mlp_in;         // [4 C, C]
@@ -33,7 +33,7 @@ struct DecoderModel {
   Tensor token_embedding;     // [V, C]
   Tensor position_embedding;  // [block_size, C]
   std::vector<DecoderLayer> layers;
-  NormParameters ln_f;  // pre-norm only
+  NormWeights ln_f;  // pre-norm only
   PackedMatrix head;    // [V, C]
 };
 

@@ -124,7 +124,7 @@ void DecoderStep::run_head(const TeamMember& me) const {
                 work_.logits);
 }
 
-void DecoderStep::normalize(const TeamMember& me, const NormParameters& norm) const {
+void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const {
   const auto epsilon = static_cast<float>(model_.gpt->config().layer_norm_epsilon);
   const StepVectors normalized = work_.normalized(me.index);
   for (Index b = 0; b < batch_; ++b) {

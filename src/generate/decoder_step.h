@@ -52,7 +52,7 @@ class DecoderStep {
   void run_head(const kernels::TeamMember& me) const;
 
  private:
-  void normalize(const kernels::TeamMember& me, const NormParameters& norm) const;
+  void normalize(const kernels::TeamMember& me, const NormWeights& norm) const;
   void attend(const kernels::TeamMember& me, std::size_t layer) const;
   void project_qkv(const kernels::TeamMember& me, const DecoderLayer& layer) const;
   void attend_head(const kernels::TeamMember& me, std::size_t layer, Index item, Index head) const;

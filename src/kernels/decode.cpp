@@ -6,8 +6,9 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/cpu_variant.h"
 #include "kernels/loops.h"
-#include "kernels/variants/decode_tables.h"
+#include "kernels/variants/tables.h"
 
 namespace headlight::kernels {
 namespace {
@@ -116,14 +117,8 @@ void round_row(PanelFormat format, float* row, Index columns) {
 }
 
 const DecodeLoops& decode_loops() {
-#if defined(HEADLIGHT_X86_VARIANTS)
-  static const DecodeLoops& chosen = loops_variant() == "x86-64-v4"   ? v4::kDecodeLoops
-                                     : loops_variant() == "x86-64-v3" ? v3::kDecodeLoops
-                                                                      : baseline::kDecodeLoops;
-  return chosen;
-#else
-  return baseline::kDecodeLoops;
-#endif
+  return pick(cpu_variant(), baseline::kDecodeLoops, v2::kDecodeLoops, v3::kDecodeLoops,
+              v4::kDecodeLoops);
 }
 
 void multiply_panels(PanelFormat format, const PanelProduct& product) {

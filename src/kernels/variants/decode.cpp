@@ -1,7 +1,7 @@
 // Compiled once per instruction set, as loops.cpp is, and under the same rules.
 #include "kernels/decode.h"
 
-#include "kernels/variants/decode_tables.h"
+#include "kernels/variants/tables.h"
 #include "kernels/variants/panels.h"
 #include "kernels/variants/vector_math.h"
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/decode.h"
 #include "kernels/gemm_tile.h"
 #include "kernels/loops.h"
 
@@ -9,20 +10,24 @@ extern const Loops<float> kFloatLoops;
 extern const Loops<double> kDoubleLoops;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
+extern const DecodeLoops kDecodeLoops;
 }  // namespace baseline
 namespace v2 {
 extern const Loops<float> kFloatLoops;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
+extern const DecodeLoops kDecodeLoops;
 }  // namespace v2
 namespace v3 {
 extern const Loops<float> kFloatLoops;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
+extern const DecodeLoops kDecodeLoops;
 }  // namespace v3
 namespace v4 {
 extern const Loops<float> kFloatLoops;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
+extern const DecodeLoops kDecodeLoops;
 }  // namespace v4
 }  // namespace headlight::kernels
