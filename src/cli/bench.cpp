@@ -82,6 +82,7 @@ Options make_options() {
       .value("steps", "train: timed steps", "20")
       .value("warmup", "train: steps before them", "5")
       .value("model", "generate: a model directory instead of random weights")
+      .value("weights", "generate: precision of the matrices: float32, bfloat16 or int8", "float32")
       .value("prompt_tokens", "generate: tokens of the prompt", "16")
       .value("new_tokens", "generate: tokens to generate", "48")
       .value("rounds", "generate: times to generate them", "3")

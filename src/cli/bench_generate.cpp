@@ -1,7 +1,6 @@
-#include <functional>
-
 #include "cli/bench.h"
 #include "cli/bench_tools.h"
+#include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/tensor/machine.h"
@@ -33,29 +32,36 @@ std::unique_ptr<Gpt> model_of(const BenchTask& task) {
   return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));
 }
 
-// Logits of what follows the tokens given so far and these.
-using NextLogits = std::function<Tensor(const std::vector<std::int32_t>& tokens)>;
-
 // Seconds of every token, the first one with its prompt.
-std::vector<double> time_tokens(const NextLogits& next_logits, const Lengths& lengths,
-                                Index vocab_size) {
+std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
   Sampler greedy({.temperature = 0});
-  std::vector<std::int32_t> input = random_tokens(lengths.prompt, vocab_size, 0);
+  KeyValueCache cache = decoder.model().make_cache();
+  const Index vocabulary = decoder.model().config().vocab_size;
   std::vector<double> seconds;
+  std::int32_t token = 0;
   for (Index i = 0; i < lengths.output; ++i) {
     const Stopwatch watch;
-    const std::int32_t token = greedy.next(next_logits(input), {});
+    if (i == 0) {
+      decoder.read(random_tokens(lengths.prompt, vocabulary, 0), cache);
+    } else {
+      const DecodeItem item{token, &cache};
+      decoder.step({&item, 1});
+    }
+    token = greedy.next(decoder.logits(0), {});
     seconds.push_back(watch.seconds());
-    input = {token};
   }
   return seconds;
 }
 
 // Bytes of weights that every new token reads: all but the embeddings, of which it reads a row.
-double bytes_read(const Gpt& model) {
+double bytes_read(const Gpt& model, WeightFormat format) {
   const ParameterCounts counts = count_parameters(model.config());
   const Index head = model.head_weight().numel();
-  return 4 * static_cast<double>(counts.attention + counts.mlp + counts.norms + head);
+  const double bytes_of_weight = format == WeightFormat::float32    ? 4
+                                 : format == WeightFormat::bfloat16 ? 2
+                                                                    : 36.0 / 32.0;
+  return bytes_of_weight * static_cast<double>(counts.attention + counts.mlp + head) +
+         4 * static_cast<double>(counts.norms);
 }
 
 struct Measured {
@@ -63,15 +69,11 @@ struct Measured {
   Spread first_ms;
 };
 
-Measured measure(const Gpt& model, const Lengths& lengths, Index rounds) {
+Measured measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
   std::vector<double> tokens;
   std::vector<double> first;
   for (Index round = 0; round <= rounds; ++round) {
-    KeyValueCache cache = model.make_cache();
-    const auto next = [&](const std::vector<std::int32_t>& input) {
-      return model.next_logits(input, cache);
-    };
-    const std::vector<double> seconds = time_tokens(next, lengths, model.config().vocab_size);
+    const std::vector<double> seconds = time_tokens(decoder, lengths);
     if (round == 0) {
       continue;  // to warm up
     }
@@ -88,19 +90,26 @@ Measured measure(const Gpt& model, const Lengths& lengths, Index rounds) {
 BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const auto [token_ms, first_ms] = measure(*model, lengths, count_of(task.options, "rounds", 1));
+  const WeightFormat format = parse_weight_format(task.options.text("weights"));
+  Decoder decoder(*model, format);
+  const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
   const double peak = peak_memory();  // before the bandwidth is measured, which needs some too
-  const double bytes = bytes_read(*model);
+  const double bytes = bytes_read(*model, format);
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;
   BenchReport report;
-  report.json = {
-      {"ms_per_token", token_ms.median},      {"ms_per_token_min", token_ms.min},
-      {"ms_per_token_max", token_ms.max},     {"tokens_per_second", 1e3 / token_ms.median},
-      {"ms_to_first_token", first_ms.median}, {"prompt_tokens", lengths.prompt},
-      {"new_tokens", lengths.output},         {"bytes_per_token", bytes},
-      {"read_gb_per_second", limit / 1e9},    {"bandwidth_share", share},
-      {"peak_rss_mib", peak / kMebibyte}};
+  report.json = {{"weights", weight_format_name(format)},
+                 {"ms_per_token", token_ms.median},
+                 {"ms_per_token_min", token_ms.min},
+                 {"ms_per_token_max", token_ms.max},
+                 {"tokens_per_second", 1e3 / token_ms.median},
+                 {"ms_to_first_token", first_ms.median},
+                 {"prompt_tokens", lengths.prompt},
+                 {"new_tokens", lengths.output},
+                 {"bytes_per_token", bytes},
+                 {"read_gb_per_second", limit / 1e9},
+                 {"bandwidth_share", share},
+                 {"peak_rss_mib", peak / kMebibyte}};
   report.text =
       model_text(model->config()) + "\n" +
       line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,

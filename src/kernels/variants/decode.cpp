@@ -1,8 +1,8 @@
 // Compiled once per instruction set, as loops.cpp is, and under the same rules.
 #include "kernels/decode.h"
 
-#include "kernels/variants/tables.h"
 #include "kernels/variants/panels.h"
+#include "kernels/variants/tables.h"
 #include "kernels/variants/vector_math.h"
 
 namespace headlight::kernels {
@@ -143,14 +143,14 @@ void attend(const AttentionStep& step) {
 // exp(x) for x <= 0, as fast_exp is, with a polynomial of degree 12; 0 below the range.
 inline double exp_of_negative(double x) {
   constexpr double kLog2E = 1.4426950408889634074;
-  constexpr double kLn2High = 6.93147180369123816490e-1;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kHighPart = 6.93147180369123816490e-1;
+  constexpr double kLowPart = 1.90821492927058770002e-10;
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
   constexpr double kLowest = -708.0;
   const double limited = x < kLowest ? kLowest : x;
   const double shifted = limited * kLog2E + kRound;
   const double n = shifted - kRound;
-  const double r = (limited - n * kLn2High) - n * kLn2Low;
+  const double r = (limited - n * kHighPart) - n * kLowPart;
   double p = 1.0 / 479001600.0;
   p = p * r + 1.0 / 39916800.0;
   p = p * r + 1.0 / 3628800.0;
