@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
@@ -170,6 +171,12 @@ template <class T>
 void gemm(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (g.precision == Precision::bfloat16) {
+      bfloat16_gemm(g);
+      return;
+    }
   }
   gemm_engine() == GemmEngine::tiles ? tiled_gemm(g) : openblas(g);
 }

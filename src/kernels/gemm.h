@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/shape.h"
 
 // Matrix products. The only caller of BLAS.
@@ -49,7 +50,8 @@ struct Gemm {
   Index c_stride = 0;
   T alpha = 1;
   T beta = 0;
-  const T* bias = nullptr;  // [n], added to every row; beta must be 0 with it
+  const T* bias = nullptr;                   // [n], added to every row; beta must be 0 with it
+  Precision precision = Precision::float32;  // of A and B; gemm() of float32 only
   // Called for parts of C that are done, while they are in the cache; the parts cover C. Runs on
   // all threads and must not throw.
   std::function<void(const GemmRegion&)> after = {};
@@ -58,6 +60,12 @@ struct Gemm {
 // Runs on all threads; the bits do not depend on their number.
 template <class T>
 void gemm(const Gemm<T>& product);
+
+// The product of operands rounded to bfloat16; bfloat16_instructions() must not be empty.
+void bfloat16_gemm(const Gemm<float>& product);
+
+// "AMX" or "AVX512-BF16"; empty when the machine has neither.
+std::string_view bfloat16_instructions();
 
 // The whole product on the calling thread; for use inside parallel loops.
 template <class T>

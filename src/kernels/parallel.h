@@ -53,9 +53,10 @@ void parallel_for(Index count, Index grain, const Body& body) {
 }
 
 // Where the threads of a team wait for each other. A wait is short when every thread has a core, so
-// it spins; when cores are shared, the partner may need this very core, so it soon sleeps. (To yield
-// would be worse: a thread that yields goes to the end of the queue, and its partner then waits for
-// it at the next barrier, a time slice each. One that sleeps is let in as soon as it is woken.)
+// it spins; when cores are shared, the partner may need this very core, so it soon sleeps. (To
+// yield would be worse: a thread that yields goes to the end of the queue, and its partner then
+// waits for it at the next barrier, a time slice each. One that sleeps is let in as soon as it is
+// woken.)
 class TeamBarrier {
  public:
   void wait(Index team_size) {

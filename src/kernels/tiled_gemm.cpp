@@ -1,12 +1,9 @@
 #include "kernels/tiled_gemm.h"
 
 #include <algorithm>
-#include <limits>
-#include <vector>
 
 #include "headlight/tensor/storage.h"
-#include "kernels/gemm_tile.h"
-#include "kernels/parallel.h"
+#include "kernels/gemm_parts.h"
 
 namespace headlight::kernels {
 namespace {
@@ -20,22 +17,10 @@ constexpr Index kBlockColumns = 768;
 constexpr Index kStripGroup = 8;
 constexpr Index kPackedDepth = 48;  // rows of memory at a time
 
-Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
-
 // The summation is cut into equal parts.
 Index depth_of(Index k) {
   const Index parts = chunk_count(k, kMaximumDepth);
   return rounded_up(chunk_count(k, parts), 16);
-}
-
-template <class T>
-MatrixView<T> view_a(const Gemm<T>& g) {
-  return g.transpose_a ? MatrixView<T>{g.a, 1, g.a_stride} : MatrixView<T>{g.a, g.a_stride, 1};
-}
-
-template <class T>
-MatrixView<T> view_b(const Gemm<T>& g) {
-  return g.transpose_b ? MatrixView<T>{g.b, 1, g.b_stride} : MatrixView<T>{g.b, g.b_stride, 1};
 }
 
 // Rows whose distance is a multiple of a page fall into one set of the first-level cache and push
@@ -149,42 +134,6 @@ class Part {
   T* panels_;  // [block columns * depth]
 };
 
-struct Grid {
-  Index rows = 1;     // parts down
-  Index columns = 1;  // parts across
-  Index part_rows = 0;
-  Index part_columns = 0;
-};
-
-// Cuts C for the threads so that the longest part is shortest. A part's time is counted in
-// multiply-add instructions; packing an element costs about as much as half of one. Rows of
-// activations stay with the thread that works on them before and after: its cache holds them.
-template <class T>
-Grid choose_grid(const Gemm<T>& g, Index threads) {
-  const GemmTiles<T>& tiles = gemm_tiles<T>();
-  constexpr double kPackCost = 0.5;
-  Grid best;
-  double best_cost = std::numeric_limits<double>::infinity();
-  const bool by_rows = !g.transpose_a && g.m >= 2 * tiles.rows * threads;
-  for (Index columns = 1; columns <= (by_rows ? 1 : threads); ++columns) {
-    const Index rows = chunk_count(threads, columns);
-    Grid grid;
-    grid.part_rows = rounded_up(chunk_count(g.m, rows), tiles.rows);
-    grid.part_columns = rounded_up(chunk_count(g.n, columns), tiles.columns);
-    grid.rows = chunk_count(g.m, grid.part_rows);
-    grid.columns = chunk_count(g.n, grid.part_columns);
-    const double lanes = static_cast<double>(tiles.columns) / 2;
-    const double height = static_cast<double>(grid.part_rows);
-    const double width = static_cast<double>(grid.part_columns);
-    const double cost = height * width / lanes + kPackCost * (width + (packs_a(g) ? height : 0));
-    if (cost < best_cost) {
-      best_cost = cost;
-      best = grid;
-    }
-  }
-  return best;
-}
-
 }  // namespace
 
 template <class T>
@@ -195,16 +144,15 @@ void tiled_gemm_on_this_thread(const Gemm<T>& g) {
 
 template <class T>
 void tiled_gemm(const Gemm<T>& g) {
-  const Grid grid = choose_grid(g, max_threads());
+  const TileExtent tile{gemm_tiles<T>().rows, gemm_tiles<T>().columns};
+  const GemmGrid grid = choose_grid(g, tile, max_threads());
   const Index size = Part<T>::scratch_size();
-  const Index parts = grid.rows * grid.columns;
-  Storage scratch(static_cast<std::size_t>(size * parts) * sizeof(T));
+  Storage scratch(static_cast<std::size_t>(size * grid.count()) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
-  parallel_for(parts, 1, [&](Index part, Index) {
-    const Index row = part / grid.columns * grid.part_rows;
-    const Index column = part % grid.columns * grid.part_columns;
-    Part<T>(g, {row, std::min(g.m, row + grid.part_rows)},
-            {column, std::min(g.n, column + grid.part_columns)}, memory + part * size)
+  parallel_for(grid.count(), 1, [&](Index part, Index) {
+    const GemmRegion region = grid.region(part, g.m, g.n);
+    Part<T>(g, {region.row, region.row + region.rows},
+            {region.column, region.column + region.columns}, memory + part * size)
         .run();
   });
 }

@@ -33,11 +33,24 @@ function(headlight_add_variants target)
 endfunction()
 
 function(headlight_add_variant target variant flags)
-  set(name ${target}_${variant})
+  headlight_add_for_cpu(${target} ${variant} "${flags}" ${ARGN})
+  target_compile_definitions(${target}_${variant} PRIVATE HEADLIGHT_VARIANT=${variant})
+endfunction()
+
+# Compiles the sources that follow ${target} for CPUs with instructions for bfloat16.
+function(headlight_add_bfloat16 target)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    headlight_add_for_cpu(${target} bfloat16
+                          "-march=x86-64-v4;-mavx512bf16;-mamx-tile;-mamx-bf16" ${ARGN})
+    target_compile_definitions(${target} PRIVATE HEADLIGHT_BFLOAT16_KERNELS)
+  endif()
+endfunction()
+
+function(headlight_add_for_cpu target suffix flags)
+  set(name ${target}_${suffix})
   add_library(${name} OBJECT ${ARGN})
   headlight_defaults(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(${name} PRIVATE HEADLIGHT_VARIANT=${variant})
   target_compile_options(${name} PRIVATE -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math
                                          ${flags})
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}>)

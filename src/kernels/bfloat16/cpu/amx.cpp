@@ -1,0 +1,80 @@
+// Products by AMX: tiles of 16 rows by 64 bytes (Intel 64 and IA-32 Architectures Software
+// Developer's Manual, volume 1, chapter 18). Compiled for CPUs that have it, called on no other.
+#include <immintrin.h>
+
+#include "kernels/bfloat16/cpu/packing.h"
+#include "kernels/bfloat16/instruction_sets.h"
+
+namespace headlight::kernels {
+namespace {
+
+constexpr Index kRows = 32;
+constexpr Index kTileRows = 16;
+constexpr Index kTileBytes = 64;
+
+struct alignas(64) TileConfig {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::uint8_t reserved[14] = {};
+  std::uint16_t row_bytes[16] = {};
+  std::uint8_t rows[16] = {};
+};
+
+constexpr TileConfig eight_whole_tiles() {
+  TileConfig config;
+  for (int tile = 0; tile < 8; ++tile) {
+    config.row_bytes[tile] = kTileBytes;
+    config.rows[tile] = kTileRows;
+  }
+  return config;
+}
+
+// A constant: compilers see only the first bytes of the argument of _tile_loadconfig being read.
+constexpr TileConfig kConfig = eight_whole_tiles();
+
+void begin() { _tile_loadconfig(&kConfig); }
+
+void end() { _tile_release(); }
+
+void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
+  pack_rows(a, k, height, strip);
+  clear_rows(height, kRows, k, strip);
+}
+
+// Tiles 0 to 3 are the product's quarters, 4 and 5 the strip's halves, 6 and 7 the panel's.
+void multiply(const Bfloat16Operands& operands, float* product) {
+  const Index strip_bytes = operands.depth * 2;
+  constexpr Index kPanelBytes = kBfloat16Columns * 4;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (Index p = 0; p < operands.depth; p += kBfloat16Depth) {
+    const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
+    _tile_loadd(4, operands.strip + p, strip_bytes);
+    _tile_loadd(6, panel, kPanelBytes);
+    _tile_loadd(7, panel + kBfloat16Columns, kPanelBytes);
+    _tile_loadd(5, operands.strip + kTileRows * operands.depth + p, strip_bytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  constexpr Index kProductBytes = kBfloat16Columns * sizeof(float);
+  _tile_stored(0, product, kProductBytes);
+  _tile_stored(1, product + kTileRows, kProductBytes);
+  _tile_stored(2, product + kTileRows * kBfloat16Columns, kProductBytes);
+  _tile_stored(3, product + kTileRows * kBfloat16Columns + kTileRows, kProductBytes);
+}
+
+}  // namespace
+
+const Bfloat16Tiles kAmxTiles = {.name = "AMX",
+                                 .rows = kRows,
+                                 .pack_panel = pack_panel,
+                                 .pack_strip = pack_strip,
+                                 .begin = begin,
+                                 .end = end,
+                                 .multiply = multiply};
+
+}  // namespace headlight::kernels

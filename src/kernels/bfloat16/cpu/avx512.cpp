@@ -1,0 +1,61 @@
+// Products by AVX512-BF16's vdpbf16ps, which adds two products to each lane. Compiled for CPUs that
+// have it, called on no other.
+#include <immintrin.h>
+
+#include "kernels/bfloat16/cpu/packing.h"
+#include "kernels/bfloat16/instruction_sets.h"
+
+namespace headlight::kernels {
+namespace {
+
+constexpr int kRows = 14;  // 14 x 2 accumulators, 2 of the panel, 1 of the strip: 31 registers
+
+void begin() {}
+void end() {}
+
+void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
+  pack_rows(a, k, height, strip);
+  clear_rows(height, kRows, k, strip);
+}
+
+inline std::int32_t pair_at(const Bfloat16Bits* from) {
+  return static_cast<std::int32_t>(from[0] | static_cast<std::uint32_t>(from[1]) << 16);
+}
+
+void multiply(const Bfloat16Operands& operands, float* product) {
+  __m512 sums[kRows][2];
+#pragma GCC unroll 14
+  for (auto& row : sums) {
+    row[0] = _mm512_setzero_ps();
+    row[1] = _mm512_setzero_ps();
+  }
+  for (Index p = 0; p < operands.depth; p += 2) {
+    const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
+    const auto left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel));
+    const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(panel + kBfloat16Columns));
+#pragma GCC unroll 14
+    for (int row = 0; row < kRows; ++row) {
+      const auto pair = reinterpret_cast<__m512bh>(
+          _mm512_set1_epi32(pair_at(operands.strip + row * operands.depth + p)));
+      sums[row][0] = _mm512_dpbf16_ps(sums[row][0], pair, left);
+      sums[row][1] = _mm512_dpbf16_ps(sums[row][1], pair, right);
+    }
+  }
+#pragma GCC unroll 14
+  for (int row = 0; row < kRows; ++row) {
+    _mm512_storeu_ps(product + row * kBfloat16Columns, sums[row][0]);
+    _mm512_storeu_ps(product + row * kBfloat16Columns + kLanes, sums[row][1]);
+  }
+}
+
+}  // namespace
+
+const Bfloat16Tiles kAvx512Bfloat16Tiles = {.name = "AVX512-BF16",
+                                            .rows = kRows,
+                                            .pack_panel = pack_panel,
+                                            .pack_strip = pack_strip,
+                                            .begin = begin,
+                                            .end = end,
+                                            .multiply = multiply};
+
+}  // namespace headlight::kernels

@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cassert>
+
+#include "headlight/tensor/storage.h"
+#include "kernels/bfloat16/tiles.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_parts.h"
+#include "kernels/parallel.h"
+
+namespace headlight::kernels {
+namespace {
+
+// The summation is cut into parts whose packed panels and strips fit the caches.
+constexpr Index kMaximumDepth = 512;
+constexpr Index kBlockColumns = 768;
+
+// A part of C, computed by one thread with scratch memory of its own.
+class Bfloat16Part {
+ public:
+  Bfloat16Part(const Gemm<float>& g, const Bfloat16Tiles& tiles, void* scratch)
+      : g_(g), tiles_(tiles) {
+    product_ = static_cast<float*>(scratch);
+    strip_ = reinterpret_cast<Bfloat16Bits*>(product_ + tiles.rows * kBfloat16Columns);
+    panels_ = strip_ + tiles.rows * kMaximumDepth;
+  }
+
+  // Bytes.
+  static Index scratch_size(const Bfloat16Tiles& tiles) {
+    return tiles.rows * kBfloat16Columns * static_cast<Index>(sizeof(float)) +
+           (tiles.rows + kBlockColumns) * kMaximumDepth * static_cast<Index>(sizeof(Bfloat16Bits));
+  }
+
+  void run(const GemmRegion& part) {
+    tiles_.begin();
+    for (Index column = 0; column < part.columns; column += kBlockColumns) {
+      const Index columns = std::min(kBlockColumns, part.columns - column);
+      for (Index k = 0; k < g_.k; k += kMaximumDepth) {
+        multiply_block({part.row, part.rows, part.column + column, columns}, k,
+                       std::min(kMaximumDepth, g_.k - k));
+      }
+    }
+    tiles_.end();
+  }
+
+ private:
+  void multiply_block(const GemmRegion& block, Index first, Index k) {
+    const MatrixView<float> b = view_b(g_);
+    for (Index column = 0; column < block.columns; column += kBfloat16Columns) {
+      tiles_.pack_panel({b.at(first, block.column + column), b.row_stride, b.column_stride}, k,
+                        std::min(kBfloat16Columns, block.columns - column),
+                        panels_ + column * packed_depth(k));
+    }
+    for (Index row = 0; row < block.rows; row += tiles_.rows) {
+      const Index height = std::min(tiles_.rows, block.rows - row);
+      multiply_strip({block.row + row, height, block.column, block.columns}, first, k);
+    }
+  }
+
+  void multiply_strip(const GemmRegion& strip, Index first, Index k) {
+    const MatrixView<float> a = view_a(g_);
+    tiles_.pack_strip({a.at(strip.row, first), a.row_stride, a.column_stride}, k, strip.rows,
+                      strip_);
+    for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
+      tiles_.multiply({strip_, panels_ + column * packed_depth(k), packed_depth(k)}, product_);
+      store({strip.row, strip.rows, strip.column + column,
+             std::min(kBfloat16Columns, strip.columns - column)},
+            first == 0);
+    }
+    if (first + k == g_.k && g_.after) {
+      g_.after(strip);
+    }
+  }
+
+  // C = alpha * product + beta * C + bias for the first part of the summation, C += alpha * product
+  // for the others.
+  void store(const GemmRegion& tile, bool is_first) const {
+    const float beta = is_first ? g_.beta : 1.0F;
+    for (Index row = 0; row < tile.rows; ++row) {
+      const float* from = product_ + row * kBfloat16Columns;
+      float* to = g_.c + (tile.row + row) * g_.c_stride + tile.column;
+      if (beta == 0.0F && g_.bias == nullptr) {
+        for (Index i = 0; i < tile.columns; ++i) {
+          to[i] = g_.alpha * from[i];
+        }
+        continue;
+      }
+      for (Index i = 0; i < tile.columns; ++i) {
+        const float before = beta == 0.0F ? 0.0F : beta * to[i];
+        const float offset = is_first && g_.bias != nullptr ? g_.bias[tile.column + i] : 0.0F;
+        to[i] = g_.alpha * from[i] + before + offset;
+      }
+    }
+  }
+
+  const Gemm<float>& g_;
+  const Bfloat16Tiles& tiles_;
+  float* product_;        // [rows of a strip, columns of a panel]
+  Bfloat16Bits* strip_;   // [rows of a strip, depth]
+  Bfloat16Bits* panels_;  // [columns of a block, depth]
+};
+
+}  // namespace
+
+std::string_view bfloat16_instructions() {
+  const Bfloat16Tiles* tiles = bfloat16_tiles();
+  return tiles == nullptr ? std::string_view() : tiles->name;
+}
+
+void bfloat16_gemm(const Gemm<float>& g) {
+  const Bfloat16Tiles* tiles = bfloat16_tiles();
+  assert(tiles != nullptr);
+  const TileExtent tile{tiles->rows, kBfloat16Columns};
+  const GemmGrid grid = choose_grid(g, tile, max_threads());
+  const Index size = Bfloat16Part::scratch_size(*tiles);
+  Storage scratch(static_cast<std::size_t>(size * grid.count()));
+  parallel_for(grid.count(), 1, [&](Index part, Index) {
+    Bfloat16Part(g, *tiles, static_cast<char*>(scratch.data()) + part * size)
+        .run(grid.region(part, g.m, g.n));
+  });
+}
+
+}  // namespace headlight::kernels

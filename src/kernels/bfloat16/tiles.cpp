@@ -1,0 +1,65 @@
+#include "kernels/bfloat16/tiles.h"
+
+#include "kernels/cpu_variant.h"
+
+#if defined(HEADLIGHT_BFLOAT16_KERNELS)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cpuid.h>
+
+#include "kernels/bfloat16/instruction_sets.h"
+#endif
+
+namespace headlight::kernels {
+
+#if defined(HEADLIGHT_BFLOAT16_KERNELS)
+namespace {
+
+struct Cpuid {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+};
+
+Cpuid cpuid(unsigned leaf, unsigned subleaf) {
+  Cpuid result;
+  __get_cpuid_count(leaf, subleaf, &result.a, &result.b, &result.c, &result.d);
+  return result;
+}
+
+// Linux gives a process the large tile registers only when it asks for them.
+bool may_use_amx() {
+  constexpr unsigned kTileBit = 24;
+  constexpr unsigned kBfloat16Bit = 22;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  const unsigned features = cpuid(7, 0).d;
+  return (features >> kTileBit & 1) != 0 && (features >> kBfloat16Bit & 1) != 0 &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool has_avx512_bfloat16() { return (cpuid(7, 1).a >> 5 & 1) != 0; }
+
+const Bfloat16Tiles* best_tiles() {
+  if (!supports(CpuVariant::v4) || !has_avx512_bfloat16()) {
+    return nullptr;
+  }
+  return may_use_amx() ? &kAmxTiles : &kAvx512Bfloat16Tiles;
+}
+
+}  // namespace
+
+const Bfloat16Tiles* bfloat16_tiles() {
+  static const Bfloat16Tiles* const best = best_tiles();
+  return cpu_variant() == CpuVariant::v4 ? best : nullptr;
+}
+
+#else
+
+const Bfloat16Tiles* bfloat16_tiles() { return nullptr; }
+
+#endif
+
+}  // namespace headlight::kernels

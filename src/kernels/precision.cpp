@@ -1,0 +1,26 @@
+#include "headlight/tensor/precision.h"
+
+#include "headlight/tensor/error.h"
+#include "kernels/gemm.h"
+
+namespace headlight {
+
+Precision parse_precision(std::string_view name) {
+  if (name == "bfloat16") {
+    return Precision::bfloat16;
+  }
+  require(name == "float32", "dtype: expected float32 or bfloat16, got '", name, "'");
+  return Precision::float32;
+}
+
+std::string_view precision_name(Precision precision) {
+  return precision == Precision::bfloat16 ? "bfloat16" : "float32";
+}
+
+void require_precision(Precision precision) {
+  require(precision == Precision::float32 || !kernels::bfloat16_instructions().empty(),
+          "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; ",
+          "use float32 here");
+}
+
+}  // namespace headlight
