@@ -55,11 +55,12 @@ Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
   if (norm_ == NormPosition::pre) {
     const Tensor middle =
         x + drop(attn_.forward_ragged(x, offsets, context, ln_1_.norm()), attention_dropout_);
-    return middle + drop(mlp_.forward(middle, ln_2_.norm()), mlp_dropout_);
+    return middle + drop(mlp_.forward(middle, ln_2_.norm(), context.precision), mlp_dropout_);
   }
   const Tensor attended = attn_.forward_ragged(x, offsets, context);
   const Tensor middle = ln_1_.forward(x + drop(attended, attention_dropout_));
-  return ln_2_.forward(middle + drop(mlp_.forward(middle), mlp_dropout_));
+  return ln_2_.forward(middle +
+                       drop(mlp_.forward(middle, std::nullopt, context.precision), mlp_dropout_));
 }
 
 Tensor Block::forward_cached(const Tensor& x, const KeyValueView& earlier) const {

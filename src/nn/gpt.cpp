@@ -97,13 +97,14 @@ const Tensor& Gpt::head_weight() const {
 }
 
 Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
-  return linear(hidden(batch, context), head_weight());
+  return linear(hidden(batch, context), head_weight(), {}, context.precision);
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
-  return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,
-                              {.ignore_index = kIgnoreTarget, .normalizer = normalizer});
+  return linear_cross_entropy(
+      hidden(batch, context), head_weight(), batch.targets,
+      {.ignore_index = kIgnoreTarget, .normalizer = normalizer, .precision = context.precision});
 }
 
 KeyValueCache Gpt::make_cache(Index room) const {

@@ -40,7 +40,9 @@ Linear::Linear(const LinearOptions& options, const RandomStream& random) {
   }
 }
 
-Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); }
+Tensor Linear::forward(const Tensor& x, Precision precision) const {
+  return linear(x, weight, bias, precision);
+}
 
 Embedding::Embedding(const Options& options, const RandomStream& random)
     : padding_index_(options.padding_index) {
@@ -147,16 +149,19 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
   register_module("c_proj", c_proj_);
 }
 
-Tensor Mlp::forward(const Tensor& x, const std::optional<NormParameters>& norm) const {
+Tensor Mlp::forward(const Tensor& x, const std::optional<NormParameters>& norm,
+                    Precision precision) const {
   if (norm && activation_ == Activation::gelu_tanh) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,
                             .up_bias = c_fc_.bias,
                             .down_weight = c_proj_.weight,
-                            .down_bias = c_proj_.bias});
+                            .down_bias = c_proj_.bias,
+                            .precision = precision});
   }
-  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias) : c_fc_.forward(x);
-  return c_proj_.forward(activate(up, activation_));
+  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias, precision)
+                         : c_fc_.forward(x, precision);
+  return c_proj_.forward(activate(up, activation_), precision);
 }
 
 }  // namespace headlight

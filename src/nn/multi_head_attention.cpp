@@ -112,14 +112,15 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
   const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
   const Linear& projection = *projections_[0];
   const Tensor output = ragged_attention(
-      norm ? norm_linear(x, *norm, projection.weight, projection.bias) : projection.forward(x),
+      norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
+           : projection.forward(x, context.precision),
       {.heads = options_.heads,
        .offsets = offsets,
        .scale = 0,
        .dropout = context.training ? options_.dropout : 0,
        .random = context.random.fork(options_.dropout_label),
        .weights = records ? &context.recorder->sequences(options_.layer) : nullptr});
-  return c_proj_->forward(output);
+  return c_proj_->forward(output, context.precision);
 }
 
 Tensor MultiHeadAttention::forward_cached(const Tensor& x, const KeyValueView& earlier) const {

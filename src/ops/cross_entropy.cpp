@@ -95,8 +95,8 @@ struct LossAndGradients {
 // The gradients are computed together with the loss, while a chunk's logits exist.
 template <class T>
 LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
-                                      const std::int32_t* targets, Index ignore_index,
-                                      double scale) {
+                                      const std::int32_t* targets,
+                                      const CrossEntropyOptions& options, double scale) {
   const Index rows = x.size(0);
   const Index vocabulary = weight.size(0);
   LossAndGradients result;
@@ -115,14 +115,14 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
     const Matrix<const T> part = from.row_range(start, end);
     Tensor chunk = Tensor::empty({end - start, vocabulary}, x.dtype());
     const Matrix<T> logits = matrix_of<T>(chunk);
-    kernels::gemm(product_of<T>(part, table, logits, Transposed::second));
+    kernels::gemm(product_of<T>(part, table, logits, {Transposed::second, options.precision}));
     result.sum +=
-        differentiate_rows<T>(chunk, targets + start, ignore_index, static_cast<T>(scale));
+        differentiate_rows<T>(chunk, targets + start, options.ignore_index, static_cast<T>(scale));
     if (result.x_grad.defined()) {
-      kernels::gemm(
-          product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end)));
-      auto weight_product =
-          product_of<T>(logits, part, matrix_of<T>(result.weight_grad), Transposed::first);
+      kernels::gemm(product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end),
+                                  {Transposed::none, options.precision}));
+      auto weight_product = product_of<T>(logits, part, matrix_of<T>(result.weight_grad),
+                                          {Transposed::first, options.precision});
       weight_product.beta = start == 0 ? T{0} : T{1};
       kernels::gemm(weight_product);
     }
@@ -158,7 +158,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   const LossAndGradients result =
       dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
         return differentiate_chunks<decltype(zero)>(x, weight, targets.data<std::int32_t>(),
-                                                    options.ignore_index, scale);
+                                                    options, scale);
       });
   return record(
       "linear_cross_entropy", Tensor::scalar(result.sum * scale, x.dtype()), {x, weight},

@@ -63,7 +63,8 @@ class FeedForward {
         epsilon_(p.norm.epsilon),
         statistics_(empty_statistics(in_)),
         up_(p.up_weight, p.up_bias),
-        down_(p.down_weight, p.down_bias) {}
+        down_(p.down_weight, p.down_bias),
+        precision_(p.precision) {}
 
   template <class T>
   Tensor forward() {
@@ -76,7 +77,7 @@ class FeedForward {
       Tensor activated = Tensor::empty({last - first, inner}, in_.x.dtype());
       const Matrix<T> middle = matrix_of<T>(middle_).row_range(first, last);
       auto up = product_of<T>(matrix_of<T>(rows), matrix_of<T>(std::as_const(up_.weight)), middle,
-                              Transposed::second);
+                              {Transposed::second, precision_});
       up.bias = up_.bias.defined() ? up_.bias.data<T>() : nullptr;
       T* to = activated.data<T>();
       up.after = [=](const kernels::GemmRegion& region) {
@@ -86,9 +87,9 @@ class FeedForward {
         }
       };
       kernels::gemm(up);
-      auto down = product_of<T>(matrix_of<T>(std::as_const(activated)),
-                                matrix_of<T>(std::as_const(down_.weight)),
-                                matrix_of<T>(value).row_range(first, last), Transposed::second);
+      auto down = product_of<T>(
+          matrix_of<T>(std::as_const(activated)), matrix_of<T>(std::as_const(down_.weight)),
+          matrix_of<T>(value).row_range(first, last), {Transposed::second, precision_});
       down.bias = down_.bias.defined() ? down_.bias.data<T>() : nullptr;
       kernels::gemm(down);
     }
@@ -137,7 +138,8 @@ class FeedForward {
     Tensor middle_grad = Tensor::empty({grad.rows, inner}, in_.x.dtype());
     differentiate_middle<T>(grad, first, matrix_of<T>(activated), matrix_of<T>(middle_grad));
     const auto add_product = [&](const Matrix<const T>& a, const Tensor& b, Tensor& sum) {
-      auto product = product_of<T>(a, matrix_of<T>(b), matrix_of<T>(sum), Transposed::first);
+      auto product =
+          product_of<T>(a, matrix_of<T>(b), matrix_of<T>(sum), {Transposed::first, precision_});
       product.beta = beta;
       kernels::gemm(product);
     };
@@ -156,7 +158,8 @@ class FeedForward {
   void differentiate_middle(const Matrix<const T>& grad, Index first, const Matrix<T>& activated,
                             const Matrix<T>& middle_grad) const {
     const Matrix<const T> middle = matrix_of<T>(middle_).row_range(first, first + grad.rows);
-    auto product = product_of<T>(grad, matrix_of<T>(down_.weight), middle_grad);
+    auto product = product_of<T>(grad, matrix_of<T>(down_.weight), middle_grad,
+                                 {Transposed::none, precision_});
     product.after = [=](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index place = row * middle.columns + region.column;
@@ -172,6 +175,7 @@ class FeedForward {
   RowStatistics statistics_;
   Layer up_;
   Layer down_;
+  Precision precision_;
   Tensor middle_;  // [N, I]
 };
 

@@ -21,16 +21,27 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 // x [N, I] times weight [O, I] transposed, plus bias: [N, O].
-Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
   const Index outputs = weight.size(0);
   Tensor value = Tensor::empty({x.size(0), outputs}, x.dtype());
   const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(x.dtype(), "linear", [&](auto zero) {
     using T = decltype(zero);
-    auto product =
-        product_of(matrix_of<T>(x), matrix_of<T>(weight), matrix_of<T>(value), Transposed::second);
+    auto product = product_of(matrix_of<T>(x), matrix_of<T>(weight), matrix_of<T>(value),
+                              {Transposed::second, precision});
     product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
     kernels::gemm(product);
+  });
+  return value;
+}
+
+// Of two contiguous matrices; the second is never transposed.
+Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options) {
+  const Index rows = options.transposed == Transposed::first ? a.size(1) : a.size(0);
+  Tensor value = Tensor::empty({rows, b.size(1)}, a.dtype());
+  dispatch_floating(a.dtype(), "linear", [&](auto zero) {
+    using T = decltype(zero);
+    kernels::gemm(product_of<T>(matrix_of<T>(a), matrix_of<T>(b), matrix_of<T>(value), options));
   });
   return value;
 }
@@ -46,7 +57,7 @@ Tensor sum_rows(const Tensor& x) {
 
 }  // namespace
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
   check_linear(x, weight, bias);
   const Index rows = x.size(-1) == 0 ? 0 : x.numel() / x.size(-1);
   Shape shape = x.shape();
@@ -57,20 +68,21 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const auto flat = [rows](const Tensor& tensor) {
     return to_contiguous(tensor).strided_view({rows, tensor.size(-1)}, {tensor.size(-1), 1});
   };
-  const Tensor product = forward(flat(x), to_contiguous(weight), bias);
+  const Tensor product = forward(flat(x), to_contiguous(weight), bias, precision);
   const Tensor value = product.strided_view(shape, contiguous_strides(shape));
   std::vector<Tensor> inputs{x, weight};
   if (bias.defined()) {
     inputs.push_back(bias);
   }
-  return record("linear", value, inputs, [flat](auto in, const Tensor& grad) {
+  return record("linear", value, inputs, [flat, precision](auto in, const Tensor& grad) {
     const Tensor grad_rows = flat(grad);  // [N, O]
     std::vector<Tensor> gradients(in.size());
     if (in[0].requires_grad()) {
-      gradients[0] = reshape(matmul(grad_rows, in[1]), in[0].shape());
+      gradients[0] = reshape(
+          multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision}), in[0].shape());
     }
     if (in[1].requires_grad()) {
-      gradients[1] = matmul(transpose(grad_rows), flat(in[0]));
+      gradients[1] = multiply(grad_rows, flat(in[0]), {Transposed::first, precision});
     }
     if (in.size() > 2 && in[2].requires_grad()) {
       gradients[2] = sum_rows(grad_rows);

@@ -30,10 +30,16 @@ Matrix<const T> matrix_of(const Tensor& x) {
 
 enum class Transposed { none, first, second };
 
-// c = a b, one of the two transposed.
+struct ProductOptions {
+  Transposed transposed = Transposed::none;  // operand
+  Precision precision = Precision::float32;
+};
+
+// c = a b
 template <class T>
 kernels::Gemm<T> product_of(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c,
-                            Transposed transposed = Transposed::none) {
+                            const ProductOptions& options = {}) {
+  const Transposed transposed = options.transposed;
   return {.m = c.rows,
           .n = c.columns,
           .k = transposed == Transposed::first ? a.rows : a.columns,
@@ -44,7 +50,8 @@ kernels::Gemm<T> product_of(const Matrix<const T>& a, const Matrix<const T>& b, 
           .b_stride = std::max<Index>(b.columns, 1),
           .transpose_b = transposed == Transposed::second,
           .c = c.data,
-          .c_stride = std::max<Index>(c.columns, 1)};
+          .c_stride = std::max<Index>(c.columns, 1),
+          .precision = options.precision};
 }
 
 }  // namespace headlight

@@ -30,6 +30,7 @@ struct Saved {
   LayerNormInputs in;
   double epsilon;
   RowStatistics statistics;
+  Precision precision;
 };
 
 Tensor normalized(Saved& saved) {
@@ -47,9 +48,9 @@ Tensor forward(Saved& saved, const Tensor& weight, const Tensor& bias) {
   const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(weight.dtype(), "norm_linear", [&](auto zero) {
     using T = decltype(zero);
-    auto product =
-        product_of<T>(matrix_of<T>(rows), matrix_of<T>(table),
-                      {value.data<T>(), rows.size(0), weight.size(0)}, Transposed::second);
+    auto product = product_of<T>(matrix_of<T>(rows), matrix_of<T>(table),
+                                 {value.data<T>(), rows.size(0), weight.size(0)},
+                                 {Transposed::second, saved.precision});
     product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
     kernels::gemm(product);
   });
@@ -70,12 +71,13 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
   Gradients result;
   result.weight = Tensor::empty(weight.shape(), weight.dtype());
   kernels::gemm(product_of<T>(output_grad, matrix_of<T>(rows), matrix_of<T>(result.weight),
-                              Transposed::first));
+                              {Transposed::first, saved.precision}));
   result.bias = Tensor::empty({weight.size(0)}, weight.dtype());
   kernels::column_sums(output_grad.data, output_grad.rows, output_grad.columns,
                        result.bias.data<T>());
   Tensor rows_grad = Tensor::empty(saved.in.x.shape(), weight.dtype());
-  kernels::gemm(product_of<T>(output_grad, matrix_of<T>(table), matrix_of<T>(rows_grad)));
+  kernels::gemm(product_of<T>(output_grad, matrix_of<T>(table), matrix_of<T>(rows_grad),
+                              {Transposed::none, saved.precision}));
   result.norm = layer_norm_gradients(saved.in, rows_grad, saved.statistics);
   return result;
 }
@@ -83,9 +85,9 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
 }  // namespace
 
 Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
-                   const Tensor& bias) {
+                   const Tensor& bias, Precision precision) {
   check_norm_linear(x, weight, bias);
-  Saved saved{layer_norm_inputs(x, norm.gain, norm.shift), norm.epsilon, {}};
+  Saved saved{layer_norm_inputs(x, norm.gain, norm.shift), norm.epsilon, {}, precision};
   saved.statistics = empty_statistics(saved.in);
   const Tensor value = forward(saved, weight, bias);
   std::vector<Tensor> inputs{x, weight};

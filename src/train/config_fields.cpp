@@ -39,6 +39,8 @@ constexpr std::array kFields{
     ConfigField{"tie_weights", &C::tie_weights, "The head shares the token embedding"},
     ConfigField{"norm", &C::norm, "pre (GPT-2) or post (the original transformer)"},
     ConfigField{"activation", &C::activation, "gelu_new, gelu or relu"},
+    ConfigField{"dtype", &C::dtype,
+                "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)"},
     ConfigField{"optimizer", &C::optimizer, "adamw or sgd"},
     ConfigField{"learning_rate", &C::learning_rate, "Highest learning rate"},
     ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after"},
@@ -89,8 +91,8 @@ constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
                               ConfigAlias{"logging_steps", "log_interval"},
                               ConfigAlias{"save_total_limit", "keep_checkpoints"}};
 
-constexpr std::array<std::string_view, 7> kIgnored{
-    "device", "dtype", "compile", "backend", "wandb_log", "wandb_project", "wandb_run_name"};
+constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",       "backend",
+                                                   "wandb_log", "wandb_project", "wandb_run_name"};
 
 }  // namespace
 

@@ -29,6 +29,7 @@ double dropout_or(double specific, double general) { return specific < 0 ? gener
 }  // namespace
 
 void TrainConfig::validate() const {
+  require_precision(parse_precision(dtype));
   require_one_of("tokenizer", tokenizer, "char", "byte");
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");

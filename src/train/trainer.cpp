@@ -47,6 +47,7 @@ Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& data
       model_(model),
       parameters_(model.parameters()),
       schedule_(config.schedule()),
+      precision_(parse_precision(config.dtype)),
       batcher_(dataset, config.batcher()),
       optimizer_(make_optimizer(config, parameters_)),
       iteration_(first_iteration) {
@@ -69,9 +70,9 @@ StepMetrics Trainer::step() {
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
   for (Index piece = 0; piece < pieces; ++piece) {
     const auto number = static_cast<std::uint64_t>(iteration_ * pieces + piece);
-    const Tensor loss =
-        model_.loss(batches[static_cast<std::size_t>(piece)],
-                    {.training = true, .random = random.fork(number)}, metrics.tokens);
+    const Tensor loss = model_.loss(
+        batches[static_cast<std::size_t>(piece)],
+        {.training = true, .random = random.fork(number), .precision = precision_}, metrics.tokens);
     metrics.loss += loss.item();
     phases.forward += clock.lap();
     backward(loss);

@@ -22,7 +22,7 @@ struct LinearOptions {
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options, const RandomStream& random = {});
-  Tensor forward(const Tensor& x) const;
+  Tensor forward(const Tensor& x, Precision precision = Precision::float32) const;
 
   Tensor weight;
   Tensor bias;  // undefined without one
@@ -120,7 +120,8 @@ struct MlpOptions {
 class Mlp : public Module {
  public:
   explicit Mlp(const MlpOptions& options, const RandomStream& random = {});
-  Tensor forward(const Tensor& x, const std::optional<NormParameters>& norm = std::nullopt) const;
+  Tensor forward(const Tensor& x, const std::optional<NormParameters>& norm = std::nullopt,
+                 Precision precision = Precision::float32) const;
 
  private:
   Linear c_fc_;

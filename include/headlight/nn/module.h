@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headlight/tensor/named_tensors.h"
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {
@@ -15,6 +16,8 @@ struct ForwardContext {
   bool training = false;         // dropout drops, batch norm learns
   RandomStream random{};         // of the dropout; a step of training gets a stream of its own
   Recorder* recorder = nullptr;  // collects attention weights when given
+  // Of products with weight matrices, forward and backward; attention itself stays float32.
+  Precision precision = Precision::float32;
 };
 
 // A part of a model: it registers its tensors and its parts once, by name, and the optimizer,

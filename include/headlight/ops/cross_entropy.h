@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
@@ -9,6 +10,8 @@ struct CrossEntropyOptions {
   // What the sum is divided by; 0: the number of targets that count. A batch that is processed in
   // pieces passes the count of the whole.
   Index normalizer = 0;
+  // Of the products of linear_cross_entropy, forward and backward.
+  Precision precision = Precision::float32;
 };
 
 // Mean of -log softmax(logits)[target]: logits [N, V], targets [N] int32; gives a scalar.

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/tensor.h"
 
 // The two halves of a pre-LN transformer block as one op each: the same values and gradients as the
 // ops that they name, with fewer passes over memory and fewer activations kept for backward, which
-// normalises again instead.
+// normalises again instead. Their precision is that of the products, forward and backward.
 namespace headlight {
 
 // Of a layer norm over the last axis.
@@ -17,7 +18,7 @@ struct NormParameters {
 // linear(layer_norm(x, norm), weight, bias): x [..., C], weight [O, C], bias [O] (may be undefined)
 // to [..., O]. Throws Error when shapes or types do not fit.
 Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
-                   const Tensor& bias = {});
+                   const Tensor& bias = {}, Precision precision = Precision::float32);
 
 // I is the inner width.
 struct FeedForwardParameters {
@@ -26,6 +27,7 @@ struct FeedForwardParameters {
   Tensor up_bias;      // [I]; may be undefined
   Tensor down_weight;  // [C, I]
   Tensor down_bias;    // [C]; may be undefined
+  Precision precision = Precision::float32;
 };
 
 // linear(gelu(linear(layer_norm(x), up)), down) with the tanh form of gelu: x [..., C] to [..., C].

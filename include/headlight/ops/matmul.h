@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
@@ -19,6 +20,8 @@ Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b);
 Tensor einsum(std::string_view equation, const Tensor& a);
 
 // x [..., I] times weight [O, I] transposed, plus bias [O] (may be undefined): gives [..., O].
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+// `precision` is that of the products, forward and backward.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              Precision precision = Precision::float32);
 
 }  // namespace headlight

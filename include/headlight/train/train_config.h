@@ -43,6 +43,7 @@ struct TrainConfig {
   bool tie_weights = true;
   std::string norm = "pre";
   std::string activation = "gelu_new";
+  std::string dtype = "float32";
 
   std::string optimizer = "adamw";
   double learning_rate = 6e-4;

@@ -51,6 +51,7 @@ class Trainer {
   Gpt& model_;
   NamedTensors parameters_;
   LearningRateSchedule schedule_;
+  Precision precision_;
   Batcher batcher_;
   std::unique_ptr<Optimizer> optimizer_;
   Index iteration_;
