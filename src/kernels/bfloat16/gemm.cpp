@@ -61,14 +61,28 @@ class Bfloat16Part {
     tiles_.pack_strip({a.at(strip.row, first), a.row_stride, a.column_stride}, k, strip.rows,
                       strip_);
     for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
-      tiles_.multiply({strip_, panels_ + column * packed_depth(k), packed_depth(k)}, product_);
-      store({strip.row, strip.rows, strip.column + column,
-             std::min(kBfloat16Columns, strip.columns - column)},
-            first == 0);
+      multiply_tile({strip_, panels_ + column * packed_depth(k), packed_depth(k)},
+                    {strip.row, strip.rows, strip.column + column,
+                     std::min(kBfloat16Columns, strip.columns - column)},
+                    first == 0);
     }
     if (first + k == g_.k && g_.after) {
       g_.after(strip);
     }
+  }
+
+  // Whole tiles that need no more than an addition go straight to C.
+  void multiply_tile(const Bfloat16Operands& operands, const GemmRegion& tile, bool is_first) {
+    const bool whole = tile.rows == tiles_.rows && tile.columns == kBfloat16Columns;
+    const float beta = is_first ? g_.beta : 1.0F;
+    const bool has_bias = is_first && g_.bias != nullptr;
+    if (whole && g_.alpha == 1.0F && !has_bias && (beta == 0.0F || beta == 1.0F)) {
+      tiles_.multiply(operands,
+                      {g_.c + tile.row * g_.c_stride + tile.column, g_.c_stride, beta == 1.0F});
+      return;
+    }
+    tiles_.multiply(operands, {product_, kBfloat16Columns, false});
+    store(tile, is_first);
   }
 
   // C = alpha * product + beta * C + bias for the first part of the summation, C += alpha * product

@@ -21,6 +21,13 @@ struct Bfloat16Operands {
   Index depth = 0;  // a multiple of kBfloat16Depth
 };
 
+// to [rows of a strip, columns of a panel] = strip panel, or += when it adds.
+struct Bfloat16Product {
+  float* to = nullptr;
+  Index stride = 0;
+  bool adds = false;
+};
+
 struct Bfloat16Tiles {
   const char* name;
   Index rows;  // of a strip, at most
@@ -32,8 +39,7 @@ struct Bfloat16Tiles {
   // Before and after products on a thread.
   void (*begin)();
   void (*end)();
-  // product [rows, columns] = strip panel
-  void (*multiply)(const Bfloat16Operands& operands, float* product);
+  void (*multiply)(const Bfloat16Operands& operands, const Bfloat16Product& product);
 };
 
 // AMX where CPU and system have it, else AVX512-BF16; nullptr: neither.

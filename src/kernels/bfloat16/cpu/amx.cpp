@@ -42,13 +42,23 @@ void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits*
 }
 
 // Tiles 0 to 3 are the product's quarters, 4 and 5 the strip's halves, 6 and 7 the panel's.
-void multiply(const Bfloat16Operands& operands, float* product) {
-  const Index strip_bytes = operands.depth * 2;
+void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) {
+  const Index product_bytes = product.stride * static_cast<Index>(sizeof(float));
+  float* const top = product.to;
+  float* const bottom = product.to + kTileRows * product.stride;
+  if (product.adds) {
+    _tile_loadd(0, top, product_bytes);
+    _tile_loadd(1, top + kTileRows, product_bytes);
+    _tile_loadd(2, bottom, product_bytes);
+    _tile_loadd(3, bottom + kTileRows, product_bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  const Index strip_bytes = operands.depth * static_cast<Index>(sizeof(Bfloat16Bits));
   constexpr Index kPanelBytes = kBfloat16Columns * 4;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
   for (Index p = 0; p < operands.depth; p += kBfloat16Depth) {
     const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
     _tile_loadd(4, operands.strip + p, strip_bytes);
@@ -60,11 +70,10 @@ void multiply(const Bfloat16Operands& operands, float* product) {
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
-  constexpr Index kProductBytes = kBfloat16Columns * sizeof(float);
-  _tile_stored(0, product, kProductBytes);
-  _tile_stored(1, product + kTileRows, kProductBytes);
-  _tile_stored(2, product + kTileRows * kBfloat16Columns, kProductBytes);
-  _tile_stored(3, product + kTileRows * kBfloat16Columns + kTileRows, kProductBytes);
+  _tile_stored(0, top, product_bytes);
+  _tile_stored(1, top + kTileRows, product_bytes);
+  _tile_stored(2, bottom, product_bytes);
+  _tile_stored(3, bottom + kTileRows, product_bytes);
 }
 
 }  // namespace

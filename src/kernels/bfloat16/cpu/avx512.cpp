@@ -22,12 +22,13 @@ inline std::int32_t pair_at(const Bfloat16Bits* from) {
   return static_cast<std::int32_t>(from[0] | static_cast<std::uint32_t>(from[1]) << 16);
 }
 
-void multiply(const Bfloat16Operands& operands, float* product) {
+void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) {
   __m512 sums[kRows][2];
 #pragma GCC unroll 14
-  for (auto& row : sums) {
-    row[0] = _mm512_setzero_ps();
-    row[1] = _mm512_setzero_ps();
+  for (int row = 0; row < kRows; ++row) {
+    const float* before = product.to + row * product.stride;
+    sums[row][0] = product.adds ? _mm512_loadu_ps(before) : _mm512_setzero_ps();
+    sums[row][1] = product.adds ? _mm512_loadu_ps(before + kLanes) : _mm512_setzero_ps();
   }
   for (Index p = 0; p < operands.depth; p += 2) {
     const Bfloat16Bits* panel = operands.panel + p * kBfloat16Columns;
@@ -43,8 +44,8 @@ void multiply(const Bfloat16Operands& operands, float* product) {
   }
 #pragma GCC unroll 14
   for (int row = 0; row < kRows; ++row) {
-    _mm512_storeu_ps(product + row * kBfloat16Columns, sums[row][0]);
-    _mm512_storeu_ps(product + row * kBfloat16Columns + kLanes, sums[row][1]);
+    _mm512_storeu_ps(product.to + row * product.stride, sums[row][0]);
+    _mm512_storeu_ps(product.to + row * product.stride + kLanes, sums[row][1]);
   }
 }
 
