@@ -1,109 +1,13 @@
-#include "kernels/gemm.h"
-
 #include <limits>
 #include <vector>
 
 #include "kernels/column_sums.h"
-#include "support/tensors.h"
+#include "kernels/gemm_products.h"
 
 using namespace headlight;
 using namespace headlight::test;
-using kernels::Gemm;
 
 namespace {
-
-struct Product {
-  Index m = 0;
-  Index n = 0;
-  Index k = 0;
-  bool transpose_a = false;
-  bool transpose_b = false;
-  double alpha = 1;
-  double beta = 0;
-  bool bias = false;
-  Index gap = 0;  // elements between the rows of every operand
-};
-
-template <class T>
-std::vector<T> matrix(Index rows, Index stride, std::uint64_t stream) {
-  std::vector<T> values;
-  for (Index i = 0; i < rows * stride; ++i) {
-    values.push_back(
-        static_cast<T>(RandomStream{31, stream}.uniform(static_cast<std::uint64_t>(i)) - 0.5));
-  }
-  values.push_back(T{0});  // so that an empty matrix has an address
-  return values;
-}
-
-template <class T>
-struct Operands {
-  explicit Operands(const Product& p)
-      : a_stride((p.transpose_a ? p.m : p.k) + p.gap),
-        b_stride((p.transpose_b ? p.k : p.n) + p.gap),
-        c_stride(p.n + p.gap),
-        a(matrix<T>(p.transpose_a ? p.k : p.m, a_stride, 1)),
-        b(matrix<T>(p.transpose_b ? p.n : p.k, b_stride, 2)),
-        c(matrix<T>(p.m, c_stride, 3)),
-        bias(matrix<T>(1, p.n, 4)) {}
-
-  Index a_stride;
-  Index b_stride;
-  Index c_stride;
-  std::vector<T> a;
-  std::vector<T> b;
-  std::vector<T> c;
-  std::vector<T> bias;
-};
-
-template <class T>
-Gemm<T> gemm_of(const Product& p, Operands<T>& operands) {
-  return {.m = p.m,
-          .n = p.n,
-          .k = p.k,
-          .a = operands.a.data(),
-          .a_stride = std::max<Index>(operands.a_stride, 1),
-          .transpose_a = p.transpose_a,
-          .b = operands.b.data(),
-          .b_stride = std::max<Index>(operands.b_stride, 1),
-          .transpose_b = p.transpose_b,
-          .c = operands.c.data(),
-          .c_stride = std::max<Index>(operands.c_stride, 1),
-          .alpha = static_cast<T>(p.alpha),
-          .beta = static_cast<T>(p.beta),
-          .bias = p.bias ? operands.bias.data() : nullptr};
-}
-
-// Three nested loops; elements between the rows of C stay as they are.
-template <class T>
-std::vector<double> naive(const Product& p, const Operands<T>& o) {
-  std::vector<double> c(o.c.begin(), o.c.end());
-  for (Index i = 0; i < p.m; ++i) {
-    for (Index j = 0; j < p.n; ++j) {
-      double sum = 0;
-      for (Index l = 0; l < p.k; ++l) {
-        const Index from_a = p.transpose_a ? l * o.a_stride + i : i * o.a_stride + l;
-        const Index from_b = p.transpose_b ? j * o.b_stride + l : l * o.b_stride + j;
-        sum += static_cast<double>(o.a[static_cast<std::size_t>(from_a)]) *
-               static_cast<double>(o.b[static_cast<std::size_t>(from_b)]);
-      }
-      double& to = c[static_cast<std::size_t>(i * o.c_stride + j)];
-      const double rest = p.bias        ? static_cast<double>(o.bias[static_cast<std::size_t>(j)])
-                          : p.beta == 0 ? 0
-                                        : p.beta * to;
-      to = p.alpha * sum + rest;
-    }
-  }
-  return c;
-}
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double worst = a.size() == b.size() ? 0 : 1e300;
-  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    const double difference = std::abs(a[i] - b[i]);
-    worst = difference <= worst ? worst : difference;  // NaN counts as worst
-  }
-  return worst;
-}
 
 template <class T>
 void check_product(const Product& p, double tolerance) {
