@@ -27,6 +27,7 @@ GradientCases matmul_cases();
 GradientCases mask_cases();
 GradientCases softmax_cases();
 GradientCases normalization_cases();
+GradientCases fused_layer_cases();
 GradientCases embedding_cases();
 GradientCases loss_cases();
 GradientCases attention_cases();

@@ -71,6 +71,8 @@ TEST_CASE("gradcheck covers every differentiable op and a whole model", "[cli]")
                          "masked_softmax",
                          "layer_norm",
                          "batch_norm",
+                         "norm_linear",
+                         "feed_forward",
                          "dropout",
                          "embedding",
                          "cross_entropy",

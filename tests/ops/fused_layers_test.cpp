@@ -1,0 +1,235 @@
+#include "headlight/ops/fused_layers.h"
+
+#include <optional>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/normalization.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kWidth = 7;   // C
+constexpr Index kInner = 12;  // I
+constexpr double kEpsilon = 1e-3;
+
+// The inputs of either op, those that may be undefined last.
+struct Inputs {
+  Tensor x;          // [..., C]
+  Tensor up;         // [I, C]
+  Tensor down;       // [C, I], feed_forward's alone
+  Tensor gain;       // [C]
+  Tensor shift;      // [C]
+  Tensor up_bias;    // [I]
+  Tensor down_bias;  // [C]
+
+  std::vector<Tensor> all() const { return {x, up, down, gain, shift, up_bias, down_bias}; }
+};
+
+using Function = Tensor (*)(const Inputs&);
+
+Tensor fused_norm_linear(const Inputs& in) {
+  return norm_linear(in.x, {in.gain, in.shift, kEpsilon}, in.up, in.up_bias);
+}
+
+Tensor plain_norm_linear(const Inputs& in) {
+  return linear(layer_norm(in.x, in.gain, in.shift, kEpsilon), in.up, in.up_bias);
+}
+
+Tensor fused_feed_forward(const Inputs& in) {
+  return feed_forward(in.x, {.norm = {in.gain, in.shift, kEpsilon},
+                             .up_weight = in.up,
+                             .up_bias = in.up_bias,
+                             .down_weight = in.down,
+                             .down_bias = in.down_bias});
+}
+
+Tensor plain_feed_forward(const Inputs& in) {
+  return linear(gelu(plain_norm_linear(in), GeluForm::tanh), in.down, in.down_bias);
+}
+
+struct Given {
+  bool gain = true;
+  bool shift = true;
+  bool biases = true;
+};
+
+Inputs inputs_for(const Shape& shape, DType dtype, const Given& given = {}) {
+  const auto drawn = [&](const Shape& of, std::uint64_t stream) {
+    return leaf(noise(of, stream, dtype));
+  };
+  const auto if_given = [&](bool wanted, Index size, std::uint64_t stream) {
+    return wanted ? drawn({size}, stream) : Tensor();
+  };
+  return {.x = drawn(shape, 1),
+          .up = drawn({kInner, kWidth}, 2),
+          .down = drawn({kWidth, kInner}, 3),
+          .gain = if_given(given.gain, kWidth, 4),
+          .shift = if_given(given.shift, kWidth, 5),
+          .up_bias = if_given(given.biases, kInner, 6),
+          .down_bias = if_given(given.biases, kWidth, 7)};
+}
+
+// The value and then the gradients of all inputs; undefined where there is none.
+std::vector<Tensor> results_of(Function function, const Inputs& in) {
+  for (Tensor input : in.all()) {
+    input.zero_grad();
+  }
+  const Tensor value = function(in);
+  backward(value, {.gradient = noise(value.shape(), 9, value.dtype())});
+  std::vector<Tensor> results{value.detach()};
+  for (const Tensor& input : in.all()) {
+    results.push_back(input.grad());
+  }
+  return results;
+}
+
+void check_equal(Function fused, Function plain, const Inputs& in, double tolerance) {
+  const std::vector<Tensor> actual = results_of(fused, in);
+  const std::vector<Tensor> expected = results_of(plain, in);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    INFO("result " << i << " for x " << in.x.shape());
+    REQUIRE(actual[i].defined() == expected[i].defined());
+    if (expected[i].defined()) {
+      check_close(actual[i], expected[i], tolerance);
+    }
+  }
+}
+
+void check_both(const Inputs& in, double tolerance) {
+  check_equal(fused_norm_linear, plain_norm_linear, in, tolerance);
+  check_equal(fused_feed_forward, plain_feed_forward, in, tolerance);
+}
+
+}  // namespace
+
+TEST_CASE("the fused layers equal the ops they are made of, with and without parameters") {
+  for (const bool gain : {false, true}) {
+    for (const bool shift : {false, true}) {
+      for (const bool biases : {false, true}) {
+        INFO("gain " << gain << ", shift " << shift << ", biases " << biases);
+        check_both(inputs_for({5, kWidth}, DType::float64, {gain, shift, biases}), 1e-12);
+      }
+    }
+  }
+}
+
+TEST_CASE("the fused layers equal the ops they are made of in float32") {
+  check_both(inputs_for({50, kWidth}, DType::float32), 5e-5);
+}
+
+TEST_CASE("the fused layers equal the ops they are made of across their blocks of rows") {
+  for (const Index rows : {1, 1023, 1024, 1025, 2100}) {
+    check_both(inputs_for({rows, kWidth}, DType::float64), 1e-10);
+  }
+}
+
+TEST_CASE("the fused layers keep leading axes and take a vector") {
+  check_both(inputs_for({2, 3, 4, kWidth}, DType::float64), 1e-12);
+  check_both(inputs_for({kWidth}, DType::float64), 1e-12);
+  CHECK(fused_norm_linear(inputs_for({2, 3, kWidth}, DType::float32)).shape() ==
+        Shape{2, 3, kInner});
+  CHECK(fused_feed_forward(inputs_for({2, 3, kWidth}, DType::float32)).shape() ==
+        Shape{2, 3, kWidth});
+}
+
+TEST_CASE("the fused layers of no rows are empty and their gradients 0") {
+  const Inputs in = inputs_for({0, kWidth}, DType::float64);
+  for (const Function function : {fused_norm_linear, fused_feed_forward}) {
+    const std::vector<Tensor> results = results_of(function, in);
+    CHECK(results[0].numel() == 0);
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      if (results[i].defined()) {
+        check_values(results[i],
+                     std::vector<double>(static_cast<std::size_t>(results[i].numel()), 0));
+      }
+    }
+    CHECK(results[2].shape() == Shape{kInner, kWidth});
+  }
+}
+
+TEST_CASE("the fused layers take operands whose elements are not in row-major order") {
+  Inputs in = inputs_for({6, kWidth}, DType::float64);
+  in.x = leaf(transpose(noise({kWidth, 6}, 11)));
+  in.up = leaf(transpose(noise({kWidth, kInner}, 12)));
+  in.down = leaf(transpose(noise({kInner, kWidth}, 13)));
+  in.up_bias = leaf(slice(noise({2 * kInner}, 14), 0, 0, 2 * kInner, 2));
+  check_both(in, 1e-12);
+}
+
+TEST_CASE("the fused layers can be walked backward twice when the graph is retained") {
+  for (const Function function : {fused_norm_linear, fused_feed_forward}) {
+    const Inputs in = inputs_for({5, kWidth}, DType::float64);
+    const std::vector<Tensor> once = results_of(function, in);
+    Tensor x = in.x;
+    x.zero_grad();
+    const Tensor value = function(in);
+    const Tensor gradient = noise(value.shape(), 9, value.dtype());
+    backward(value, {.gradient = gradient, .retain_graph = true});
+    backward(value, {.gradient = gradient});
+    check_close(in.x.grad(), 2.0 * once[1], 1e-12);
+  }
+}
+
+TEST_CASE("the fused layers leave what they are given unchanged") {
+  const Inputs in = inputs_for({5, kWidth}, DType::float64);
+  std::vector<Tensor> before;
+  for (const Tensor& input : in.all()) {
+    before.push_back(input.detach().clone());
+  }
+  results_of(fused_norm_linear, in);
+  results_of(fused_feed_forward, in);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(same_bits(in.all()[i].detach(), before[i]));
+  }
+}
+
+TEST_CASE("norm_linear names the operand that does not fit") {
+  const auto message = [](const auto& change) {
+    Inputs in = inputs_for({3, kWidth}, DType::float32);
+    change(in);
+    return error_of([&] { fused_norm_linear(in); });
+  };
+  CHECK(mentions(message([](Inputs& in) { in.x = Tensor(); }), {"[norm_linear]", "last axis"}));
+  CHECK(mentions(message([](Inputs& in) { in.x = Tensor::zeros({3, 0}); }), {"[norm_linear]"}));
+  CHECK(mentions(message([](Inputs& in) { in.up = Tensor::zeros({kWidth}); }),
+                 {"[norm_linear]", "two axes"}));
+  CHECK(mentions(message([](Inputs& in) {
+                   in.up = Tensor::zeros({kInner, 6});
+                 }),
+                 {"[norm_linear]", "[3, 7]", "[12, 6]"}));
+  CHECK(mentions(message([](Inputs& in) { in.up = convert(in.up.detach(), DType::float64); }),
+                 {"[norm_linear]", "float32", "float64"}));
+  CHECK(mentions(message([](Inputs& in) { in.up_bias = Tensor::zeros({5}); }),
+                 {"[norm_linear]", "bias", "[12]", "[5]"}));
+  CHECK(mentions(message([](Inputs& in) { in.gain = Tensor::zeros({5}); }), {"[7]", "[5]"}));
+}
+
+TEST_CASE("feed_forward names the operand that does not fit") {
+  const auto message = [](const auto& change) {
+    Inputs in = inputs_for({3, kWidth}, DType::float32);
+    change(in);
+    return error_of([&] { fused_feed_forward(in); });
+  };
+  CHECK(mentions(message([](Inputs& in) { in.x = Tensor(); }), {"[feed_forward]", "last axis"}));
+  CHECK(mentions(message([](Inputs& in) { in.down = Tensor(); }), {"[feed_forward]", "two axes"}));
+  CHECK(mentions(message([](Inputs& in) {
+                   in.up = Tensor::zeros({kInner, 6});
+                 }),
+                 {"[feed_forward]", "up_weight", "[12, 6]"}));
+  CHECK(mentions(message([](Inputs& in) {
+                   in.down = Tensor::zeros({kWidth, 6});
+                 }),
+                 {"[feed_forward]", "down_weight", "[7, 12]", "[7, 6]"}));
+  CHECK(mentions(message([](Inputs& in) { in.down = convert(in.down.detach(), DType::float64); }),
+                 {"[feed_forward]", "float32", "float64"}));
+  CHECK(mentions(message([](Inputs& in) { in.up_bias = Tensor::zeros({5}); }),
+                 {"[feed_forward]", "up_bias", "[12]", "[5]"}));
+  CHECK(mentions(message([](Inputs& in) { in.down_bias = Tensor::zeros({5}); }),
+                 {"[feed_forward]", "down_bias", "[7]", "[5]"}));
+}
