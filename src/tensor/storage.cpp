@@ -3,97 +3,170 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
+#include <cstdint>
+#include <limits>
 #include <mutex>
-#include <unordered_map>
+#include <optional>
 #include <vector>
 
 #include "headlight/tensor/error.h"
+#include "tensor/free_ranges.h"
+
+// AddressSanitizer has these; without it they are null.
+extern "C" {
+__attribute__((weak)) void __asan_poison_memory_region(const volatile void*, std::size_t);
+__attribute__((weak)) void __asan_unpoison_memory_region(const volatile void*, std::size_t);
+}
 
 namespace headlight {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// Sizes are rounded up to one of eight steps between powers of two, so that batches of nearly the
-// same length share blocks; at most an eighth of a block is unused.
-constexpr std::size_t kStepsPerDoubling = 8;
+// What is asked of the system at least. Pages that nothing has touched cost address space alone.
+constexpr std::size_t kSmallestRegion = std::size_t{64} << 20;
 
-// Never 0, so that empty tensors have an address as well.
-std::size_t rounded_size(std::size_t bytes) {
-  bytes = std::max<std::size_t>(bytes, 1);
-  if (bytes <= kAlignment * kStepsPerDoubling) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  }
-  const std::size_t step = std::bit_floor(bytes - 1) / kStepsPerDoubling;
-  return (bytes + step - 1) / step * step;
+std::size_t rounded_up(std::size_t value, std::size_t step) {
+  return (value + step - 1) / step * step;
 }
 
-// The one piece of process-wide state of the library, as malloc's own is.
-class BlockCache {
+// Never 0, so that empty tensors have an address as well. AddressSanitizer gets a gap to the next
+// block to watch.
+std::size_t block_size(std::size_t bytes) {
+  const std::size_t gap = __asan_poison_memory_region != nullptr ? kAlignment : 0;
+  return rounded_up(std::max<std::size_t>(bytes, 1), kAlignment) + gap;
+}
+
+void forbid(const void* begin, std::size_t size) {
+  if (__asan_poison_memory_region != nullptr) {
+    __asan_poison_memory_region(begin, size);
+  }
+}
+
+void allow(const void* begin, std::size_t size) {
+  if (__asan_unpoison_memory_region != nullptr) {
+    __asan_unpoison_memory_region(begin, size);
+  }
+}
+
+// Memory for all tensors, as the public header describes it. The one piece of process-wide state of
+// the library, as malloc's own is.
+class Arena {
  public:
-  void* take(std::size_t bytes) {
+  void* take(std::size_t size) {
     const std::lock_guard lock(mutex_);
-    statistics_.live_bytes += bytes;
-    std::vector<void*>& blocks = free_[bytes];
-    if (blocks.empty()) {
-      return allocate(bytes);
+    std::optional<MemoryRange> found = used_.take_best_fit(size);
+    if (found) {
+      used_.insert({found->begin + size, found->size - size});
+    } else {
+      found = take_fresh(size);
     }
-    void* block = blocks.back();
-    blocks.pop_back();
-    statistics_.cached_bytes -= bytes;
-    return block;
+    live_bytes_ += size;
+    return found->begin;
   }
 
-  void give_back(void* block, std::size_t bytes) {
+  void give_back(void* block, std::size_t size) {
     const std::lock_guard lock(mutex_);
-    free_[bytes].push_back(block);
-    statistics_.live_bytes -= bytes;
-    statistics_.cached_bytes += bytes;
+    forbid(block, size);
+    used_.insert({static_cast<std::byte*>(block), size});
+    live_bytes_ -= size;
   }
 
   StorageStatistics statistics() {
     const std::lock_guard lock(mutex_);
-    return statistics_;
+    return {live_bytes_, used_.total(), system_allocations_};
+  }
+
+  void release_unused() {
+    const std::lock_guard lock(mutex_);
+    std::vector<MemoryRange> all;
+    while (const std::optional<MemoryRange> range = used_.take_best_fit(1)) {
+      all.push_back(*range);
+    }
+    for (const MemoryRange& range : all) {
+      release(range);
+    }
   }
 
  private:
-  void* allocate(std::size_t bytes) {
-    const bool huge = bytes >= kHugePage;
-    const std::size_t alignment = huge ? kHugePage : kAlignment;
-    const std::size_t padded = (bytes + alignment - 1) / alignment * alignment;
-    void* block = std::aligned_alloc(alignment, padded);
-    if (block == nullptr) {
-      statistics_.live_bytes -= bytes;
-      fail("[memory] cannot allocate ", bytes, " bytes");
+  // A block of memory that was never used. It starts in the used memory before it if that is free.
+  MemoryRange take_fresh(std::size_t size) {
+    std::optional<MemoryRange> fresh = fresh_.take_best_fit(size);
+    if (!fresh) {
+      fresh_.insert(map_region(size));
+      fresh = fresh_.take_best_fit(size);
     }
-    if (huge) {
-      madvise(block, padded, MADV_HUGEPAGE);  // advice only: a refusal changes nothing
-    }
-    ++statistics_.system_allocations;
+    const MemoryRange before = used_.take_before(fresh->begin).value_or(MemoryRange{});
+    const MemoryRange block{fresh->begin - before.size, size};
+    fresh_.insert({block.begin + size, fresh->size + before.size - size});
+    ++system_allocations_;
     return block;
   }
 
+  // Throws Error. Regions are never unmapped.
+  MemoryRange map_region(std::size_t size) {
+    const std::size_t needed = rounded_up(size, kHugePage);
+    // Regions grow with what there is, so that few blocks find the rest of a region too short.
+    const std::size_t wanted = std::max({needed, kSmallestRegion, mapped_bytes_ / 4});
+    for (const std::size_t region : {rounded_up(wanted, kHugePage), needed}) {
+      // With room for a start on a huge page.
+      void* start = mmap(nullptr, region + kHugePage, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (start != MAP_FAILED) {
+        const auto address = reinterpret_cast<std::uintptr_t>(start);
+        auto* begin = static_cast<std::byte*>(start) + (rounded_up(address, kHugePage) - address);
+        madvise(begin, region, MADV_HUGEPAGE);  // advice only: a refusal changes nothing
+        mapped_bytes_ += region;
+        forbid(begin, region);
+        return {begin, region};
+      }
+    }
+    fail("[memory] cannot allocate ", size, " bytes");
+  }
+
+  // Gives the whole huge pages of a free range back to the system; they are like new then.
+  void release(const MemoryRange& range) {
+    const auto address = reinterpret_cast<std::uintptr_t>(range.begin);
+    const std::size_t head = rounded_up(address, kHugePage) - address;
+    const std::size_t pages = range.size > head ? (range.size - head) / kHugePage : 0;
+    if (pages == 0 || madvise(range.begin + head, pages * kHugePage, MADV_DONTNEED) != 0) {
+      used_.insert(range);
+      return;
+    }
+    const std::size_t released = pages * kHugePage;
+    used_.insert({range.begin, head});
+    fresh_.insert({range.begin + head, released});
+    used_.insert({range.begin + head + released, range.size - head - released});
+  }
+
   std::mutex mutex_;
-  std::unordered_map<std::size_t, std::vector<void*>> free_;
-  StorageStatistics statistics_;
+  FreeRanges used_;   // by blocks before
+  FreeRanges fresh_;  // never, or given back to the system
+  std::size_t mapped_bytes_ = 0;
+  std::size_t live_bytes_ = 0;
+  std::size_t system_allocations_ = 0;
 };
 
 // Never destroyed: tensors with static lifetime may give blocks back after main() has ended.
-BlockCache& block_cache() {
-  static auto* cache = new BlockCache;
-  return *cache;
+Arena& arena() {
+  static auto* arena = new Arena;
+  return *arena;
 }
 
 }  // namespace
 
-Storage::Storage(std::size_t bytes) : bytes_(rounded_size(bytes)) {
-  data_ = block_cache().take(bytes_);
+Storage::Storage(std::size_t bytes) {
+  require(bytes <= std::numeric_limits<std::size_t>::max() / 4, "[memory] cannot allocate ", bytes,
+          " bytes");
+  bytes_ = block_size(bytes);
+  data_ = arena().take(bytes_);
+  allow(data_, std::max<std::size_t>(bytes, 1));
 }
 
-Storage::~Storage() { block_cache().give_back(data_, bytes_); }
+Storage::~Storage() { arena().give_back(data_, bytes_); }
 
-StorageStatistics storage_statistics() { return block_cache().statistics(); }
+StorageStatistics storage_statistics() { return arena().statistics(); }
+
+void release_unused_storage() { arena().release_unused(); }
 
 }  // namespace headlight

@@ -5,9 +5,11 @@
 
 namespace headlight {
 
-// A block of bytes on a 64-byte boundary. Blocks come from a process-wide cache: a training loop
-// that repeats the same sizes asks the system for memory only in its first steps. Blocks of 2 MiB
-// and more are aligned for huge pages, which the system is advised to use.
+// A block of bytes on a 64-byte boundary. All blocks lie in memory that the process keeps: a block
+// takes the smallest free range that holds it (best fit), and free ranges that touch become one. A
+// training loop therefore needs memory from the system in its first steps only, whatever sizes its
+// batches have, and holds little more than it ever used at once. The memory is aligned for huge
+// pages, which the system is advised to use.
 class Storage {
  public:
   // Throws Error when the memory cannot be had, naming the bytes asked for.
@@ -17,7 +19,7 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   void* data() { return data_; }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return bytes_; }  // at least as many as asked for
 
  private:
   void* data_ = nullptr;
@@ -25,11 +27,15 @@ class Storage {
 };
 
 struct StorageStatistics {
-  std::size_t live_bytes = 0;          // in use by tensors, rounded to the cache's sizes
-  std::size_t cached_bytes = 0;        // free, waiting to be used again
-  std::size_t system_allocations = 0;  // times the cache had to ask the system
+  std::size_t live_bytes = 0;    // in use by tensors
+  std::size_t cached_bytes = 0;  // free, waiting to be used again
+  // Times that memory had to be taken which no block had used before.
+  std::size_t system_allocations = 0;
 };
 
 StorageStatistics storage_statistics();
+
+// Gives free memory back to the system. For the end of work that needed far more than what follows.
+void release_unused_storage();
 
 }  // namespace headlight

@@ -1,0 +1,142 @@
+// What training asks of the system: its first steps take the memory, later ones use it again.
+#include <sys/resource.h>
+
+#include <numeric>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/data/training_batch.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/optim/adamw.h"
+#include "headlight/tensor/storage.h"
+#include "headlight/train/trainer.h"
+#include "support/tensors.h"
+
+// AddressSanitizer has this; without it it is null.
+extern "C" __attribute__((weak)) void __asan_init();
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kBlock = 64;     // T
+constexpr Index kSequences = 8;  // B
+constexpr Index kVocabulary = 65;
+
+TrainConfig small_config() {
+  TrainConfig config;
+  config.batch_size = kSequences;
+  config.block_size = kBlock;
+  config.n_layer = 3;
+  config.n_head = 4;
+  config.n_embd = 64;
+  return config;
+}
+
+std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
+  std::vector<std::int32_t> tokens;
+  for (Index i = 0; i < count; ++i) {
+    tokens.push_back(static_cast<std::int32_t>(
+        RandomStream{5, stream}.below(static_cast<std::uint64_t>(i), kVocabulary)));
+  }
+  return tokens;
+}
+
+// A batch of B sequences whose lengths are drawn from 1 ... T; step 0 has the longest there can be.
+Batch batch_of_step(std::uint64_t step) {
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (Index b = 0; b < kSequences; ++b) {
+    const auto drawn = RandomStream{6, step}.below(static_cast<std::uint64_t>(b), kBlock);
+    const Index length = step == 0 ? kBlock : 1 + static_cast<Index>(drawn);
+    sequences.push_back(tokens_of(length + 1, step * kSequences + static_cast<std::uint64_t>(b)));
+  }
+  return training_batch(sequences);
+}
+
+// Trains on these steps' batches.
+struct Training {
+  Gpt model{small_config().model(kVocabulary), 1};
+  NamedTensors parameters = model.parameters();
+  AdamW optimizer{parameters, {}};
+
+  void run(std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t step = first; step < last; ++step) {
+      const Batch batch = batch_of_step(step);
+      model.zero_grad();
+      backward(model.loss(batch, {.training = true, .random = {1, step}}));
+      optimizer.step(1e-3);
+    }
+  }
+};
+
+std::size_t held_bytes() {
+  const StorageStatistics statistics = storage_statistics();
+  return statistics.live_bytes + statistics.cached_bytes;
+}
+
+// Bytes that a function made the process hold.
+template <class Body>
+std::size_t growth(const Body& body) {
+  release_unused_storage();
+  const std::size_t before = held_bytes();
+  body();
+  return held_bytes() - before;
+}
+
+long page_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+}  // namespace
+
+TEST_CASE("training on packed batches takes no memory from the system after its second step") {
+  const TrainConfig config = small_config();
+  const TokenDataset dataset = stream_dataset(tokens_of(4 * kSequences * kBlock + 1, 1));
+  Gpt model(config.model(kVocabulary), 1);
+  Trainer trainer(config, model, dataset);
+  trainer.step();
+  trainer.step();
+  const std::size_t before = storage_statistics().system_allocations;
+  for (int step = 0; step < 10; ++step) {
+    trainer.step();
+  }
+  CHECK(storage_statistics().system_allocations == before);
+}
+
+TEST_CASE("training on padded batches takes no memory after the largest batch has been seen") {
+  release_unused_storage();
+  Training training;
+  training.run(0, 1);
+  training.run(0, 1);
+  const std::size_t before = storage_statistics().system_allocations;
+  training.run(1, 60);
+  CHECK(storage_statistics().system_allocations == before);
+}
+
+TEST_CASE("padded batches in any order hold little more than the largest batch alone") {
+  const std::size_t largest = growth([] {
+    Training training;
+    for (int step = 0; step < 3; ++step) {
+      training.run(0, 1);
+    }
+  });
+  const std::size_t mixed = growth([] {
+    Training training;
+    training.run(1, 30);
+    training.run(0, 1);
+    training.run(30, 60);
+  });
+  CHECK(mixed < largest + 3 * largest / 10);
+}
+
+TEST_CASE("later steps of training touch next to no new page") {
+  Training training;
+  training.run(0, 1);
+  training.run(0, 4);
+  const long before = page_faults();
+  training.run(4, 24);
+  const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // it never reuses what is freed
+  CHECK(page_faults() - before < bound);
+}
