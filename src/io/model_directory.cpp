@@ -171,6 +171,8 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
           " elements, but config.json describes a model of ", expected);
   loaded.model = Gpt::blank(config, dtype);
   copy_tensors(weights, loaded.model->parameters(), shown(weights_path));
+  weights.clear();
+  release_unused_storage();  // the file's tensors are as large as the model
   return loaded;
 }
 

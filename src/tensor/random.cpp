@@ -15,19 +15,6 @@ constexpr int kRounds = 10;
 std::uint32_t low_word(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 std::uint32_t high_word(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
 
-template <class Draw>
-Tensor filled(const Shape& shape, DType dtype, const char* where, Draw draw) {
-  Tensor result = Tensor::empty(shape, dtype);
-  dispatch_floating(dtype, where, [&](auto zero) {
-    using T = decltype(zero);
-    T* values = result.data<T>();
-    for (Index i = 0; i < result.numel(); ++i) {
-      values[i] = static_cast<T>(draw(static_cast<std::uint64_t>(i)));
-    }
-  });
-  return result;
-}
-
 }  // namespace
 
 std::array<std::uint32_t, 4> RandomStream::block(std::uint64_t block) const {
@@ -72,18 +59,6 @@ double RandomStream::normal(std::uint64_t position) const {
 RandomStream RandomStream::fork(std::uint64_t label) const {
   const auto words = RandomStream{seed, ~stream}.block(label);
   return {seed, (std::uint64_t{words[0]} << 32) | words[1]};
-}
-
-Tensor random_uniform(const Shape& shape, const RandomStream& random, double low, double high,
-                      DType dtype) {
-  return filled(shape, dtype, "random_uniform",
-                [&](std::uint64_t i) { return low + (high - low) * random.uniform(i); });
-}
-
-Tensor random_normal(const Shape& shape, const RandomStream& random, double mean, double deviation,
-                     DType dtype) {
-  return filled(shape, dtype, "random_normal",
-                [&](std::uint64_t i) { return mean + deviation * random.normal(i); });
 }
 
 }  // namespace headlight

@@ -100,8 +100,8 @@ TEST_CASE("every dropout of a model draws numbers of its own") {
   // Two blocks with the same weights differ only in the numbers that their dropout draws.
   GptConfig config = small_config();
   config.residual_dropout = 0.5;
-  const Block first(config, 0, kDouble, {9, 9});
-  const Block second(config, 1, kDouble, {9, 9});
+  const Block first(config, 0, kDouble, RandomStream{9, 9});
+  const Block second(config, 1, kDouble, RandomStream{9, 9});
   const Tensor x = random_uniform({10, 32}, {9, 8}, -1, 1, kDouble);
   const ForwardContext context{.training = true, .random = {1, 1}};
   CHECK(same_bits(first.forward(x, {0, 10}, {}), second.forward(x, {0, 10}, {})));
@@ -125,7 +125,7 @@ TEST_CASE("every dropout of a model draws numbers of its own") {
 TEST_CASE("dropout keeps the expected value of what a block adds") {
   GptConfig config = small_config();
   config.residual_dropout = 0.3;
-  const Block block(config, 0, kDouble, {9, 9});
+  const Block block(config, 0, kDouble, RandomStream{9, 9});
   for (auto& [name, parameter] : block.parameters()) {
     parameter.fill(name == "attn.c_proj.bias" ? 1 : name == "mlp.c_proj.bias" ? 2 : 0);
   }

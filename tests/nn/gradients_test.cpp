@@ -123,7 +123,7 @@ TEST_CASE("the gradients of a block fit central differences, pre-norm and post-n
       GptConfig config = small_config();
       config.norm = position;
       config.bias = bias;
-      const Block block(config, 0, kDouble, {1, 1});
+      const Block block(config, 0, kDouble, RandomStream{1, 1});
       randomize(block, 46);
       const Tensor x = draw({7, 8}, 1);
       check_module(block, {x}, [&] { return block.forward(x, {0, 4, 5, 7}, {}); });

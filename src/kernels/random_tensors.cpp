@@ -1,0 +1,46 @@
+// The tensors of headlight/tensor/random.h, drawn on all threads: every number depends on its place
+// alone.
+#include "headlight/tensor/random.h"
+#include "kernels/parallel.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kDrawGrain = 4096;  // numbers that are worth a chunk of their own
+
+template <class Draw>
+void fill(Tensor& x, const char* where, const Draw& draw) {
+  require(x.is_contiguous(), "[", where, "] expected contiguous elements");
+  dispatch_floating(x.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = x.data<T>();
+    kernels::parallel_for(x.numel(), kDrawGrain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        values[i] = static_cast<T>(draw(static_cast<std::uint64_t>(i)));
+      }
+    });
+  });
+}
+
+}  // namespace
+
+Tensor random_uniform(const Shape& shape, const RandomStream& random, double low, double high,
+                      DType dtype) {
+  Tensor result = Tensor::empty(shape, dtype);
+  fill(result, "random_uniform",
+       [&](std::uint64_t i) { return low + (high - low) * random.uniform(i); });
+  return result;
+}
+
+Tensor random_normal(const Shape& shape, const RandomStream& random, double mean, double deviation,
+                     DType dtype) {
+  Tensor result = Tensor::empty(shape, dtype);
+  fill_normal(result, random, mean, deviation);
+  return result;
+}
+
+void fill_normal(Tensor& x, const RandomStream& random, double mean, double deviation) {
+  fill(x, "random_normal", [&](std::uint64_t i) { return mean + deviation * random.normal(i); });
+}
+
+}  // namespace headlight

@@ -1,0 +1,70 @@
+// The weights that a seed gives.
+#include <cmath>
+
+#include "headlight/nn/gpt.h"
+#include "nn/nn_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+GptConfig small_config() {
+  GptConfig config;
+  config.vocab_size = 1500;
+  config.block_size = 16;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 12;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("the weights of a seed are those numbers of its streams that they always were") {
+  for (const int threads : {1, 3}) {
+    const ThreadScope scope(threads);
+    const NamedTensors parameters = Gpt(small_config(), 1337).parameters();
+    std::uint64_t number = 0;
+    for (const auto& [name, tensor] : parameters) {
+      INFO(name);
+      const RandomStream random = RandomStream{1337, 1}.fork(number++);
+      const bool residual = name.find("c_proj") != std::string::npos;
+      const double deviation = residual ? 0.02 / std::sqrt(4.0) : 0.02;
+      bool same = true;
+      for (Index i = 0; i < tensor.numel() && tensor.rank() == 2; ++i) {
+        const double drawn = 0.0 + deviation * random.normal(static_cast<std::uint64_t>(i));
+        same = same && tensor.data<float>()[i] == static_cast<float>(drawn);
+      }
+      CHECK(same);
+    }
+  }
+}
+
+TEST_CASE("a few weights of seed 1337 are frozen") {
+  const NamedTensors parameters = Gpt(small_config(), 1337).parameters();
+  const auto& [name, wte] = parameters.front();
+  CHECK(name == "wte.weight");
+  CHECK(wte.data<float>()[0] == Approx(0.00257867132).epsilon(1e-6));
+  CHECK(wte.data<float>()[1] == Approx(0.00878500659).epsilon(1e-6));
+  CHECK(wte.data<float>()[17999] == Approx(0.00728071947).epsilon(1e-6));
+}
+
+TEST_CASE("a model without a seed has the parameters of one with a seed, to be filled") {
+  const Gpt seeded(small_config(), 3);
+  const std::unique_ptr<Gpt> unseeded_model = Gpt::blank(small_config());
+  const Gpt& unseeded = *unseeded_model;
+  const NamedTensors expected = seeded.parameters();
+  const NamedTensors actual = unseeded.parameters();
+  REQUIRE(actual.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(actual[i].first == expected[i].first);
+    CHECK(actual[i].second.shape() == expected[i].second.shape());
+    CHECK(actual[i].second.requires_grad());
+  }
+  for (const auto& [name, tensor] : actual) {
+    if (name.find("ln_") != std::string::npos) {  // norms start at 1 and 0 without any drawing
+      check_values(tensor, std::vector<double>(12, name.find("weight") != std::string::npos));
+    }
+  }
+}
