@@ -159,7 +159,7 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
           loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
           config.vocab_size);
   const fs::path weights_path = directory / "model.safetensors";
-  const NamedTensors weights =
+  NamedTensors weights =
       own_tensors(read_safetensors(weights_path), config, shown(weights_path));
   Index elements = 0;
   for (const auto& [name, tensor] : weights) {
