@@ -164,7 +164,14 @@ void gemm_on_this_thread(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
   }
-  gemm_engine() == GemmEngine::tiles ? tiled_gemm_on_this_thread(g) : openblas_on_this_thread(g);
+  if (gemm_engine() == GemmEngine::tiles) {
+    tiled_gemm_on_this_thread(g);
+    return;
+  }
+  openblas_on_this_thread(g);
+  if (g.after) {
+    g.after({0, g.m, 0, g.n});
+  }
 }
 
 template <class T>

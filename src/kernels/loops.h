@@ -60,7 +60,8 @@ struct Loops {
   T (*dot)(const T* a, const T* b, Index n);
   double (*sum_of_squares)(const T* x, Index n);
   T (*maximum)(const T* x, Index n);  // -infinity for n = 0
-  // x[i] = exp(x[i] - shift); returns the sum
+  // x[i] = exp(x[i] - shift), of numbers that are not above shift; what would be denormal is 0 in
+  // float. Returns the sum.
   T (*exp_shifted)(T* x, T shift, Index n);
   // Elementary functions of every element, within 2 units in the last place for float, over all
   // floats. y may be x.

@@ -84,7 +84,7 @@ T exp_shifted(T* x, T shift, Index n) {
   T sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (Index i = 0; i < n; ++i) {
-    const T value = fast_exp(x[i] - shift);
+    const T value = softmax_exp(x[i] - shift);
     x[i] = value;
     sum += value;
   }
