@@ -8,9 +8,7 @@ cd "$here/../.."
 venv=${HEADLIGHT_BENCH_VENV:-build/bench-venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -c 'import torch, transformers, ctranslate2' 2>/dev/null || {
-  "$venv/bin/pip" install -q torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu ||
-    "$venv/bin/pip" install -q torch==2.13.0
-  "$venv/bin/pip" install -q transformers ctranslate2 numpy
+  "$venv/bin/pip" install -q torch==2.13.0 transformers ctranslate2 numpy
 }
 venv=$(cd "$venv" && pwd)
 export HEADLIGHT_BENCH_CACHE=$venv/headlight-cache
