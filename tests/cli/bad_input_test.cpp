@@ -57,6 +57,9 @@ TEST_CASE("values of another type or out of range are refused by name", "[cli]")
   CHECK(mentions(refusal({"train", "--learning_rate", "nan"}), {"learning_rate"}));
   CHECK(mentions(refusal({"train", "--threads", "0"}), {"--threads", "0"}));
   CHECK(mentions(refusal({"info", "--cpu_variant", "v9"}), {"cpu_variant", "v9", "baseline"}));
+  CHECK(mentions(refusal({"train", "--dtype", "float16"}), {"dtype", "float32", "float16"}));
+  CHECK(mentions(refusal({"train", "--dtype", "bfloat16", "--cpu_variant", "baseline"}),
+                 {"bfloat16", "AVX512-BF16"}));
   CHECK(mentions(refusal({"train", "--log_level", "loud"}), {"--log_level", "loud"}));
   CHECK(mentions(refusal({"train", "--max_iters"}), {"--max_iters", "value"}));
   CHECK(mentions(refusal({"train", "--resume=yes"}), {"--resume"}));

@@ -6,6 +6,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/train/checkpoint.h"
+#include "kernels/gemm.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -84,6 +85,25 @@ TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
     CHECK(last.loss < 0.6 * first.loss);
     CHECK(live_graph_nodes() == 0);
   }
+}
+
+TEST_CASE("training with bfloat16 products follows training in float32", "[train]") {
+  if (kernels::bfloat16_instructions().empty()) {
+    return;  // refused on this machine: see the tests of gemm
+  }
+  Setup plain;
+  Setup rounded;
+  rounded.config.dtype = "bfloat16";
+  Trainer plain_trainer(plain.config, *plain.model, plain.dataset);
+  Trainer rounded_trainer(rounded.config, *rounded.model, rounded.dataset);
+  bool differs = false;
+  while (plain_trainer.iteration() < plain.config.max_iters) {
+    const double expected = plain_trainer.step().loss;
+    const double actual = rounded_trainer.step().loss;
+    CHECK(actual == Approx(expected).epsilon(0.03));
+    differs = differs || actual != expected;
+  }
+  CHECK(differs);
 }
 
 TEST_CASE("accumulating small batches has the gradient of one large batch", "[train]") {

@@ -121,14 +121,17 @@ std::string_view bfloat16_instructions() {
 }
 
 void bfloat16_gemm(const Gemm<float>& g) {
-  const Bfloat16Tiles* tiles = bfloat16_tiles();
-  assert(tiles != nullptr);
-  const TileExtent tile{tiles->rows, kBfloat16Columns};
+  assert(bfloat16_tiles() != nullptr);
+  bfloat16_gemm(g, *bfloat16_tiles());
+}
+
+void bfloat16_gemm(const Gemm<float>& g, const Bfloat16Tiles& tiles) {
+  const TileExtent tile{tiles.rows, kBfloat16Columns};
   const GemmGrid grid = choose_grid(g, tile, max_threads());
-  const Index size = Bfloat16Part::scratch_size(*tiles);
+  const Index size = Bfloat16Part::scratch_size(tiles);
   Storage scratch(static_cast<std::size_t>(size * grid.count()));
   parallel_for(grid.count(), 1, [&](Index part, Index) {
-    Bfloat16Part(g, *tiles, static_cast<char*>(scratch.data()) + part * size)
+    Bfloat16Part(g, tiles, static_cast<char*>(scratch.data()) + part * size)
         .run(grid.region(part, g.m, g.n));
   });
 }

@@ -8,6 +8,8 @@
 
 #include <cpuid.h>
 
+#include <vector>
+
 #include "kernels/bfloat16/instruction_sets.h"
 #endif
 
@@ -42,24 +44,33 @@ bool may_use_amx() {
 
 bool has_avx512_bfloat16() { return (cpuid(7, 1).a >> 5 & 1) != 0; }
 
-const Bfloat16Tiles* best_tiles() {
-  if (!supports(CpuVariant::v4) || !has_avx512_bfloat16()) {
-    return nullptr;
+std::vector<const Bfloat16Tiles*> available_tiles() {
+  std::vector<const Bfloat16Tiles*> tiles;
+  if (supports(CpuVariant::v4) && has_avx512_bfloat16()) {
+    if (may_use_amx()) {
+      tiles.push_back(&kAmxTiles);
+    }
+    tiles.push_back(&kAvx512Bfloat16Tiles);
   }
-  return may_use_amx() ? &kAmxTiles : &kAvx512Bfloat16Tiles;
+  return tiles;
 }
 
 }  // namespace
 
-const Bfloat16Tiles* bfloat16_tiles() {
-  static const Bfloat16Tiles* const best = best_tiles();
-  return cpu_variant() == CpuVariant::v4 ? best : nullptr;
+std::span<const Bfloat16Tiles* const> bfloat16_tile_sets() {
+  static const std::vector<const Bfloat16Tiles*> available = available_tiles();
+  return available;
 }
 
 #else
 
-const Bfloat16Tiles* bfloat16_tiles() { return nullptr; }
+std::span<const Bfloat16Tiles* const> bfloat16_tile_sets() { return {}; }
 
 #endif
+
+const Bfloat16Tiles* bfloat16_tiles() {
+  const auto sets = bfloat16_tile_sets();
+  return sets.empty() || cpu_variant() != CpuVariant::v4 ? nullptr : sets.front();
+}
 
 }  // namespace headlight::kernels

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "kernels/gemm.h"
 #include "kernels/gemm_tile.h"
 
 // The innermost parts of a product of float32 matrices whose elements are rounded to bfloat16 (to
@@ -42,8 +44,13 @@ struct Bfloat16Tiles {
   void (*multiply)(const Bfloat16Operands& operands, const Bfloat16Product& product);
 };
 
-// AMX where CPU and system have it, else AVX512-BF16; nullptr: neither.
+// What CPU and system have, the best first: AMX, AVX512-BF16.
+std::span<const Bfloat16Tiles* const> bfloat16_tile_sets();
+
+// The best of them, with --cpu_variant v4; nullptr: none.
 const Bfloat16Tiles* bfloat16_tiles();
+
+void bfloat16_gemm(const Gemm<float>& product, const Bfloat16Tiles& tiles);
 
 inline Index packed_depth(Index k) {
   return (k + kBfloat16Depth - 1) / kBfloat16Depth * kBfloat16Depth;

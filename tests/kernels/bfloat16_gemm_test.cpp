@@ -1,0 +1,132 @@
+#include <cmath>
+#include <limits>
+
+#include "headlight/tensor/machine.h"
+#include "headlight/tensor/precision.h"
+#include "kernels/bfloat16/tiles.h"
+#include "kernels/gemm_products.h"
+#include "support/cpu_variants.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::Bfloat16Tiles;
+
+namespace {
+
+// To nearest, ties to even.
+float rounded(float value) {
+  auto bits = __builtin_bit_cast(std::uint32_t, value);
+  bits += 0x7FFFU + (bits >> 16 & 1U);
+  return __builtin_bit_cast(float, bits & 0xFFFF0000U);
+}
+
+Operands<float> with_rounded_factors(Operands<float> operands) {
+  for (std::vector<float>* values : {&operands.a, &operands.b}) {
+    for (float& value : *values) {
+      value = rounded(value);
+    }
+  }
+  return operands;
+}
+
+// Calls body(tiles) for AMX and AVX512-BF16 as far as the machine has them.
+template <class Body>
+void with_each_tile_set(const Body& body) {
+  for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
+    INFO(tiles->name);
+    body(*tiles);
+  }
+}
+
+void check_product(const Product& p) {
+  CAPTURE(p.m, p.n, p.k, p.transpose_a, p.transpose_b, p.alpha, p.beta, p.bias, p.gap);
+  const Operands<float> given(p);
+  const std::vector<double> expected = naive(p, with_rounded_factors(given));
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    Operands<float> operands = given;
+    kernels::bfloat16_gemm(gemm_of(p, operands), tiles);
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      worst = std::max(worst, std::abs(expected[i] - static_cast<double>(operands.c[i])));
+    }
+    CHECK(worst <= 2e-7 * static_cast<double>(p.k + 8));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16 products are float32 sums of rounded factors") {
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      check_product({1, 1, 1, transpose_a, transpose_b});
+      check_product({13, 31, 33, transpose_a, transpose_b});
+      check_product({32, 32, 32, transpose_a, transpose_b});
+      check_product({33, 65, 70, transpose_a, transpose_b, 0.5, 1});
+      check_product({47, 20, 513, transpose_a, transpose_b, 1, 0, true, 3});
+      check_product({70, 800, 40, transpose_a, transpose_b, 2, -0.5, false, 5});
+    }
+  }
+}
+
+TEST_CASE("bfloat16 products do not depend on the number of threads") {
+  const Product p{131, 97, 600, true, false, 1, 1};
+  const int before = thread_count();
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3, 8}) {
+      set_thread_count(threads);
+      Operands<float> operands(p);
+      kernels::bfloat16_gemm(gemm_of(p, operands), tiles);
+      results.push_back(operands.c);
+    }
+    for (const std::vector<float>& result : results) {
+      CHECK(result == results.front());
+    }
+  });
+  set_thread_count(before);
+}
+
+TEST_CASE("what follows a bfloat16 product sees every element of it once, and final") {
+  const Product p{70, 70, 1100};
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    Operands<float> operands(p);
+    std::vector<float> seen(70 * 70, 0.0F);
+    kernels::Gemm<float> product = gemm_of(p, operands);
+    product.after = [&](const kernels::GemmRegion& region) {
+      for (Index row = region.row; row < region.row + region.rows; ++row) {
+        for (Index i = region.column; i < region.column + region.columns; ++i) {
+          seen[static_cast<std::size_t>(row * 70 + i)] +=
+              operands.c[static_cast<std::size_t>(row * operands.c_stride + i)];
+        }
+      }
+    };
+    kernels::bfloat16_gemm(product, tiles);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      REQUIRE(seen[i] == operands.c[i]);
+    }
+  });
+}
+
+TEST_CASE("a factor that is not a number shows in its row of a bfloat16 product alone") {
+  const Product p{40, 33, 35};
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    Operands<float> operands(p);
+    operands.a[3 * 35 + 7] = std::numeric_limits<float>::quiet_NaN();
+    kernels::bfloat16_gemm(gemm_of(p, operands), tiles);
+    for (std::size_t row = 0; row < 40; ++row) {
+      CHECK(std::isnan(operands.c[row * 33 + 32]) == (row == 3));
+    }
+  });
+}
+
+TEST_CASE("bfloat16 is refused where the chosen instruction set has no such products") {
+  CHECK(parse_precision("bfloat16") == Precision::bfloat16);
+  CHECK(precision_name(Precision::float32) == "float32");
+  CHECK_THROWS_WITH(parse_precision("float16"),
+                    "dtype: expected float32 or bfloat16, got 'float16'");
+  const VariantScope scope(kernels::CpuVariant::baseline);
+  CHECK_NOTHROW(require_precision(Precision::float32));
+  CHECK_THROWS_WITH(require_precision(Precision::bfloat16),
+                    "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
+                    "use float32 here");
+}
