@@ -28,8 +28,8 @@ template <class T>
 PackedPanels<T> pack_panels(const MatrixView<T>& from, Index depth, Index width, T* to) {
   const GemmTiles<T>& tiles = gemm_tiles<T>();
   for (Index column = 0; column < width; column += tiles.columns) {
-    tiles.pack_panel({from.at(0, column), from.row_stride, from.column_stride}, depth,
-                     std::min(tiles.columns, width - column), to + column * depth);
+    tiles.pack_panel(from.from(0, column), depth, std::min(tiles.columns, width - column),
+                     to + column * depth);
   }
   return {to, depth, width};
 }
@@ -59,8 +59,7 @@ void query_key_product(const AttentionHead<T>& head, const AttentionTile& tile,
     TileUpdate<T> part = update;
     for (Index key = 0; key < keys; key += tiles.columns) {
       part.c = update.c + row * update.c_stride + key;
-      tiles.multiply({a.at(row, 0), a.row_stride, a.column_stride}, b.at(0, tile.key + key),
-                     b.depth, {rows, tiles.columns}, part);
+      tiles.multiply(a.from(row, 0), b.at(0, tile.key + key), b.depth, {rows, tiles.columns}, part);
     }
   });
 }
@@ -75,7 +74,7 @@ void weighted_sum(const AttentionHead<T>& head, const AttentionTile& tile, const
     TileUpdate<T> part = update;
     for (Index column = 0; column < b.width; column += tiles.columns) {
       part.c = update.c + row * update.c_stride + column;
-      tiles.multiply({a.at(row, 0), a.row_stride, a.column_stride}, b.at(tile.key, column), keys,
+      tiles.multiply(a.from(row, 0), b.at(tile.key, column), keys,
                      {rows, std::min(tiles.columns, b.width - column)}, part);
     }
   });

@@ -18,6 +18,10 @@ struct MatrixView {
   const T* at(Index row, Index column) const {
     return data + row * row_stride + column * column_stride;
   }
+  // What lies from there on.
+  MatrixView from(Index row, Index column) const {
+    return {at(row, column), row_stride, column_stride};
+  }
 };
 
 // What a register tile does to C [rows, columns]: C = alpha * A B + beta * C + bias.

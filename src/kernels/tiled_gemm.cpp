@@ -70,7 +70,7 @@ class Part {
     const Index k = depth.end - depth.begin;
     const MatrixView<T> b = view_b(g_);
     for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
-      tiles_.pack_panel({b.at(depth.begin, column), b.row_stride, b.column_stride}, k,
+      tiles_.pack_panel(b.from(depth.begin, column), k,
                         std::min(tiles_.columns, columns.end - column),
                         panels_ + (column - columns.begin) * k);
     }
@@ -84,13 +84,13 @@ class Part {
     const bool packs = packs_a(g_);
     const MatrixView<T> whole = view_a(g_);
     if (packs) {
-      pack_group({whole.at(rows.begin, depth.begin), whole.row_stride, whole.column_stride},
-                 rows.end - rows.begin, depth.end - depth.begin);
+      pack_group(whole.from(rows.begin, depth.begin), rows.end - rows.begin,
+                 depth.end - depth.begin);
     }
     for (Index row = rows.begin; row < rows.end; row += tiles_.rows) {
       const MatrixView<T> packed{strips_ + (row - rows.begin) / tiles_.rows * strip_size(), 1,
                                  tiles_.rows};
-      const MatrixView<T> direct{whole.at(row, depth.begin), whole.row_stride, whole.column_stride};
+      const MatrixView<T> direct = whole.from(row, depth.begin);
       multiply_strip(packs ? packed : direct, {row, std::min(rows.end, row + tiles_.rows)}, columns,
                      depth);
     }
@@ -102,7 +102,7 @@ class Part {
     for (Index k = 0; k < depth; k += step) {
       for (Index row = 0; row < rows; row += tiles_.rows) {
         T* strip = strips_ + row / tiles_.rows * strip_size();
-        tiles_.pack_strip({a.at(row, k), a.row_stride, a.column_stride}, std::min(step, depth - k),
+        tiles_.pack_strip(a.from(row, k), std::min(step, depth - k),
                           std::min(tiles_.rows, rows - row), strip + k * tiles_.rows);
       }
     }

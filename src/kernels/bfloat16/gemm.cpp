@@ -46,7 +46,7 @@ class Bfloat16Part {
   void multiply_block(const GemmRegion& block, Index first, Index k) {
     const MatrixView<float> b = view_b(g_);
     for (Index column = 0; column < block.columns; column += kBfloat16Columns) {
-      tiles_.pack_panel({b.at(first, block.column + column), b.row_stride, b.column_stride}, k,
+      tiles_.pack_panel(b.from(first, block.column + column), k,
                         std::min(kBfloat16Columns, block.columns - column),
                         panels_ + column * packed_depth(k));
     }
@@ -58,8 +58,7 @@ class Bfloat16Part {
 
   void multiply_strip(const GemmRegion& strip, Index first, Index k) {
     const MatrixView<float> a = view_a(g_);
-    tiles_.pack_strip({a.at(strip.row, first), a.row_stride, a.column_stride}, k, strip.rows,
-                      strip_);
+    tiles_.pack_strip(a.from(strip.row, first), k, strip.rows, strip_);
     for (Index column = 0; column < strip.columns; column += kBfloat16Columns) {
       multiply_tile({strip_, panels_ + column * packed_depth(k), packed_depth(k)},
                     {strip.row, strip.rows, strip.column + column,

@@ -20,21 +20,21 @@ inline std::uint32_t to_bits(float x) { return __builtin_bit_cast(std::uint32_t,
 inline float magnitude(float x) { return __builtin_fabsf(x); }
 inline double magnitude(double x) { return __builtin_fabs(x); }
 
-// exp(x); 0 below, infinity above the range, denormal results right, NaN for NaN.
+// exp(x) = p 2^n.
+struct ExpParts {
+  float p;
+  std::uint32_t n;  // plus the bias that was asked for, in the lowest bits
+};
+
 // x = n ln 2 + r, |r| <= ln 2 / 2 (Cody and Waite, "Software Manual for the Elementary Functions",
-// 1980), and exp(r) from a polynomial. 2^n is multiplied in two factors, because n goes beyond the
-// exponents of floats at both ends.
-inline float fast_exp(float x) {
+// 1980), and p = exp(r) from a polynomial. Adding 1.5 * 2^23 rounds to a whole number and leaves
+// it, with the bias, in the lowest bits.
+inline ExpParts exp_parts(float x, float bias) {
   constexpr float kLog2E = 1.44269504088896341F;
-  // Adding 1.5 * 2^23 rounds to a whole number and leaves it in the lowest bits, here with twice
-  // the exponent's bias for the two factors.
-  constexpr float kRound = 12582912.0F + 254.0F;
-  constexpr std::uint32_t kLowest = __builtin_bit_cast(std::uint32_t, -104.0F);  // exp gives 0
-  // Floats below -104 have larger bits, all others smaller ones.
-  const float bounded = from_bits(to_bits(x) < kLowest ? to_bits(x) : kLowest);
-  const float shifted = bounded * kLog2E + kRound;
-  const float n = shifted - kRound;
-  const float r = (bounded - n * kLn2High) - n * kLn2Low;
+  const float round = 12582912.0F + bias;
+  const float shifted = x * kLog2E + round;
+  const float n = shifted - round;
+  const float r = (x - n * kLn2High) - n * kLn2Low;
   float p = 0.0013820946915075183F;
   p = p * r + 0.008368683978915215F;
   p = p * r + 0.04166826605796814F;
@@ -42,33 +42,31 @@ inline float fast_exp(float x) {
   p = p * r + 0.4999999403953552F;
   p = p * r + 1.0F;
   p = p * r + 1.0F;
-  const std::uint32_t both = to_bits(shifted);
-  const std::uint32_t half = both >> 1;
-  p = p * from_bits(half << 23) * from_bits((both - half) << 23);
-  return x <= 104.0F ? p : x + __builtin_inff();  // infinity above, NaN for NaN
+  return {p, to_bits(shifted)};
+}
+
+// exp(x); 0 below, infinity above the range, denormal results right, NaN for NaN. 2^n is multiplied
+// in two factors, because n goes beyond the exponents of floats at both ends.
+inline float fast_exp(float x) {
+  constexpr std::uint32_t kLowest = __builtin_bit_cast(std::uint32_t, -104.0F);  // exp gives 0
+  // Floats below -104 have larger bits, all others smaller ones.
+  const float bounded = from_bits(to_bits(x) < kLowest ? to_bits(x) : kLowest);
+  const ExpParts parts = exp_parts(bounded, 254.0F);  // twice the exponent's bias
+  const std::uint32_t half = parts.n >> 1;
+  const float y = parts.p * from_bits(half << 23) * from_bits((parts.n - half) << 23);
+  return x <= 104.0F ? y : x + __builtin_inff();  // infinity above, NaN for NaN
 }
 
 inline double fast_exp(double x) { return std::exp(x); }
 
-// exp(x) for softmax, where x <= 0 but for rounding: 0 where exp would be denormal (below -87), which
-// no sum beside 1 could notice. Results that underflow take a CPU a hundred times as long.
+// exp(x) for softmax, where x <= 0 but for rounding: 0 where exp would be denormal (below -87),
+// which no sum beside 1 could notice. Results that underflow take a CPU a hundred times as long.
 inline float softmax_exp(float x) {
-  constexpr float kLog2E = 1.44269504088896341F;
-  constexpr float kRound = 12582912.0F + 127.0F;  // 1.5 * 2^23 and the exponent's bias
   constexpr float kLowest = -87.0F;
   const float bounded = x < kLowest ? kLowest : x;  // NaN passes
-  const float shifted = bounded * kLog2E + kRound;
-  const float n = shifted - kRound;
-  const float r = (bounded - n * kLn2High) - n * kLn2Low;
-  float p = 0.0013820946915075183F;
-  p = p * r + 0.008368683978915215F;
-  p = p * r + 0.04166826605796814F;
-  p = p * r + 0.1666652113199234F;
-  p = p * r + 0.4999999403953552F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  p = p * from_bits(to_bits(shifted) << 23);
-  return x < kLowest ? 0.0F : p;
+  const ExpParts parts = exp_parts(bounded, 127.0F);
+  const float y = parts.p * from_bits(parts.n << 23);
+  return x < kLowest ? 0.0F : y;
 }
 
 inline double softmax_exp(double x) { return std::exp(x); }

@@ -36,11 +36,6 @@ void begin() { _tile_loadconfig(&kConfig); }
 
 void end() { _tile_release(); }
 
-void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
-  pack_rows(a, k, height, strip);
-  clear_rows(height, kRows, k, strip);
-}
-
 // Tiles 0 to 3 are the product's quarters, 4 and 5 the strip's halves, 6 and 7 the panel's.
 void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) {
   const Index product_bytes = product.stride * static_cast<Index>(sizeof(float));
@@ -81,7 +76,7 @@ void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) 
 const Bfloat16Tiles kAmxTiles = {.name = "AMX",
                                  .rows = kRows,
                                  .pack_panel = pack_panel,
-                                 .pack_strip = pack_strip,
+                                 .pack_strip = pack_strip<kRows>,
                                  .begin = begin,
                                  .end = end,
                                  .multiply = multiply};

@@ -13,11 +13,6 @@ constexpr int kRows = 14;  // 14 x 2 accumulators, 2 of the panel, 1 of the stri
 void begin() {}
 void end() {}
 
-void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
-  pack_rows(a, k, height, strip);
-  clear_rows(height, kRows, k, strip);
-}
-
 inline std::int32_t pair_at(const Bfloat16Bits* from) {
   return static_cast<std::int32_t>(from[0] | static_cast<std::uint32_t>(from[1]) << 16);
 }
@@ -54,7 +49,7 @@ void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) 
 const Bfloat16Tiles kAvx512Bfloat16Tiles = {.name = "AVX512-BF16",
                                             .rows = kRows,
                                             .pack_panel = pack_panel,
-                                            .pack_strip = pack_strip,
+                                            .pack_strip = pack_strip<kRows>,
                                             .begin = begin,
                                             .end = end,
                                             .multiply = multiply};

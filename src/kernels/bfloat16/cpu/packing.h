@@ -107,15 +107,16 @@ inline void pack_rows(const MatrixView<float>& a, Index k, Index height, Bfloat1
         _mm512_storeu_si512(strip + row * depth + p, round_32(a.at(row, p), k - p));
       }
     } else if (row % kLanes == 0) {
-      pack_transposed({a.at(row, 0), a.row_stride, a.column_stride}, k, height - row,
-                      strip + row * depth);
+      pack_transposed(a.from(row, 0), k, height - row, strip + row * depth);
     }
   }
 }
 
 // Rows beyond the height are 0, so that nothing that is not a number comes in from old memory.
-inline void clear_rows(Index first, Index last, Index k, Bfloat16Bits* strip) {
-  for (Index i = first * packed_depth(k); i < last * packed_depth(k); ++i) {
+template <Index kRows>
+void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
+  pack_rows(a, k, height, strip);
+  for (Index i = height * packed_depth(k); i < kRows * packed_depth(k); ++i) {
     strip[i] = 0;
   }
 }
