@@ -186,27 +186,14 @@ Tensor feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   const auto pass = std::make_shared<FeedForward>(x, p);
   const Tensor value = dispatch_floating(
       x.dtype(), "feed_forward", [&](auto zero) { return pass->forward<decltype(zero)>(); });
-  const std::vector<Tensor> all{x,         p.norm.gain,   p.norm.shift, p.up_weight,
-                                p.up_bias, p.down_weight, p.down_bias};
-  std::vector<Tensor> inputs;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].defined()) {
-      inputs.push_back(all[i]);
-      places.push_back(i);
-    }
-  }
-  return record("feed_forward", value, inputs, [pass, places](auto, const Tensor& grad) {
+  const std::vector<Tensor> inputs{x,         p.norm.gain,   p.norm.shift, p.up_weight,
+                                   p.up_bias, p.down_weight, p.down_bias};
+  return record("feed_forward", value, inputs, [pass](auto, const Tensor& grad) {
     const FeedForwardGradients g = dispatch_floating(grad.dtype(), "feed_forward", [&](auto zero) {
       return pass->backward<decltype(zero)>(to_contiguous(grad));
     });
-    const std::vector<Tensor> in_order{g.norm.x,  g.norm.gain,   g.norm.shift, g.up_weight,
-                                       g.up_bias, g.down_weight, g.down_bias};
-    std::vector<Tensor> gradients;
-    for (const std::size_t place : places) {
-      gradients.push_back(in_order[place]);
-    }
-    return gradients;
+    return std::vector<Tensor>{g.norm.x,  g.norm.gain,   g.norm.shift, g.up_weight,
+                               g.up_bias, g.down_weight, g.down_bias};
   });
 }
 

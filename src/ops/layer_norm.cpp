@@ -97,18 +97,9 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, doub
   Tensor value = Tensor::empty(x.shape(), x.dtype());
   RowStatistics statistics = empty_statistics(in);
   normalize_rows(in, epsilon, 0, in.rows(), value, statistics);
-  std::vector<Tensor> inputs{x};
-  for (const Tensor& parameter : {gain, shift}) {
-    if (parameter.defined()) {
-      inputs.push_back(parameter);
-    }
-  }
-  const bool has_gain = gain.defined();
-  return record("layer_norm", value, inputs, [=](auto given, const Tensor& grad) {
+  return record("layer_norm", value, {x, gain, shift}, [=](auto, const Tensor& grad) {
     const LayerNormGradients all = layer_norm_gradients(in, grad, statistics);
-    std::vector<Tensor> gradients{all.x, has_gain ? all.gain : all.shift, all.shift};
-    gradients.resize(given.size());
-    return gradients;
+    return std::vector<Tensor>{all.x, all.gain, all.shift};
   });
 }
 

@@ -70,11 +70,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precisi
   };
   const Tensor product = forward(flat(x), to_contiguous(weight), bias, precision);
   const Tensor value = product.strided_view(shape, contiguous_strides(shape));
-  std::vector<Tensor> inputs{x, weight};
-  if (bias.defined()) {
-    inputs.push_back(bias);
-  }
-  return record("linear", value, inputs, [flat, precision](auto in, const Tensor& grad) {
+  return record("linear", value, {x, weight, bias}, [flat, precision](auto in, const Tensor& grad) {
     const Tensor grad_rows = flat(grad);  // [N, O]
     std::vector<Tensor> gradients(in.size());
     if (in[0].requires_grad()) {
@@ -84,7 +80,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precisi
     if (in[1].requires_grad()) {
       gradients[1] = multiply(grad_rows, flat(in[0]), {Transposed::first, precision});
     }
-    if (in.size() > 2 && in[2].requires_grad()) {
+    if (in[2].requires_grad()) {
       gradients[2] = sum_rows(grad_rows);
     }
     return gradients;

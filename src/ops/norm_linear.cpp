@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <iterator>
-
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "kernels/column_sums.h"
@@ -90,24 +86,14 @@ Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& we
   Saved saved{layer_norm_inputs(x, norm.gain, norm.shift), norm.epsilon, {}, precision};
   saved.statistics = empty_statistics(saved.in);
   const Tensor value = forward(saved, weight, bias);
-  std::vector<Tensor> inputs{x, weight};
-  const std::array<Tensor, 3> optional{norm.gain, norm.shift, bias};
-  std::copy_if(optional.begin(), optional.end(), std::back_inserter(inputs),
-               [](const Tensor& tensor) { return tensor.defined(); });
-  const std::array<bool, 3> given{norm.gain.defined(), norm.shift.defined(), bias.defined()};
-  return record("norm_linear", value, inputs, [saved, given](auto in, const Tensor& grad) {
-    const Gradients all = dispatch_floating(grad.dtype(), "norm_linear", [&](auto zero) {
-      return backward<decltype(zero)>(saved, in[1].detach(), to_contiguous(grad));
-    });
-    std::vector<Tensor> gradients{all.norm.x, all.weight};
-    const std::array<Tensor, 3> others{all.norm.gain, all.norm.shift, all.bias};
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      if (given[i]) {
-        gradients.push_back(others[i]);
-      }
-    }
-    return gradients;
-  });
+  return record(
+      "norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
+      [saved](auto in, const Tensor& grad) {
+        const Gradients all = dispatch_floating(grad.dtype(), "norm_linear", [&](auto zero) {
+          return backward<decltype(zero)>(saved, in[1].detach(), to_contiguous(grad));
+        });
+        return std::vector<Tensor>{all.norm.x, all.weight, all.norm.gain, all.norm.shift, all.bias};
+      });
 }
 
 }  // namespace headlight

@@ -13,7 +13,8 @@ namespace headlight {
 using GradientFunction =
     std::function<std::vector<Tensor>(std::span<const Tensor> inputs, const Tensor& output_grad)>;
 
-// Attaches to `value` how it came about. Does nothing when gradients are off or no input wants one.
+// Attaches to `value` how it came about. An input may be undefined, where an op was called without
+// it; its gradient is dropped. Does nothing when gradients are off or no input wants one.
 // `op` must outlive the graph: a string literal.
 Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient);
 
