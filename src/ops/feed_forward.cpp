@@ -150,7 +150,7 @@ class FeedForward {
     kernels::loops<T>().add(result.up_bias.data<T>(), sums.data<T>(), result.up_bias.data<T>(),
                             inner);
     kernels::gemm(product_of<T>(matrix_of<T>(middle_grad), matrix_of<T>(std::as_const(up_.weight)),
-                                rows_grad));
+                                rows_grad, {Transposed::none, precision_}));
   }
 
   // activated [R, I] = gelu(middle), middle_grad [R, I] = (grad down) * gelu'(middle)

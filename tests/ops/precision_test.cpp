@@ -1,0 +1,91 @@
+#include "headlight/tensor/precision.h"
+
+#include <functional>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/fused_layers.h"
+#include "headlight/ops/matmul.h"
+#include "kernels/gemm.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kRows = 40;
+constexpr Index kWidth = 24;
+
+// A function of x [kRows, kWidth] and of a weight [kWidth, kWidth].
+using Layer = std::function<Tensor(const Tensor& x, const Tensor& weight)>;
+
+struct Results {
+  Tensor value;
+  Tensor x_grad;
+  Tensor weight_grad;
+};
+
+Results results_of(const Layer& layer, const Tensor& weight) {
+  const Tensor x = leaf(noise({kRows, kWidth}, 1, DType::float32));
+  const Tensor table = leaf(weight.clone());
+  const Tensor value = layer(x, table);
+  backward(value, {.gradient = noise(value.shape(), 3, DType::float32)});
+  return {value, x.grad(), table.grad()};
+}
+
+// Whether every product of the layer that has the weight for a factor rounds it.
+void check_rounds_weight(const Layer& layer) {
+  const Tensor weight = noise({kWidth, kWidth}, 2, DType::float32);
+  const Results given = results_of(layer, weight);
+  const Results rounded =
+      results_of(layer, convert(convert(weight, DType::bfloat16), DType::float32));
+  CHECK(same_bits(given.value, rounded.value));
+  CHECK(same_bits(given.x_grad, rounded.x_grad));
+  CHECK(same_bits(given.weight_grad, rounded.weight_grad));
+}
+
+bool has_bfloat16() { return !kernels::bfloat16_instructions().empty(); }
+
+}  // namespace
+
+TEST_CASE("in bfloat16 the products of linear round the weight, forward and backward") {
+  if (has_bfloat16()) {
+    check_rounds_weight([](const Tensor& x, const Tensor& weight) {
+      return linear(x, weight, {}, Precision::bfloat16);
+    });
+  }
+}
+
+TEST_CASE("in bfloat16 the products of norm_linear round the weight, forward and backward") {
+  if (has_bfloat16()) {
+    check_rounds_weight([](const Tensor& x, const Tensor& weight) {
+      return norm_linear(x, {}, weight, {}, Precision::bfloat16);
+    });
+  }
+}
+
+TEST_CASE("in bfloat16 the products of feed_forward round either weight, forward and backward") {
+  const Tensor other = noise({kWidth, kWidth}, 4, DType::float32);
+  const auto layer = [](const Tensor& x, const Tensor& up, const Tensor& down) {
+    return feed_forward(x, {.norm = {},
+                            .up_weight = up,
+                            .up_bias = {},
+                            .down_weight = down,
+                            .down_bias = {},
+                            .precision = Precision::bfloat16});
+  };
+  if (has_bfloat16()) {
+    check_rounds_weight([&](const Tensor& x, const Tensor& up) { return layer(x, up, other); });
+    check_rounds_weight([&](const Tensor& x, const Tensor& down) { return layer(x, other, down); });
+  }
+}
+
+TEST_CASE("in bfloat16 the products of the loss head round the weight, forward and backward") {
+  const Tensor targets = Tensor::zeros({kRows}, DType::int32);
+  if (has_bfloat16()) {
+    check_rounds_weight([&](const Tensor& x, const Tensor& weight) {
+      return linear_cross_entropy(x, weight, targets, {.precision = Precision::bfloat16});
+    });
+  }
+}
