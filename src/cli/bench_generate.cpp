@@ -64,6 +64,13 @@ double bytes_read(const Gpt& model, WeightFormat format) {
          4 * static_cast<double>(counts.norms);
 }
 
+// Floating-point operations of reading a prompt: a forward pass, a third of a training step, whose
+// head looks at the last position alone.
+double prompt_flops(const GptConfig& config, Index tokens) {
+  const double head = 6.0 * static_cast<double>(config.n_embd * config.vocab_size);
+  return (training_flops(config, {0, tokens}) - head * static_cast<double>(tokens - 1)) / 3;
+}
+
 struct Measured {
   Spread token_ms;
   Spread first_ms;
@@ -97,6 +104,9 @@ BenchReport bench_generate(const BenchTask& task) {
   const double bytes = bytes_read(*model, format);
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;
+  const double prompt_rate =
+      prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
+  const double prompt_share = prompt_rate / measure_gemm_rates().own;
   BenchReport report;
   report.json = {{"weights", weight_format_name(format)},
                  {"ms_per_token", token_ms.median},
@@ -105,6 +115,8 @@ BenchReport bench_generate(const BenchTask& task) {
                  {"tokens_per_second", 1e3 / token_ms.median},
                  {"ms_to_first_token", first_ms.median},
                  {"prompt_tokens", lengths.prompt},
+                 {"prompt_flops_per_second", prompt_rate},
+                 {"prompt_mfu", prompt_share},
                  {"new_tokens", lengths.output},
                  {"bytes_per_token", bytes},
                  {"read_gb_per_second", limit / 1e9},
@@ -114,8 +126,11 @@ BenchReport bench_generate(const BenchTask& task) {
       model_text(model->config()) + "\n" +
       line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,
            token_ms.median, token_ms.min, token_ms.max) +
-      line("first token after %.2f ms, with a prompt of %lld\n", first_ms.median,
-           static_cast<long long>(lengths.prompt)) +
+      line(
+          "first token after %.2f ms, with a prompt of %lld: %.0f GFLOP/s, %.0f %% of large "
+          "products\n",
+          first_ms.median, static_cast<long long>(lengths.prompt), prompt_rate / 1e9,
+          100 * prompt_share) +
       line("%.1f MB of weights a token: %.0f %% of what the memory delivers (%.1f GB/s)\n",
            bytes / 1e6, 100 * share, limit / 1e9);
   return report;

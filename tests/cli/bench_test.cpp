@@ -115,6 +115,12 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
   CHECK(token > 0);
   CHECK(report["ms_to_first_token"].get<double>() > 0);
   CHECK(report["tokens_per_second"].get<double>() == Approx(1e3 / token));
+  // Three tokens through every product but the head, which one token sees, and six pairs.
+  const double head = 16.0 * 11;
+  CHECK(report["prompt_flops_per_second"].get<double>() ==
+        Approx((2 * ((kProductWeights - head) * 3 + head) + 4 * kAttentionWidth * 6) /
+               (report["ms_to_first_token"].get<double>() / 1e3)));
+  CHECK(report["prompt_mfu"].get<double>() > 0);
   // The weights in products and five norms of 16, float32, without biases.
   CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
   CHECK(report["bandwidth_share"].get<double>() ==
