@@ -24,6 +24,11 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+void require_layer(Index layer, const GptConfig& config) {
+  require(layer >= 0 && layer <= config.n_layer, "[Gpt] expected a layer from 0 to ",
+          config.n_layer, ", got ", layer);
+}
+
 }  // namespace
 
 Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype) : Gpt(config, dtype, Blank{}) {
@@ -78,18 +83,35 @@ Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {
   return wte_.forward(tokens) + wpe_.forward(positions);
 }
 
-Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
+Tensor Gpt::run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
+                       const ForwardContext& context) const {
+  for (Index layer = first; layer < last; ++layer) {
+    x = block(layer).forward(x, offsets, context);
+  }
+  return x;
+}
+
+Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
+  require_layer(layer, config_);
   for (Index b = 0; b < batch.sequence_count(); ++b) {
     const auto place = static_cast<std::size_t>(b);
     const Index length = batch.offsets[place + 1] - batch.offsets[place];
     require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
             " tokens, more than the block of ", config_.block_size);
   }
-  Tensor x = dropout_.forward(embed(batch.tokens, batch.positions), context);
-  for (const auto& block : blocks_) {
-    x = block->forward(x, batch.offsets, context);
-  }
+  return run_blocks(dropout_.forward(embed(batch.tokens, batch.positions), context), 0, layer,
+                    batch.offsets, context);
+}
+
+Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
+                        const ForwardContext& context) const {
+  require_layer(layer, config_);
+  const Tensor x = run_blocks(residual, layer, config_.n_layer, offsets, context);
   return ln_f_ == nullptr ? x : ln_f_->forward(x);
+}
+
+Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
+  return hidden_from(0, residual(batch, 0, context), batch.offsets, context);
 }
 
 const Tensor& Gpt::head_weight() const {

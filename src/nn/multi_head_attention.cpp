@@ -1,5 +1,6 @@
 #include "headlight/nn/multi_head_attention.h"
 
+#include "headlight/nn/head_hook.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
@@ -23,6 +24,13 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
           "[MultiHeadAttention] a fused projection needs equal widths, got query ", options.width,
           ", key ", options.key_width, ", value ", options.value_width);
   return options;
+}
+
+const Tensor& replaced(const Tensor& before, const Tensor& after) {
+  require(after.defined() && after.shape() == before.shape() && after.dtype() == before.dtype(),
+          "[HeadHook] expected ", before.shape(), " ", dtype_name(before.dtype()),
+          " in return, as it was given");
+  return after;
 }
 
 }  // namespace
@@ -111,15 +119,21 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
   require(options_.fused, "[MultiHeadAttention] forward_ragged needs the fused projection");
   const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
   const Linear& projection = *projections_[0];
-  const Tensor output = ragged_attention(
-      norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
-           : projection.forward(x, context.precision),
-      {.heads = options_.heads,
-       .offsets = offsets,
-       .scale = 0,
-       .dropout = context.training ? options_.dropout : 0,
-       .random = context.random.fork(options_.dropout_label),
-       .weights = records ? &context.recorder->sequences(options_.layer) : nullptr});
+  Tensor qkv = norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
+                    : projection.forward(x, context.precision);
+  if (context.hook != nullptr) {
+    qkv = replaced(qkv, context.hook->projections(options_.layer, qkv));
+  }
+  Tensor output = ragged_attention(
+      qkv, {.heads = options_.heads,
+            .offsets = offsets,
+            .scale = 0,
+            .dropout = context.training ? options_.dropout : 0,
+            .random = context.random.fork(options_.dropout_label),
+            .weights = records ? &context.recorder->sequences(options_.layer) : nullptr});
+  if (context.hook != nullptr) {
+    output = replaced(output, context.hook->outputs(options_.layer, output));
+  }
   return c_proj_->forward(output, context.precision);
 }
 

@@ -1,6 +1,7 @@
 #include "headlight/ops/cross_entropy.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
@@ -42,38 +43,45 @@ double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T sca
   return std::log(static_cast<double>(total)) + static_cast<double>(highest - target_logit);
 }
 
-// Overwrites logits [rows, V] with their gradient and adds up the loss, in order.
+// What every row of logits is compared with, and where its loss goes.
+struct Rows {
+  const std::int32_t* targets;  // [N]
+  Index ignore_index;
+  double* losses;  // [N]
+
+  Rows from(Index row) const { return {targets + row, ignore_index, losses + row}; }
+};
+
+// Overwrites logits [rows, V] with their gradient.
 template <class T>
-double differentiate_rows(Tensor& logits, const std::int32_t* targets, Index ignore_index,
-                          T scale) {
+void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
   const Index vocabulary = logits.size(1);
-  Tensor losses = Tensor::zeros({logits.size(0)}, DType::float64);
-  double* row_losses = losses.data<double>();
   T* values = logits.data<T>();
   kernels::parallel_for(
       logits.size(0), kernels::row_grain(vocabulary), [&](Index begin, Index end) {
         for (Index row = begin; row < end; ++row) {
           T* row_logits = values + row * vocabulary;
-          if (targets[row] == ignore_index) {
+          if (rows.targets[row] == rows.ignore_index) {
             std::fill_n(row_logits, vocabulary, T{0});
+            rows.losses[row] = 0;
           } else {
-            row_losses[row] = differentiate_row(row_logits, vocabulary, targets[row], scale);
+            rows.losses[row] = differentiate_row(row_logits, vocabulary, rows.targets[row], scale);
           }
         }
       });
-  double sum = 0;
-  for (Index row = 0; row < logits.size(0); ++row) {
-    sum += row_losses[row];
-  }
-  return sum;
 }
 
-double differentiate(Tensor& logits, const std::int32_t* targets, Index ignore_index,
-                     double scale) {
-  return dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
+void differentiate(Tensor& logits, const Rows& rows, double scale) {
+  dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
     using T = decltype(zero);
-    return differentiate_rows<T>(logits, targets, ignore_index, static_cast<T>(scale));
+    differentiate_rows<T>(logits, rows, static_cast<T>(scale));
   });
+}
+
+// In order, so that the sum depends on nothing else.
+double sum_of(const Tensor& losses) {
+  const double* values = losses.data<double>();
+  return std::accumulate(values, values + losses.numel(), 0.0);
 }
 
 double loss_scale(Index count, Index normalizer) {
@@ -87,19 +95,21 @@ Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
 }
 
 struct LossAndGradients {
-  double sum = 0;
+  Tensor losses;       // [N] float64
   Tensor x_grad;       // [N, C], undefined unless training
   Tensor weight_grad;  // [V, C], undefined unless training
 };
 
 // The gradients are computed together with the loss, while a chunk's logits exist.
 template <class T>
-LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
-                                      const std::int32_t* targets,
+LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                       const CrossEntropyOptions& options, double scale) {
   const Index rows = x.size(0);
   const Index vocabulary = weight.size(0);
   LossAndGradients result;
+  result.losses = Tensor::empty({rows}, DType::float64);
+  const Rows compared{targets.data<std::int32_t>(), options.ignore_index,
+                      result.losses.data<double>()};
   if (wants_gradient({x, weight})) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
     result.weight_grad = rows > 0 ? Tensor::empty(weight.shape(), weight.dtype())
@@ -116,8 +126,7 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
     Tensor chunk = Tensor::empty({end - start, vocabulary}, x.dtype());
     const Matrix<T> logits = matrix_of<T>(chunk);
     kernels::gemm(product_of<T>(part, table, logits, {Transposed::second, options.precision}));
-    result.sum +=
-        differentiate_rows<T>(chunk, targets + start, options.ignore_index, static_cast<T>(scale));
+    differentiate_rows<T>(chunk, compared.from(start), static_cast<T>(scale));
     if (result.x_grad.defined()) {
       kernels::gemm(product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end),
                                   {Transposed::none, options.precision}));
@@ -130,6 +139,28 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight,
   return result;
 }
 
+struct LinearLoss {
+  LossAndGradients parts;
+  double scale = 0;  // of the mean
+};
+
+LinearLoss differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                const CrossEntropyOptions& options) {
+  require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
+          "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
+  const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
+  const double scale = loss_scale(count, options.normalizer);
+  require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
+          " does not fit weight ", weight.shape());
+  require_same_type(x, weight, "linear_cross_entropy");
+  return {dispatch_floating(x.dtype(), "linear_cross_entropy",
+                            [&](auto zero) {
+                              return differentiate_chunks<decltype(zero)>(x, weight, targets,
+                                                                          options, scale);
+                            }),
+          scale};
+}
+
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
@@ -138,9 +169,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const Index count = count_targets(targets, logits.size(0), logits.size(1), options.ignore_index);
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
-  const double sum =
-      differentiate(gradient, targets.data<std::int32_t>(), options.ignore_index, scale);
-  return record("cross_entropy", Tensor::scalar(sum * scale, logits.dtype()), {logits},
+  Tensor losses = Tensor::empty({logits.size(0)}, DType::float64);
+  differentiate(gradient,
+                {targets.data<std::int32_t>(), options.ignore_index, losses.data<double>()}, scale);
+  return record("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()), {logits},
                 [gradient](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(gradient, grad)};
                 });
@@ -148,23 +180,18 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options) {
-  require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
-          "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
-  const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
-  const double scale = loss_scale(count, options.normalizer);
-  require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
-          " does not fit weight ", weight.shape());
-  require_same_type(x, weight, "linear_cross_entropy");
-  const LossAndGradients result =
-      dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
-        return differentiate_chunks<decltype(zero)>(x, weight, targets.data<std::int32_t>(),
-                                                    options, scale);
-      });
-  return record(
-      "linear_cross_entropy", Tensor::scalar(result.sum * scale, x.dtype()), {x, weight},
-      [result](auto, const Tensor& grad) {
-        return std::vector<Tensor>{chained(result.x_grad, grad), chained(result.weight_grad, grad)};
-      });
+  const auto [parts, scale] = differentiate_linear(x, weight, targets, options);
+  const double loss = sum_of(parts.losses) * scale;
+  return record("linear_cross_entropy", Tensor::scalar(loss, x.dtype()), {x, weight},
+                [x_grad = parts.x_grad, weight_grad = parts.weight_grad](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{chained(x_grad, grad), chained(weight_grad, grad)};
+                });
+}
+
+Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                 const CrossEntropyOptions& options) {
+  const NoGrad no_grad;
+  return differentiate_linear(x, weight, targets, options).parts.losses;
 }
 
 }  // namespace headlight

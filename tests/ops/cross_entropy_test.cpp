@@ -195,3 +195,13 @@ TEST_CASE("linear_cross_entropy names what does not fit") {
                  }),
                  {"float64"}));
 }
+
+TEST_CASE("linear_cross_entropy_rows gives the loss of every row, 0 where none is wanted") {
+  const Tensor x = leaf(doubles({1, 0, 0, 1, 2, 2}, {3, 2}));
+  const Tensor weight = doubles({0, 0, kLn2, 0, kLn3, 0}, {3, 2});  // logits: see two_rows
+  const Tensor rows =
+      linear_cross_entropy_rows(x, weight, ints({2, 1, -1}, {3}), {.ignore_index = -1});
+  CHECK(rows.dtype() == DType::float64);
+  CHECK_FALSE(rows.requires_grad());
+  check_values(rows, {kLn2, kLn3, 0}, 1e-15);
+}

@@ -63,6 +63,13 @@ class Gpt : public Module {
   // The residual stream after the last norm, [N, C]. Throws Error for a sequence longer than the
   // block and for ids outside the vocabulary.
   Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
+  // The residual stream as it enters block `layer`, [N, C]; n_layer: as it leaves the last one.
+  // Throws as hidden() does, and for a layer that does not exist.
+  Tensor residual(const Batch& batch, Index layer, const ForwardContext& context = {}) const;
+  // What follows residual(batch, layer): the same bits as hidden(batch), at the cost of the layers
+  // from `layer` on.
+  Tensor hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
+                     const ForwardContext& context = {}) const;
   // [N, V]
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const;
   // Mean cross-entropy over the targets of the batch, or their sum divided by `normalizer` when
@@ -90,6 +97,8 @@ class Gpt : public Module {
   Gpt(const GptConfig& config, DType dtype, Blank);
   void initialize(std::uint64_t seed);
   Tensor embed(const Tensor& tokens, const Tensor& positions) const;
+  Tensor run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
+                    const ForwardContext& context) const;
 
   GptConfig config_;
   DType dtype_;

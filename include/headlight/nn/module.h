@@ -9,6 +9,7 @@
 
 namespace headlight {
 
+class HeadHook;
 class Recorder;
 
 // What a forward pass may need besides its input.
@@ -16,6 +17,7 @@ struct ForwardContext {
   bool training = false;         // dropout drops, batch norm learns
   RandomStream random{};         // of the dropout; a step of training gets a stream of its own
   Recorder* recorder = nullptr;  // collects attention weights when given
+  HeadHook* hook = nullptr;      // sees and replaces what heads compute when given
   // Of products with weight matrices, forward and backward; attention itself stays float32.
   Precision precision = Precision::float32;
 };

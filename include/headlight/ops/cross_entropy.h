@@ -25,4 +25,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options = {});
 
+// The loss of every row by itself, -log softmax(x weight^T)[target], [N] float64; 0 where the
+// target does not count. Records no gradient.
+Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                 const CrossEntropyOptions& options = {});
+
 }  // namespace headlight
