@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "headlight/tensor/shape.h"
+
+namespace headlight {
+
+// What one document contributes to a mean over tokens.
+struct DocumentSum {
+  double sum = 0;     // over the document's tokens
+  double weight = 0;  // how many they are
+};
+
+struct Interval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct BootstrapOptions {
+  Index resamples = 1000;
+  double level = 0.95;  // share of resampled means between low and high
+  std::uint64_t seed = 1337;
+};
+
+// The mean over all tokens of all documents with the percentile interval of the bootstrap:
+// documents are drawn with replacement, as whole documents, because tokens of one are alike (Efron
+// and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). The draws depend on the
+// seed and the number of documents alone, so that two measures of the same documents can be
+// compared. Without any token everything is 0; a single document has an interval of no width.
+Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
+                        const BootstrapOptions& options = {});
+
+}  // namespace headlight

@@ -1,0 +1,47 @@
+#include "headlight/heads/bootstrap.h"
+
+#include <cmath>
+
+#include "headlight/tensor/random.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("the mean weighs tokens, not documents") {
+  const Interval interval = bootstrap_mean({{2, 1}, {3, 9}});
+  CHECK(interval.mean == 0.5);
+  CHECK(interval.low >= 3.0 / 9);
+  CHECK(interval.high <= 2);
+}
+
+TEST_CASE("documents that agree, one document and no document leave nothing to doubt") {
+  const auto check = [](const std::vector<DocumentSum>& documents, double expected) {
+    const Interval interval = bootstrap_mean(documents);
+    CHECK(interval.mean == expected);
+    CHECK(interval.low == expected);
+    CHECK(interval.high == expected);
+  };
+  check({{2, 4}, {1, 2}, {4, 8}}, 0.5);
+  check({{3, 4}}, 0.75);
+  check({}, 0);
+  check({{0, 0}, {0, 0}}, 0);
+}
+
+TEST_CASE("the interval of many normal documents is that of the normal distribution") {
+  std::vector<DocumentSum> documents;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    documents.push_back({10 + 2 * RandomStream{5, 1}.normal(i), 1});
+  }
+  const Interval interval = bootstrap_mean(documents, {.resamples = 4000});
+  CHECK(interval.high - interval.low == Approx(2 * 1.96 * 2 / std::sqrt(400.0)).epsilon(0.1));
+  const Interval narrow = bootstrap_mean(documents, {.resamples = 4000, .level = 0.5});
+  CHECK(narrow.high - narrow.low == Approx(2 * 0.6745 * 2 / std::sqrt(400.0)).epsilon(0.1));
+  CHECK(bootstrap_mean(documents).low == bootstrap_mean(documents).low);
+  CHECK(bootstrap_mean(documents).low != bootstrap_mean(documents, {.seed = 2}).low);
+}
+
+TEST_CASE("bootstrap options out of range are refused") {
+  CHECK(mentions(error_of([] { bootstrap_mean({}, {.resamples = 0}); }), {"resamples", "0"}));
+  CHECK(mentions(error_of([] { bootstrap_mean({}, {.level = 1}); }), {"level", "1"}));
+}
