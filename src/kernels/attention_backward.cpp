@@ -148,6 +148,8 @@ class BackwardHead {
       if (head_.in.dropout.probability > 0) {
         loops<T>().dropout(row_grad, row_grad, dropout_row(head_, tile, row), visible);
       }
+      // Whole panels were written, which may end before whole vectors of this loop do.
+      std::fill(row_grad + visible, row_grad + padded, T{0});
       loops<T>().softmax_backward(weights_ + row * kKeyTile, row_grad, delta_[row], head_.in.scale,
                                   padded);
     });

@@ -99,6 +99,15 @@ Outcome plain(const Tensor& qkv, const Heads& heads) {
   return result;
 }
 
+// Memory that the next tensors get holds what is no number, so that reading it before writing shows.
+void spoil_free_memory() {
+  std::vector<Tensor> tensors;
+  for (Index size = 1; size <= Index{1} << 20; size *= 2) {
+    tensors.push_back(Tensor::empty({size}, DType::float64));
+    tensors.back().fill(std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 Outcome fused(const Tensor& qkv_given, const Heads& heads, DType dtype) {
   const Tensor qkv = leaf(convert(qkv_given, dtype));
   Outcome result;
@@ -149,6 +158,7 @@ void check_every_variant(const Heads& heads) {
     const double tolerance = (dtype == DType::float32 ? 5e-5 : 1e-12) * heads.spread * heads.spread;
     with_each_variant([&] {
       INFO(dtype << ", D " << heads.width << ", dropout " << heads.dropout);
+      spoil_free_memory();
       const Outcome actual = fused(qkv, heads, dtype);
       CHECK(largest_difference(actual.output, expected.output) < tolerance);
       CHECK(largest_difference(actual.qkv_grad, expected.qkv_grad) < tolerance);
