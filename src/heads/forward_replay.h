@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/head_hook.h"
+
+namespace headlight {
+
+// One batch through a model, keeping what every layer began with, so that a pass that differs from
+// some layer on need not compute the layers below again. Records no gradient. The model must
+// outlive it.
+class ForwardReplay {
+ public:
+  ForwardReplay(const Gpt& model, Batch batch);
+
+  const Batch& batch() const { return batch_; }
+  // The heads' outputs of a layer, [N, H D]; see HeadHook::outputs.
+  const Tensor& outputs(Index layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
+  // Sum of the losses of each sequence's targets, [B].
+  const std::vector<double>& losses() const { return losses_; }
+  // The same with a hook that changes nothing below `layer`.
+  std::vector<double> losses(Index layer, HeadHook& hook) const;
+  // Targets of each sequence, [B].
+  const std::vector<double>& targets() const { return targets_; }
+  // The logits [V] that follow the last token of a sequence, with a hook as above.
+  Tensor last_logits(Index sequence) const;
+  Tensor last_logits(Index sequence, Index layer, HeadHook& hook) const;
+
+ private:
+  std::vector<double> losses_of(const Tensor& hidden) const;
+  Tensor last_logits_of(const Tensor& hidden, Index sequence) const;
+  Tensor hidden_with(Index layer, HeadHook& hook) const;
+
+  const Gpt& model_;
+  Batch batch_;
+  std::vector<Tensor> residuals_;  // [L] of [N, C]
+  std::vector<Tensor> outputs_;    // [L] of [N, H D]
+  Tensor hidden_;                  // [N, C]
+  std::vector<double> losses_;
+  std::vector<double> targets_;
+};
+
+}  // namespace headlight

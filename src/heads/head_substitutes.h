@@ -1,0 +1,48 @@
+#pragma once
+
+#include <vector>
+
+#include "headlight/data/sequential_batches.h"
+#include "headlight/heads/ablation.h"
+#include "heads/forward_replay.h"
+
+namespace headlight {
+
+// Replaces the outputs of some heads by what stands in their columns of `substitutes`: [L] of
+// [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
+class ReplaceHeads final : public HeadHook {
+ public:
+  ReplaceHeads(const Gpt& model, std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
+      : model_(model), heads_(std::move(heads)), substitutes_(substitutes) {}
+
+  Tensor outputs(Index layer, const Tensor& outputs) override;
+
+ private:
+  void replace(const HeadId& id, Tensor& outputs) const;
+
+  const Gpt& model_;
+  std::vector<HeadId> heads_;
+  const std::vector<Tensor>& substitutes_;
+};
+
+// What takes the place of ablated heads, batch by batch. Model and batches must outlive it.
+class HeadSubstitutes {
+ public:
+  // Walks over all batches when it needs means.
+  HeadSubstitutes(const Gpt& model, const SequentialBatches& batches, AblationMode mode);
+
+  // For ReplaceHeads: [L] of [N, H D], or none for zeros. Throws Error when there is no other
+  // document to take values from.
+  std::vector<Tensor> for_batch(const ForwardReplay& replay) const;
+
+ private:
+  void find_means();
+  std::vector<Tensor> repeated_means(Index tokens) const;
+
+  const Gpt& model_;
+  const SequentialBatches& batches_;
+  AblationMode mode_;
+  std::vector<Tensor> means_;  // [L] of [H D]
+};
+
+}  // namespace headlight

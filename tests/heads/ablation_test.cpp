@@ -1,0 +1,143 @@
+#include "headlight/heads/ablation.h"
+
+#include "headlight/data/sequential_batches.h"
+#include "heads/head_experiments_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+double mean_loss(const Gpt& gpt, const TokenDataset& data) {
+  const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
+  double sum = 0;
+  double targets = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    sum += gpt.loss(batch, {}, 1).item();
+    targets += static_cast<double>(batch.target_count);
+  }
+  return sum / targets;
+}
+
+}  // namespace
+
+TEST_CASE("ablating a head by zeros raises the loss as silencing its output weights does") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const AblationResult result = ablate_heads(*gpt, data, {.batch_size = 3});
+  CHECK(result.loss.mean == Approx(mean_loss(*gpt, data)).epsilon(1e-12));
+  REQUIRE(result.heads.size() == 9);
+  for (const HeadEffect& effect : result.heads) {
+    INFO(head_name(effect.head));
+    const auto silenced = random_gpt(three_layers());
+    silence(*silenced, effect.head.layer, effect.head.head);
+    CHECK(effect.rise.mean == Approx(mean_loss(*silenced, data) - result.loss.mean).margin(1e-12));
+    CHECK(effect.rise.low <= effect.rise.mean);
+    CHECK(effect.rise.mean <= effect.rise.high);
+    CHECK(effect.rise.low < effect.rise.high);
+  }
+  CHECK(result.tokens == 32 + 7);
+}
+
+TEST_CASE("ablation does not depend on the batch size, except where documents lend to others") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean}) {
+    const AblationResult one = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
+    const AblationResult all = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 100});
+    CHECK(one.documents == all.documents);
+    for (std::size_t i = 0; i < one.heads.size(); ++i) {
+      CHECK(one.heads[i].rise.mean == Approx(all.heads[i].rise.mean).margin(1e-12));
+      CHECK(one.heads[i].rise.high == Approx(all.heads[i].rise.high).margin(1e-12));
+    }
+  }
+}
+
+TEST_CASE("a head that always puts out the same is not missed when its mean takes its place") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  for (auto [name, parameter] : gpt->parameters()) {
+    // The values of head 1 of layer 0 become its bias alone: rows 24 + 4 ... 24 + 7 of c_attn.
+    if (name == "h.0.attn.c_attn.weight") {
+      parameter.detach().strided_view({4, 12}, {12, 1}, 28 * 12).fill(0);
+    }
+  }
+  for (const AblationMode mode : {AblationMode::mean, AblationMode::resample}) {
+    const AblationResult result =
+        ablate_heads(*gpt, data, {.mode = mode, .heads = {{0, 1}, {0, 2}}, .batch_size = 3});
+    CHECK(result.heads[0].rise.mean == Approx(0).margin(1e-12));
+    CHECK(std::abs(result.heads[1].rise.mean) > 1e-4);
+  }
+  CHECK(std::abs(ablate_heads(*gpt, data, {.heads = {{0, 1}}}).heads[0].rise.mean) > 1e-4);
+}
+
+TEST_CASE("resampling takes a head's output from the next document, place by place") {
+  // Two documents of one length: each gets the other's outputs, which for head 0 of layer 0 with
+  // the same tokens are its own.
+  const auto gpt = random_gpt(three_layers());
+  const TokenDataset same = document_dataset({{1, 2, 3}, {1, 2, 3}}, 10);
+  const TokenDataset other = document_dataset({{1, 2, 3}, {4, 5, 6}}, 10);
+  const AblationOptions options{.mode = AblationMode::resample, .heads = {{0, 0}}};
+  CHECK(ablate_heads(*gpt, same, options).heads[0].rise.mean == Approx(0).margin(1e-12));
+  CHECK(std::abs(ablate_heads(*gpt, other, options).heads[0].rise.mean) > 1e-4);
+  // One after the other as well, although then the first has none beside it.
+  AblationOptions alone = options;
+  alone.batch_size = 1;
+  CHECK(ablate_heads(*gpt, same, alone).heads[0].rise.mean == Approx(0).margin(1e-12));
+  CHECK(mentions(error_of([&] {
+                   ablate_heads(*gpt, document_dataset({{1, 2}}, 10), options);
+                 }),
+                 {"resample", "at least two", "one"}));
+}
+
+TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const AblationResult result = ablate_heads(*gpt, data, {.pair_heads = 3});
+  REQUIRE(result.pairs.size() == 3);
+  const auto rise_of = [&](const HeadId& id) {
+    for (const HeadEffect& effect : result.heads) {
+      if (effect.head == id) {
+        return effect.rise.mean;
+      }
+    }
+    return 0.0;
+  };
+  for (const PairEffect& pair : result.pairs) {
+    INFO(head_name(pair.first) << " and " << head_name(pair.second));
+    const auto silenced = random_gpt(three_layers());
+    silence(*silenced, pair.first.layer, pair.first.head);
+    silence(*silenced, pair.second.layer, pair.second.head);
+    const double rise = mean_loss(*silenced, data) - result.loss.mean;
+    CHECK(pair.rise.mean == Approx(rise).margin(1e-12));
+    CHECK(pair.beyond.mean ==
+          Approx(rise - rise_of(pair.first) - rise_of(pair.second)).margin(1e-12));
+  }
+  CHECK(result.pairs[0].beyond.mean >= result.pairs[2].beyond.mean);
+  // The heads of the pairs are those that matter most.
+  for (const HeadEffect& effect : result.heads) {
+    const bool chosen = std::any_of(
+        result.pairs.begin(), result.pairs.end(),
+        [&](const PairEffect& p) { return p.first == effect.head || p.second == effect.head; });
+    double above = 0;
+    for (const HeadEffect& other : result.heads) {
+      above += other.rise.mean > effect.rise.mean ? 1 : 0;
+    }
+    CHECK(chosen == (above < 3));
+  }
+}
+
+TEST_CASE("ablation refuses heads, modes and numbers of pairs that make no sense") {
+  const auto gpt = random_gpt(three_layers());
+  CHECK(parse_ablation_mode("resample") == AblationMode::resample);
+  CHECK(ablation_mode_name(AblationMode::mean) == "mean");
+  CHECK(
+      mentions(error_of([] { parse_ablation_mode("none"); }), {"zero, mean or resample", "none"}));
+  CHECK(mentions(error_of([&] {
+                   ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
+                 }),
+                 {"layers 0 to 2", "3.0"}));
+  CHECK(mentions(error_of([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }),
+                 {"pairs", "1"}));
+}

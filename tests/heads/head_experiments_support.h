@@ -1,0 +1,44 @@
+#pragma once
+
+#include "headlight/data/dataset.h"
+#include "headlight/nn/gpt.h"
+#include "nn/nn_support.h"
+#include "support/tensors.h"
+
+namespace headlight::test {
+
+inline GptConfig three_layers() {
+  return {.vocab_size = 11, .block_size = 8, .n_layer = 3, .n_head = 3, .n_embd = 12};
+}
+
+// Weights so large that every head matters.
+inline std::unique_ptr<Gpt> random_gpt(const GptConfig& config, DType dtype = DType::float64) {
+  auto gpt = std::make_unique<Gpt>(config, 1, dtype);
+  randomize(*gpt, 23);
+  return gpt;
+}
+
+// Seven documents of 2 to 9 tokens, so that some are cut at the block of 8.
+inline TokenDataset small_documents() {
+  std::vector<std::vector<std::int32_t>> documents;
+  for (std::int32_t d = 0; d < 7; ++d) {
+    documents.emplace_back();
+    for (std::int32_t i = 0; i < 1 + (d * 5) % 8; ++i) {
+      documents.back().push_back((d * 7 + i * i * 3 + 1) % 10);
+    }
+  }
+  return document_dataset(documents, 10);
+}
+
+// Zeros in the columns of c_proj that read a head: what ablation by zero amounts to.
+inline void silence(const Gpt& gpt, Index layer, Index head) {
+  const Index width = gpt.block(layer).attention().head_width();
+  for (auto [name, parameter] : gpt.parameters()) {
+    if (name == concat_text("h.", layer, ".attn.c_proj.weight")) {
+      Tensor weight = parameter.detach();
+      weight.strided_view({weight.size(0), width}, {weight.size(1), 1}, head * width).fill(0);
+    }
+  }
+}
+
+}  // namespace headlight::test
