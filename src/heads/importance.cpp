@@ -1,0 +1,172 @@
+#include "headlight/heads/importance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/data/sequential_batches.h"
+#include "headlight/nn/head_hook.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/embedding.h"
+#include "headlight/ops/layout.h"
+
+namespace headlight {
+namespace {
+
+// A gate on every head of every sequence, all open.
+class GateHook final : public HeadHook {
+ public:
+  GateHook(const Gpt& model, const Batch& batch) : model_(model) {
+    for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+      Tensor open =
+          Tensor::empty({batch.sequence_count(), model.config().heads(layer)}, model.dtype());
+      open.fill(1);
+      gates_.push_back(open.set_requires_grad());
+    }
+    std::vector<std::int32_t> sequences;
+    for (Index b = 0; b < batch.sequence_count(); ++b) {
+      const auto place = static_cast<std::size_t>(b);
+      sequences.insert(sequences.end(),
+                       static_cast<std::size_t>(batch.offsets[place + 1] - batch.offsets[place]),
+                       static_cast<std::int32_t>(b));
+    }
+    sequences_ = Tensor::from(sequences, {batch.token_count()});
+  }
+
+  Tensor outputs(Index layer, const Tensor& outputs) override {
+    const MultiHeadAttention& attention = model_.block(layer).attention();
+    const Shape heads{outputs.size(0), attention.heads(), attention.head_width()};
+    const Tensor gates = embedding(gates_[static_cast<std::size_t>(layer)], sequences_);  // [N, H]
+    return reshape(mul(reshape(outputs, heads), reshape(gates, {heads[0], heads[1], 1})),
+                   outputs.shape());
+  }
+
+  // [B, H]
+  Tensor gradient(Index layer) const { return gates_[static_cast<std::size_t>(layer)].grad(); }
+
+ private:
+  const Gpt& model_;
+  std::vector<Tensor> gates_;  // [L] of [B, H]
+  Tensor sequences_;           // [N] int32, the sequence of every token
+};
+
+// Sums over documents, head by head.
+struct Sums {
+  std::vector<DocumentSum> absolute;
+  std::vector<DocumentSum> falling;  // minus the derivative
+};
+
+double targets_of(const Batch& batch, Index sequence) {
+  const std::int32_t* targets = batch.targets.data<std::int32_t>();
+  const auto place = static_cast<std::size_t>(sequence);
+  const Index begin = batch.offsets[place];
+  const Index end = batch.offsets[place + 1];
+  const auto ignored = std::count(targets + begin, targets + end, kIgnoreTarget);
+  return static_cast<double>(end - begin - ignored);
+}
+
+void add_gradients(const GateHook& hook, const Batch& batch, std::map<HeadId, Sums>& sums) {
+  for (auto& [id, head] : sums) {
+    const Tensor gradient = hook.gradient(id.layer);
+    const std::vector<double> values = gradient.to_vector();
+    for (Index b = 0; b < batch.sequence_count(); ++b) {
+      const double value = values[static_cast<std::size_t>(b * gradient.size(1) + id.head)];
+      const double targets = targets_of(batch, b);
+      head.absolute.push_back({std::abs(value), targets});
+      head.falling.push_back({-value, targets});
+    }
+  }
+}
+
+void clear_gradients(const Gpt& model) {
+  for (auto [name, parameter] : model.parameters()) {
+    parameter.zero_grad();
+  }
+}
+
+void normalize_layers(std::vector<HeadImportance>& heads) {
+  std::map<Index, double> squares;
+  for (const HeadImportance& head : heads) {
+    squares[head.head.layer] += head.sensitivity.mean * head.sensitivity.mean;
+  }
+  for (HeadImportance& head : heads) {
+    const double length = std::sqrt(squares[head.head.layer]);
+    head.normalized = length > 0 ? head.sensitivity.mean / length : 0;
+  }
+}
+
+// Mean ranks, from 0.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin + 1;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) {
+      ++end;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      ranks[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    }
+    begin = end;
+  }
+  return ranks;
+}
+
+}  // namespace
+
+ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
+                                 const ImportanceOptions& options) {
+  const SequentialBatches batches(
+      data, {.batch_size = options.batch_size, .block_size = model.config().block_size});
+  std::map<HeadId, Sums> sums;
+  for (const HeadId& id : all_heads(model.config())) {
+    sums[id] = {};
+  }
+  ImportanceResult result;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    GateHook hook(model, batch);
+    ForwardContext context;
+    context.hook = &hook;
+    const Tensor loss = model.loss(batch, context, 1);
+    backward(loss);
+    clear_gradients(model);  // which collect some by the way
+    add_gradients(hook, batch, sums);
+    result.loss += loss.item();
+    result.tokens += batch.target_count;
+    result.documents += batch.sequence_count();
+  }
+  result.loss /= static_cast<double>(result.tokens);
+  for (const auto& [id, head] : sums) {
+    result.heads.push_back({.head = id,
+                            .sensitivity = bootstrap_mean(head.absolute, options.bootstrap),
+                            .taylor = bootstrap_mean(head.falling, options.bootstrap)});
+  }
+  normalize_layers(result.heads);
+  return result;
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  require(a.size() == b.size(), "[rank_correlation] expected lists of one size, got ", a.size(),
+          " and ", b.size());
+  const std::vector<double> first = ranks_of(a);
+  const std::vector<double> second = ranks_of(b);
+  const double middle = (static_cast<double>(a.size()) - 1) / 2;
+  double product = 0;
+  double first_square = 0;
+  double second_square = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    product += (first[i] - middle) * (second[i] - middle);
+    first_square += (first[i] - middle) * (first[i] - middle);
+    second_square += (second[i] - middle) * (second[i] - middle);
+  }
+  return first_square > 0 && second_square > 0 ? product / std::sqrt(first_square * second_square)
+                                               : 0;
+}
+
+}  // namespace headlight
