@@ -1,0 +1,75 @@
+#include "headlight/heads/prune.h"
+
+#include "heads/head_experiments_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+Tensor logits_of(const Gpt& gpt) { return gpt.logits(make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}})); }
+
+Tensor silenced_logits(const GptConfig& config, const std::vector<HeadId>& heads) {
+  const auto gpt = random_gpt(config);
+  for (const HeadId& id : heads) {
+    silence(*gpt, id.layer, id.head);
+  }
+  return logits_of(*gpt);
+}
+
+}  // namespace
+
+TEST_CASE("a pruned model computes what the whole one does with those heads silent") {
+  GptConfig config = three_layers();
+  for (const bool bias : {true, false}) {
+    for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
+      config.bias = bias;
+      config.norm = norm;
+      const std::vector<HeadId> heads{{0, 1}, {2, 0}, {2, 2}};
+      const auto gpt = random_gpt(config);
+      const auto pruned = prune_heads(*gpt, heads);
+      CHECK(pruned->config().heads_per_layer == std::vector<Index>{2, 3, 1});
+      check_close(logits_of(*pruned), silenced_logits(config, heads), 1e-12);
+      const auto zeroed = zero_heads(*gpt, heads);
+      CHECK(zeroed->config().heads_per_layer.empty());
+      CHECK(zeroed->config().head_width == 0);
+      check_close(logits_of(*zeroed), silenced_logits(config, heads), 1e-12);
+    }
+  }
+}
+
+TEST_CASE("a pruned model is smaller by the weights of its heads") {
+  const auto gpt = random_gpt(three_layers());
+  const auto pruned = prune_heads(*gpt, {{0, 1}, {2, 0}});
+  // A head of width 4 has 3 x 4 rows of 12 weights and a bias in c_attn, 4 columns of 12 in c_proj.
+  CHECK(gpt->parameter_count() - pruned->parameter_count() == 2 * (12 * 13 + 48));
+  CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
+}
+
+TEST_CASE("pruning one by one equals pruning at once, with heads that have moved up") {
+  const auto gpt = random_gpt(three_layers());
+  const auto first = prune_heads(*gpt, {{1, 0}});
+  const auto second = prune_heads(*first, {{1, 1}});  // was 1.2
+  const auto both = prune_heads(*gpt, {{1, 0}, {1, 2}});
+  CHECK(same_bits(logits_of(*second), logits_of(*both)));
+}
+
+TEST_CASE("a pruned model filled up again is a full-size one with the same logits") {
+  const auto gpt = random_gpt(three_layers());
+  const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}, {1, 2}});
+  const auto full = fill_up_heads(*pruned, 3);
+  CHECK(full->config().heads_per_layer.empty());
+  CHECK(full->config().head_width == 0);
+  CHECK(full->config().n_head == 3);
+  check_close(logits_of(*full), logits_of(*pruned), 1e-12);
+  CHECK(mentions(error_of([&] { fill_up_heads(*gpt, 2); }), {"layer 0", "3", "2"}));
+}
+
+TEST_CASE("the heads of a layer cannot all go, nor heads that are not there") {
+  const auto gpt = random_gpt(three_layers());
+  CHECK(mentions(error_of([&] {
+                   prune_heads(*gpt, {{1, 0}, {1, 1}, {1, 2}});
+                 }),
+                 {"layer 1", "no head left"}));
+  CHECK(mentions(error_of([&] { prune_heads(*gpt, {{0, 3}}); }), {"layer 0", "0 to 2", "0.3"}));
+}
