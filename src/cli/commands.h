@@ -16,6 +16,10 @@ int run_generate(const std::vector<std::string>& arguments);
 // Writes the attention weights of a text, as arrays and as pictures.
 int run_attention(const std::vector<std::string>& arguments);
 
+// What the loss loses without each head, and which heads it depends on.
+int run_ablate(const std::vector<std::string>& arguments);
+int run_importance(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

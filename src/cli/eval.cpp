@@ -4,10 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "headlight/data/documents.h"
+#include "cli/text_data.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/text/text_file.h"
 #include "headlight/train/evaluation.h"
 
 namespace headlight::cli {
@@ -24,11 +23,8 @@ Options make_options() {
                   "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
        .examples = {"headlight eval runs/toy --data data/toy.txt --documents blank_line",
                     "headlight eval runs/toy --data book.txt --json"}});
-  options.value("data", "Text file to evaluate on")
-      .value("documents", "How the text is cut: none, line, blank_line or token", "none")
-      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
-      .value("batch_size", "Sequences computed at once", "12")
-      .value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
+  add_text_data_options(options);
+  options.value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
       .value("max_batches", "Batches to use, spread evenly over the text; 0: all", "0");
   return options;
 }
@@ -50,14 +46,6 @@ void print(const Evaluation& result, bool json) {
             << " bytes)\n";
 }
 
-WeightFormat weight_format(const Options& options) {
-  try {
-    return parse_weight_format(options.text("weights"));
-  } catch (const Error& error) {
-    fail("--", error.what());
-  }
-}
-
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
@@ -65,20 +53,13 @@ int run_eval(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  require(options.given("data"), "--data: expected a text file");
-  const WeightFormat format = weight_format(options);
+  const WeightFormat format =
+      about_option([&] { return parse_weight_format(options.text("weights")); });
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
-  const std::string text = read_text_file(options.text("data"));
-  const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
-                                   .separator = options.text("separator")};
-  const TokenDataset dataset = encode_dataset(
-      text, split, [&](std::string_view part) { return loaded.tokenizer->encode(part); },
-      loaded.tokenizer->end_of_text());
-  const Index batch_size = options.integer("batch_size");
-  require(batch_size >= 1, "--batch_size: expected at least 1, got ", batch_size);
-  const Index max_batches = options.integer("max_batches");
-  require(max_batches >= 0, "--max_batches: expected at least 0, got ", max_batches);
+  const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
+  const Index batch_size = count_option(options, "batch_size", 1);
+  const Index max_batches = count_option(options, "max_batches", 0);
   print(evaluate(*loaded.model, *loaded.tokenizer, dataset,
                  {.batch_size = batch_size, .block_size = 0, .max_batches = max_batches}),
         options.json());

@@ -89,16 +89,6 @@ std::string read_prompt(const Options& options) {
   return prompt;
 }
 
-// The library names fields; the options have their names.
-template <class Check>
-void with_option_names(const Check& check) {
-  try {
-    check();
-  } catch (const Error& error) {
-    fail("--", error.what());
-  }
-}
-
 GenerateOptions generate_options(const Options& options) {
   GenerateOptions result;
   result.max_new_tokens = options.integer("max_new_tokens");
@@ -116,7 +106,7 @@ GenerateOptions generate_options(const Options& options) {
   }
   result.ignore_end_of_text = options.is_set("ignore_eos");
   result.use_cache = !options.is_set("no_cache");
-  with_option_names([&] { result.validate(); });
+  about_option([&] { result.validate(); });
   return result;
 }
 
@@ -219,7 +209,7 @@ int run_generate(const std::vector<std::string>& arguments) {
   const Index samples = options.integer("num_samples");
   require(samples >= 1, "--num_samples: expected at least 1, got ", samples);
   WeightFormat format{};
-  with_option_names([&] { format = parse_weight_format(options.text("weights")); });
+  about_option([&] { format = parse_weight_format(options.text("weights")); });
   const std::string prompt = read_prompt(options);
   const LoadedModel loaded = load_model(options.positional());
   warn_about_prompt(loaded, prompt);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/tensor/error.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight::cli {
@@ -76,5 +77,15 @@ class Options {
   std::map<std::string, bool> given_;
   std::vector<std::string> positionals_;
 };
+
+// Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
+template <class Body>
+auto about_option(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    fail("--", error.what());
+  }
+}
 
 }  // namespace headlight::cli

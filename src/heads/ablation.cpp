@@ -157,7 +157,7 @@ AblationResult ablate_heads(const Gpt& model, const TokenDataset& data,
     result.pairs = ablate_pairs(ablation, singles, most_important(result.heads, options.pair_heads),
                                 options.bootstrap);
   }
-  result.documents = static_cast<Index>(ablation.base().size());
+  result.sequences = static_cast<Index>(ablation.base().size());
   for (const double targets : ablation.targets()) {
     result.tokens += static_cast<Index>(targets);
   }

@@ -139,7 +139,7 @@ ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
     add_gradients(hook, batch, sums);
     result.loss += loss.item();
     result.tokens += batch.target_count;
-    result.documents += batch.sequence_count();
+    result.sequences += batch.sequence_count();
   }
   result.loss /= static_cast<double>(result.tokens);
   for (const auto& [id, head] : sums) {

@@ -71,14 +71,11 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, Index width)
     config.heads_per_layer.push_back(static_cast<Index>(layer.size()));
     config.n_head = std::max(config.n_head, config.heads_per_layer.back());
   }
-  config.head_width = width;
-  const bool plain = config.n_head * width == config.n_embd &&
-                     std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
-                                 [&](Index heads) { return heads == config.n_head; });
-  if (plain) {
+  const auto& heads = config.heads_per_layer;
+  if (std::count(heads.begin(), heads.end(), config.n_head) == config.n_layer) {
     config.heads_per_layer.clear();
-    config.head_width = 0;
   }
+  config.head_width = config.n_head * width == config.n_embd ? 0 : width;
   return config;
 }
 

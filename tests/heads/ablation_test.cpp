@@ -46,7 +46,7 @@ TEST_CASE("ablation does not depend on the batch size, except where documents le
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean}) {
     const AblationResult one = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
     const AblationResult all = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 100});
-    CHECK(one.documents == all.documents);
+    CHECK(one.sequences == all.sequences);
     for (std::size_t i = 0; i < one.heads.size(); ++i) {
       CHECK(one.heads[i].rise.mean == Approx(all.heads[i].rise.mean).margin(1e-12));
       CHECK(one.heads[i].rise.high == Approx(all.heads[i].rise.high).margin(1e-12));

@@ -51,7 +51,7 @@ TEST_CASE("importance is the mean of every document's absolute derivative by the
   for (const Index batch_size : {1, 3, 100}) {
     const ImportanceResult result = head_importance(*gpt, data, {.batch_size = batch_size});
     REQUIRE(result.heads.size() == 9);
-    REQUIRE(result.documents == documents.count());
+    REQUIRE(result.sequences == documents.count());
     for (const HeadImportance& head : result.heads) {
       double absolute = 0;
       double falling = 0;

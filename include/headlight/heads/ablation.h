@@ -48,13 +48,13 @@ struct AblationResult {
   Interval loss;                  // of the whole model
   std::vector<HeadEffect> heads;  // in the order of HeadId
   std::vector<PairEffect> pairs;  // the largest `beyond` first
-  Index documents = 0;            // blocks, where the data is one stream
+  Index sequences = 0;            // documents, cut where they are longer than the block
   Index tokens = 0;               // targets
 };
 
 // Runs the model over the data with one head's output replaced, for each head. Layers below the
 // head are computed once for all, so that all heads together cost about half as many forward passes
-// as there are heads. Intervals are of documents, paired: each document is compared with itself.
+// as there are heads. Intervals are of sequences, paired: each is compared with itself.
 //
 // Throws Error for heads that do not exist, for fewer than two pair_heads, when the data has no
 // target, and for resample with a single document.

@@ -32,7 +32,7 @@ struct HeadImportance {
 struct ImportanceResult {
   double loss = 0;  // of the data, nats a token
   std::vector<HeadImportance> heads;
-  Index documents = 0;  // blocks, where the data is one stream
+  Index sequences = 0;  // documents, cut where they are longer than the block
   Index tokens = 0;     // targets
 };
 

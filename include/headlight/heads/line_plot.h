@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headlight {
+
+struct PlotSeries {
+  std::string name;       // in the legend; may be empty when there is only one
+  std::vector<double> x;  // ascending
+  std::vector<double> y;  // as many; values that are not finite leave a gap
+};
+
+struct LinePlot {
+  std::string title = {};
+  std::string x_label = {};
+  std::string y_label = {};
+  std::vector<PlotSeries> series = {};
+  bool y_from_zero = false;  // else the axis spans the values
+  bool points = false;       // a dot at every value, for few of them
+};
+
+// Curves over a common axis as an SVG figure with ticks, a grid and a legend, on a white ground; it
+// refers to no other file. Colours can be told apart by colour-blind eyes (Okabe and Ito, "Color
+// Universal Design", 2008). Throws Error when a series has another number of x than of y, or no
+// series holds a finite value.
+std::string line_plot_svg(const LinePlot& plot);
+
+}  // namespace headlight

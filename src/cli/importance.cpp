@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/interval_text.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/text_data.h"
+#include "headlight/heads/ablation.h"
+#include "headlight/heads/importance.h"
+#include "headlight/io/model_directory.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDetails =
+    "Three answers to the question which heads a model needs on a text, in nats a token:\n"
+    "  sensitivity   mean over documents of the absolute derivative of the loss by a gate on the\n"
+    "                head (Michel et al., arXiv 1905.10650); normalised: divided by the root of\n"
+    "                the sum of squares over the layer\n"
+    "  taylor        what the loss would rise by without the head, were it linear in the gate\n"
+    "                (Molchanov et al., arXiv 1611.06440)\n"
+    "  ablation      what the loss does rise by (headlight ablate)\n"
+    "Below the table stands how much the three rankings agree (Spearman's rank correlation).\n"
+    "--no_ablation leaves out the third, which costs as many forward passes as half the heads.\n"
+    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "JSON keys: loss, sequences, tokens, heads[{head, layer, index, sensitivity{mean, low, high},\n"
+    "normalized, taylor{...}, ablation{...}}], rank_correlation{sensitivity_taylor,\n"
+    "sensitivity_ablation, taylor_ablation}.";
+
+Options make_options() {
+  Options options({.name = "importance",
+                   .summary = "Which attention heads the loss depends on, three ways.",
+                   .positional = "MODEL",
+                   .details = kDetails,
+                   .examples = {"headlight importance runs/toy --data book.txt",
+                                "headlight importance runs/toy --data data/toy.txt --documents "
+                                "blank_line --no_ablation"}});
+  add_text_data_options(options);
+  options.flag("no_ablation", "Only what one forward and backward pass tells");
+  return options;
+}
+
+// The three measures of every head, in the order of HeadId.
+struct Measures {
+  ImportanceResult gates;
+  std::vector<HeadEffect> effects;  // empty: left out
+};
+
+std::vector<double> sensitivities(const Measures& measures) {
+  std::vector<double> values;
+  for (const HeadImportance& head : measures.gates.heads) {
+    values.push_back(head.sensitivity.mean);
+  }
+  return values;
+}
+
+std::vector<double> taylors(const Measures& measures) {
+  std::vector<double> values;
+  for (const HeadImportance& head : measures.gates.heads) {
+    values.push_back(head.taylor.mean);
+  }
+  return values;
+}
+
+std::vector<double> rises(const Measures& measures) {
+  std::vector<double> values;
+  for (const HeadEffect& effect : measures.effects) {
+    values.push_back(effect.rise.mean);
+  }
+  return values;
+}
+
+Json correlations(const Measures& measures) {
+  Json json{{"sensitivity_taylor", rank_correlation(sensitivities(measures), taylors(measures))}};
+  if (!measures.effects.empty()) {
+    json["sensitivity_ablation"] = rank_correlation(sensitivities(measures), rises(measures));
+    json["taylor_ablation"] = rank_correlation(taylors(measures), rises(measures));
+  }
+  return json;
+}
+
+Json json_of(const Measures& measures) {
+  Json json{{"loss", measures.gates.loss},
+            {"sequences", measures.gates.sequences},
+            {"tokens", measures.gates.tokens},
+            {"heads", Json::array()},
+            {"rank_correlation", correlations(measures)}};
+  for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
+    const HeadImportance& head = measures.gates.heads[i];
+    Json entry{{"head", head_name(head.head)},  {"layer", head.head.layer},
+               {"index", head.head.head},       {"sensitivity", interval_json(head.sensitivity)},
+               {"normalized", head.normalized}, {"taylor", interval_json(head.taylor)}};
+    if (!measures.effects.empty()) {
+      entry["ablation"] = interval_json(measures.effects[i].rise);
+    }
+    json["heads"].push_back(entry);
+  }
+  return json;
+}
+
+void print(const Measures& measures) {
+  std::vector<Table::Column> columns{
+      {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
+  if (!measures.effects.empty()) {
+    columns.push_back({"ablation (95 %)", true});
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
+    order.push_back(i);
+  }
+  const std::vector<double> by = sensitivities(measures);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
+  Table table(columns);
+  for (const std::size_t i : order) {
+    const HeadImportance& head = measures.gates.heads[i];
+    std::vector<std::string> cells{head_name(head.head), fixed_number(head.sensitivity.mean, 4),
+                                   fixed_number(head.normalized, 3), change_text(head.taylor)};
+    if (!measures.effects.empty()) {
+      cells.push_back(change_text(measures.effects[i].rise));
+    }
+    table.add(cells);
+  }
+  std::cout << "loss " << fixed_number(measures.gates.loss, 4) << " nats a token over "
+            << measures.gates.tokens << " tokens of " << measures.gates.sequences
+            << " sequences\n\n"
+            << table.text() << "\nrank correlation";
+  const Json agreement = correlations(measures);
+  for (const auto& [names, value] : agreement.items()) {
+    std::string text = names;
+    std::replace(text.begin(), text.end(), '_', '/');
+    std::cout << "  " << text << " " << fixed_number(value.get<double>(), 2);
+  }
+  std::cout << "\n";
+}
+
+}  // namespace
+
+int run_importance(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const Index batch_size = count_option(options, "batch_size", 1);
+  const LoadedModel loaded = load_model(options.positional());
+  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+  Measures measures{head_importance(*loaded.model, data, {.batch_size = batch_size}), {}};
+  if (!options.is_set("no_ablation")) {
+    measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
+  }
+  if (options.json()) {
+    std::cout << json_of(measures).dump() << "\n";
+  } else {
+    print(measures);
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

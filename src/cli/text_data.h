@@ -1,0 +1,20 @@
+#pragma once
+
+#include "cli/options.h"
+#include "headlight/data/dataset.h"
+#include "headlight/text/tokenizer.h"
+
+// The text that a command runs a model over.
+namespace headlight::cli {
+
+// --data, --documents, --separator and --batch_size.
+void add_text_data_options(Options& options);
+
+// The text of those options as the model reads it. Throws Error when --data is missing or cannot be
+// used.
+TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer);
+
+// An option that must be at least `least`.
+Index count_option(const Options& options, const std::string& name, Index least);
+
+}  // namespace headlight::cli

@@ -1,0 +1,186 @@
+#include "headlight/heads/line_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "heads/attention_figure.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kWidth = 640.0;
+constexpr double kHeight = 380.0;
+constexpr double kLeft = 72.0;
+constexpr double kTop = 52.0;
+constexpr double kBottom = 56.0;
+constexpr double kRight = 24.0;
+constexpr double kLegendLine = 18.0;
+constexpr const char* kInk = "#1d2030";
+constexpr const char* kFaint = "#6b6f80";
+
+constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                              "#e69f00", "#56b4e9", "#000000", "#b8a800"};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void include(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+// Ticks at 1, 2 or 5 times a power of ten; the range is widened to whole steps.
+struct Axis {
+  double low = 0;
+  double high = 1;
+  double step = 1;
+
+  double share(double value) const { return (value - low) / (high - low); }
+};
+
+Axis axis_for(Range range) {
+  constexpr double kTicks = 6;
+  if (range.low == range.high) {
+    const double room = range.low == 0 ? 1 : std::abs(range.low) / 2;
+    range = {range.low - room, range.high + room};
+  }
+  const double rough = (range.high - range.low) / kTicks;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double digit = rough / power;
+  const double step = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+  return {std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step,
+          step};
+}
+
+std::string tick_text(double value, double step) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.10g",
+                std::abs(value) < step * 1e-6 ? 0.0 : std::round(value / step * 1e6) * step / 1e6);
+  return text.data();
+}
+
+struct Frame {
+  Axis x;
+  Axis y;
+
+  double across(double value) const { return kLeft + x.share(value) * (kWidth - kLeft - kRight); }
+  double down(double value) const {
+    return kTop + (1 - y.share(value)) * (kHeight - kTop - kBottom);
+  }
+};
+
+Frame frame_for(const LinePlot& plot) {
+  Range across;
+  Range up;
+  for (const PlotSeries& series : plot.series) {
+    require(series.x.size() == series.y.size(), "[line_plot_svg] series '", series.name, "' has ",
+            series.x.size(), " values of x and ", series.y.size(), " of y");
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) {
+        across.include(series.x[i]);
+        up.include(series.y[i]);
+      }
+    }
+  }
+  require(across.low <= across.high, "[line_plot_svg] expected at least one finite value");
+  if (plot.y_from_zero) {
+    up.include(0);
+  }
+  return {axis_for(across), axis_for(up)};
+}
+
+std::string label(double x, double y, const std::string& attributes, const std::string& content) {
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" " + attributes + ">" +
+         escape_markup(printable_text(content)) + "</text>\n";
+}
+
+std::string grid_line(double x1, double y1, double x2, double y2) {
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" stroke=\"#e3e5ec\"/>\n";
+}
+
+std::string axes(const Frame& frame, const LinePlot& plot) {
+  const std::string small = std::string("font-size=\"11\" fill=\"") + kFaint + "\" text-anchor=\"";
+  const double bottom = kHeight - kBottom;
+  std::string out;
+  for (double x = frame.x.low; x < frame.x.high + frame.x.step / 2; x += frame.x.step) {
+    out += grid_line(frame.across(x), kTop, frame.across(x), bottom);
+    out += label(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
+  }
+  for (double y = frame.y.low; y < frame.y.high + frame.y.step / 2; y += frame.y.step) {
+    out += grid_line(kLeft, frame.down(y), kWidth - kRight, frame.down(y));
+    out += label(kLeft - 8, frame.down(y) + 4, small + "end\"", tick_text(y, frame.y.step));
+  }
+  const std::string name =
+      std::string("font-size=\"12\" fill=\"") + kInk + "\" text-anchor=\"middle\"";
+  out += label((kLeft + kWidth - kRight) / 2, kHeight - 14, name, plot.x_label);
+  const double middle = (kTop + bottom) / 2;
+  return out + label(18, middle, name + " transform=\"rotate(-90 18 " + svg_number(middle) + ")\"",
+                     plot.y_label);
+}
+
+std::string curve(const PlotSeries& series, const Frame& frame, const char* colour, bool points) {
+  std::string path;
+  std::string dots;
+  bool pen_down = false;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) {
+      pen_down = false;
+      continue;
+    }
+    const std::string x = svg_number(frame.across(series.x[i]));
+    const std::string y = svg_number(frame.down(series.y[i]));
+    path += (pen_down ? "L" : "M") + x + " " + y;
+    pen_down = true;
+    if (points) {
+      dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
+    }
+  }
+  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
+         "\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n" + dots;
+}
+
+std::string legend(const LinePlot& plot) {
+  double widest = 0;
+  for (const PlotSeries& series : plot.series) {
+    widest = std::max(widest, 11 * text_width(printable_text(series.name)));
+  }
+  const double left = kWidth - kRight - widest - 34;
+  std::string out;
+  double y = kTop + 14;
+  for (std::size_t i = 0; i < plot.series.size(); ++i, y += kLegendLine) {
+    out += "<line x1=\"" + svg_number(left) + "\" y1=\"" + svg_number(y - 4) + "\" x2=\"" +
+           svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" +
+           kColours[i % kColours.size()] + "\" stroke-width=\"3\"/>\n";
+    out += label(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"",
+                 plot.series[i].name);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string line_plot_svg(const LinePlot& plot) {
+  const Frame frame = frame_for(plot);
+  const std::string width = svg_number(kWidth);
+  const std::string height = svg_number(kHeight);
+  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
+                    height + "\" viewBox=\"0 0 " + width + " " + height +
+                    "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
+                    escape_markup(printable_text(plot.title)) +
+                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  out += label(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
+               plot.title);
+  out += axes(frame, plot);
+  for (std::size_t i = 0; i < plot.series.size(); ++i) {
+    out += curve(plot.series[i], frame, kColours[i % kColours.size()], plot.points);
+  }
+  return out + (plot.series.size() > 1 ? legend(plot) : "") + "</svg>\n";
+}
+
+}  // namespace headlight

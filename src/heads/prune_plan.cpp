@@ -1,0 +1,174 @@
+#include "headlight/heads/prune_plan.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/data/sequential_batches.h"
+#include "headlight/heads/ablation.h"
+#include "headlight/heads/importance.h"
+#include "headlight/heads/prune.h"
+
+namespace headlight {
+namespace {
+
+double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
+  const NoGrad no_grad;
+  const SequentialBatches batches(
+      data, {.batch_size = batch_size, .block_size = model.config().block_size});
+  double sum = 0;
+  double targets = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    sum += model.loss(batch, {}, 1).item();
+    targets += static_cast<double>(batch.target_count);
+  }
+  return sum / targets;
+}
+
+// A model that loses heads, which keep the names that they had in the whole model.
+class ShrinkingModel {
+ public:
+  explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {
+    for (Index layer = 0; layer < whole.config().n_layer; ++layer) {
+      names_.emplace_back();
+      for (Index head = 0; head < whole.config().heads(layer); ++head) {
+        names_.back().push_back(head);
+      }
+    }
+  }
+
+  const Gpt& model() const { return *current_; }
+  // What a head of the current model is called in the whole one.
+  HeadId original(const HeadId& id) const {
+    return {id.layer, names_of(id.layer)[static_cast<std::size_t>(id.head)]};
+  }
+  Index heads() const {
+    Index count = 0;
+    for (const std::vector<Index>& layer : names_) {
+      count += static_cast<Index>(layer.size());
+    }
+    return count;
+  }
+  bool may_lose_from(Index layer) const { return names_of(layer).size() > 1; }
+
+  // `name` as in the whole model.
+  void remove(const HeadId& name) {
+    std::vector<Index>& layer = names_[static_cast<std::size_t>(name.layer)];
+    const auto place = std::find(layer.begin(), layer.end(), name.head);
+    const HeadId now{name.layer, static_cast<Index>(place - layer.begin())};
+    std::unique_ptr<Gpt> smaller = prune_heads(*current_, {now});
+    owned_ = std::move(smaller);
+    current_ = owned_.get();
+    layer.erase(place);
+  }
+
+ private:
+  const std::vector<Index>& names_of(Index layer) const {
+    return names_[static_cast<std::size_t>(layer)];
+  }
+
+  const Gpt* current_;
+  std::unique_ptr<Gpt> owned_;             // none while nothing was removed
+  std::vector<std::vector<Index>> names_;  // [L], of the heads that are left
+};
+
+struct Ranked {
+  HeadId name;
+  double importance;
+};
+
+// The heads that are left, the least important first, by their names in the whole model.
+std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& data,
+                         const PrunePlanOptions& options) {
+  std::vector<Ranked> ranked;
+  if (options.ranking == PruneRanking::ablation) {
+    AblationOptions ablation{.batch_size = options.batch_size};
+    ablation.bootstrap.resamples = 1;  // only the means are used
+    for (const HeadEffect& effect : ablate_heads(shrinking.model(), data, ablation).heads) {
+      ranked.push_back({shrinking.original(effect.head), effect.rise.mean});
+    }
+  } else {
+    ImportanceOptions importance{.batch_size = options.batch_size};
+    importance.bootstrap.resamples = 1;
+    for (const HeadImportance& head : head_importance(shrinking.model(), data, importance).heads) {
+      ranked.push_back({shrinking.original(head.head), head.normalized});
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.importance < b.importance; });
+  return ranked;
+}
+
+void check(const PrunePlanOptions& options, Index heads) {
+  require(options.keep >= 0 && options.keep <= heads, "keep: expected 0 to ", heads, " heads, got ",
+          options.keep);
+  require(options.largest_rise >= 0, "until_loss: expected a rise from 0, got ",
+          options.largest_rise);
+  require(options.rounds >= 1, "rounds: expected at least 1, got ", options.rounds);
+}
+
+class Planner {
+ public:
+  Planner(const Gpt& model, const TokenDataset& data, const PrunePlanOptions& options)
+      : shrinking_(model), data_(data), options_(options) {
+    check(options, shrinking_.heads());
+    add_point(std::nullopt);
+  }
+
+  PrunePlan run() {
+    const Index least = std::max(options_.keep, shrinking_.model().config().n_layer);
+    const Index all = std::max<Index>(0, shrinking_.heads() - least);
+    for (Index round = 0; round < options_.rounds && !done_; ++round) {
+      const Index share = all * (round + 1) / options_.rounds - all * round / options_.rounds;
+      if (share > 0) {
+        remove(share);
+      }
+    }
+    return plan_;
+  }
+
+ private:
+  void remove(Index count) {
+    for (const Ranked& head : rank(shrinking_, data_, options_)) {
+      if (count == 0 || done_) {
+        return;
+      }
+      if (shrinking_.may_lose_from(head.name.layer)) {
+        shrinking_.remove(head.name);
+        add_point(head.name);
+        --count;
+      }
+    }
+  }
+
+  void add_point(const std::optional<HeadId>& removed) {
+    const double loss = mean_loss(shrinking_.model(), data_, options_.batch_size);
+    plan_.points.push_back({shrinking_.heads(), loss, removed});
+    done_ = loss > plan_.points.front().loss + options_.largest_rise;
+    if (removed && !done_) {
+      plan_.heads.push_back(*removed);
+    }
+  }
+
+  ShrinkingModel shrinking_;
+  const TokenDataset& data_;
+  const PrunePlanOptions& options_;
+  PrunePlan plan_;
+  bool done_ = false;  // the loss has risen too far
+};
+
+}  // namespace
+
+PruneRanking parse_prune_ranking(std::string_view name) {
+  require(name == "ablation" || name == "sensitivity",
+          "by: expected ablation or sensitivity, got '", name, "'");
+  return name == "ablation" ? PruneRanking::ablation : PruneRanking::sensitivity;
+}
+
+PrunePlan plan_pruning(const Gpt& model, const TokenDataset& data,
+                       const PrunePlanOptions& options) {
+  return Planner(model, data, options).run();
+}
+
+}  // namespace headlight

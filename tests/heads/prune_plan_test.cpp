@@ -1,0 +1,78 @@
+#include "headlight/heads/prune_plan.h"
+
+#include <set>
+
+#include "headlight/heads/ablation.h"
+#include "headlight/heads/prune.h"
+#include "heads/head_experiments_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
+  return ablate_heads(*prune_heads(gpt, heads), data, {.heads = {{0, 0}}}).loss.mean;
+}
+
+}  // namespace
+
+TEST_CASE("a pruning plan removes heads one by one and tells the loss after each") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  for (const PruneRanking ranking : {PruneRanking::ablation, PruneRanking::sensitivity}) {
+    const PrunePlan plan =
+        plan_pruning(*gpt, data, {.keep = 4, .ranking = ranking, .rounds = 2, .batch_size = 3});
+    REQUIRE(plan.heads.size() == 5);
+    REQUIRE(plan.points.size() == 6);
+    CHECK_FALSE(plan.points[0].removed.has_value());
+    for (std::size_t i = 0; i < plan.points.size(); ++i) {
+      const auto removed = static_cast<std::ptrdiff_t>(i);
+      CHECK(plan.points[i].kept == 9 - removed);
+      CHECK(plan.points[i].loss ==
+            Approx(loss_without(*gpt, {plan.heads.begin(), plan.heads.begin() + removed}, data)));
+    }
+    CHECK(std::set<HeadId>(plan.heads.begin(), plan.heads.end()).size() == 5);
+  }
+}
+
+TEST_CASE("the first round removes the heads that the loss misses least") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  std::vector<HeadEffect> effects = ablate_heads(*gpt, data).heads;
+  std::sort(effects.begin(), effects.end(),
+            [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean < b.rise.mean; });
+  const PrunePlan plan = plan_pruning(*gpt, data, {.keep = 8, .rounds = 1});
+  CHECK(plan.heads == std::vector<HeadId>{effects[0].head});
+}
+
+TEST_CASE("every layer keeps a head, whatever is asked for") {
+  const auto gpt = random_gpt(three_layers());
+  const PrunePlan plan = plan_pruning(*gpt, small_documents(), {.keep = 0, .rounds = 1});
+  CHECK(plan.heads.size() == 6);
+  CHECK(prune_heads(*gpt, plan.heads)->config().heads_per_layer.empty());  // one head everywhere
+  CHECK(prune_heads(*gpt, plan.heads)->config().n_head == 1);
+}
+
+TEST_CASE("pruning stops before the loss has risen too far") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const PrunePlan whole = plan_pruning(*gpt, data, {.rounds = 3});
+  const double rise = 0.5 * (whole.points.back().loss - whole.points.front().loss);
+  REQUIRE(rise > 0);
+  const PrunePlan part = plan_pruning(*gpt, data, {.largest_rise = rise, .rounds = 3});
+  REQUIRE(part.points.size() == part.heads.size() + 2);  // the whole model, and one step too many
+  const double limit = part.points.front().loss + rise;
+  CHECK(part.points.back().loss > limit);
+  CHECK(part.points[part.points.size() - 2].loss <= limit);
+}
+
+TEST_CASE("pruning plans refuse what makes no sense") {
+  const auto gpt = random_gpt(three_layers());
+  const TokenDataset data = small_documents();
+  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.keep = 10}); }), {"keep", "0 to 9"}));
+  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.largest_rise = -1}); }),
+                 {"until_loss", "-1"}));
+  CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.rounds = 0}); }), {"rounds", "0"}));
+  CHECK(mentions(error_of([] { parse_prune_ranking("size"); }), {"ablation or sensitivity"}));
+}
