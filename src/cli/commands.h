@@ -20,6 +20,9 @@ int run_attention(const std::vector<std::string>& arguments);
 int run_ablate(const std::vector<std::string>& arguments);
 int run_importance(const std::vector<std::string>& arguments);
 
+// Writes a model without some of its heads.
+int run_prune(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

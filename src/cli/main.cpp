@@ -27,6 +27,7 @@ constexpr std::array kCommands{
     Command{"attention", "Dump and draw what every attention head looks at", run_attention},
     Command{"ablate", "How much the loss rises without each attention head", run_ablate},
     Command{"importance", "Which attention heads the loss depends on, three ways", run_importance},
+    Command{"prune", "Remove attention heads and write the smaller model", run_prune},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},

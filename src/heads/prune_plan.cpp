@@ -92,7 +92,7 @@ std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& da
     ImportanceOptions importance{.batch_size = options.batch_size};
     importance.bootstrap.resamples = 1;
     for (const HeadImportance& head : head_importance(shrinking.model(), data, importance).heads) {
-      ranked.push_back({shrinking.original(head.head), head.normalized});
+      ranked.push_back({shrinking.original(head.head), head.sensitivity.mean});
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(),

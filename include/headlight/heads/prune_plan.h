@@ -13,8 +13,10 @@ namespace headlight {
 
 // What says which head goes next: the one with the least
 enum class PruneRanking {
-  ablation,     // rise of the loss without it, see ablate_heads
-  sensitivity,  // normalised sensitivity, see head_importance; one pass instead of many
+  ablation,  // rise of the loss without it, see ablate_heads
+  // Sensitivity, see head_importance: one pass instead of many. Not normalised by layer: that is
+  // made for layers that matter alike, which those of small models do not.
+  sensitivity,
 };
 
 // "ablation" or "sensitivity". Throws Error for other names.

@@ -1,0 +1,160 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+// ablate, importance and prune with the real program and a model made in memory.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+const std::string kText =
+    "one line of text\nanother line\n\nthe third, a little longer line\nend\n";
+
+// A model directory and a text beside it.
+struct Material {
+  Material() : model(folder.at("model")), text(folder.write("text.txt", kText)) {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *lively_model(257, 32), ByteTokenizer());
+  }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string text;
+};
+
+std::string output_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+Json report_of(Arguments arguments) {
+  arguments.push_back("--json");
+  return Json::parse(output_of(arguments));
+}
+
+void check_refused(const Arguments& arguments, const std::vector<std::string>& parts) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  REQUIRE(result.messages().size() == 1);
+  CHECK(mentions(result.messages()[0], parts));
+}
+
+double loss_of(const std::string& model, const std::string& text) {
+  return report_of({"eval", model, "--data", text, "--documents", "line"})["loss"];
+}
+
+}  // namespace
+
+TEST_CASE("ablate tells the rise of the loss for every head, for some, and for pairs", "[cli]") {
+  const Material given;
+  const Arguments base{"ablate", given.model, "--data", given.text, "--documents", "line"};
+  const Json all = report_of(base);
+  CHECK(all["loss"]["mean"].get<double>() == Approx(loss_of(given.model, given.text)));
+  CHECK(all["mode"] == "zero");
+  CHECK(all["sequences"] == 4);
+  CHECK(all["tokens"] == kText.size() - 1);  // a target for each character and each line's end
+  REQUIRE(all["heads"].size() >= 2);
+  CHECK(all["heads"][1]["head"] == "0.1");
+  Arguments some = base;
+  some.insert(some.end(), {"--heads", "0:1", "--mode", "mean", "--pairs", "0"});
+  const Json one = report_of(some);
+  REQUIRE(one["heads"].size() == 1);
+  CHECK(one["heads"][0]["head"] == "0.1");
+  CHECK(one["heads"][0]["rise"]["mean"] != all["heads"][1]["rise"]["mean"]);
+  Arguments pairs = base;
+  pairs.insert(pairs.end(), {"--pairs", "2"});
+  CHECK(report_of(pairs)["pairs"].size() == 1);
+  const std::string text = output_of(pairs);
+  CHECK(text.find("beyond both alone") != std::string::npos);
+  CHECK(text.find("0.1") != std::string::npos);
+}
+
+TEST_CASE("importance measures heads three ways and compares the rankings", "[cli]") {
+  const Material given;
+  const Arguments base{"importance", given.model, "--data", given.text, "--documents", "line"};
+  const Json report = report_of(base);
+  CHECK(report["loss"].get<double>() == Approx(loss_of(given.model, given.text)));
+  for (const Json& head : report["heads"]) {
+    CHECK(head["sensitivity"]["mean"].get<double>() > 0);
+    CHECK(head["ablation"]["mean"].is_number());
+  }
+  for (const char* pair : {"sensitivity_taylor", "sensitivity_ablation", "taylor_ablation"}) {
+    CHECK(std::abs(report["rank_correlation"][pair].get<double>()) <= 1);
+  }
+  Arguments quick = base;
+  quick.emplace_back("--no_ablation");
+  CHECK_FALSE(report_of(quick)["heads"][0].contains("ablation"));
+  CHECK(output_of(quick).find("rank correlation") != std::string::npos);
+}
+
+TEST_CASE("prune writes a smaller model that computes as the whole one without its heads",
+          "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("small");
+  const Json report = report_of({"prune", given.model, "--heads", "0.1", "--out", out, "--data",
+                                 given.text, "--documents", "line"});
+  CHECK(report["heads"] == Json::array({"0.1"}));
+  CHECK(report["parameters"].get<Index>() < report["parameters_before"].get<Index>());
+  CHECK(report["loss_after"].get<double>() == Approx(loss_of(out, given.text)));
+  const Json ablated = report_of(
+      {"ablate", given.model, "--data", given.text, "--documents", "line", "--heads", "0.1"});
+  CHECK(loss_of(out, given.text) - loss_of(given.model, given.text) ==
+        Approx(ablated["heads"][0]["rise"]["mean"].get<double>()).margin(1e-6));
+  CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
+  for (const Arguments& arguments :
+       {Arguments{"generate", out, "--prompt", "a", "--max_new_tokens", "3"},
+        Arguments{"attention", out, "--text", "abc", "--out", given.folder.at("maps")},
+        Arguments{"info", out}}) {
+    INFO(arguments[0]);
+    CHECK_FALSE(output_of(arguments).empty());
+  }
+}
+
+TEST_CASE("prune finds the heads to remove, draws the curve and trains what is left", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("small");
+  const Json report =
+      report_of({"prune", given.model, "--keep", "1%", "--data", given.text, "--documents", "line",
+                 "--out", out, "--finetune_iters", "20", "--learning_rate", "1e-3"});
+  CHECK(report["heads"].size() + 1 == report["curve"].size());
+  CHECK(report["curve"].back()["kept"] == report["kept"]);
+  CHECK(report["curve"].back()["loss"].get<double>() ==
+        Approx(report["loss_after"].get<double>()).margin(1e-5));
+  CHECK(report["loss_finetuned"].get<double>() < report["loss_after"].get<double>());
+  CHECK(loss_of(out, given.text) == Approx(report["loss_finetuned"].get<double>()));
+  CHECK(file_contents(out + "/curve.svg").find("</svg>") != std::string::npos);
+  CHECK(file_contents(out + "/curve.csv").rfind("kept,loss,removed\n", 0) == 0);
+}
+
+TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("out");
+  check_refused({"ablate", given.model}, {"--data"});
+  check_refused({"ablate", given.model, "--data", given.text, "--mode", "none"},
+                {"--mode", "zero, mean or resample", "none"});
+  check_refused({"ablate", given.model, "--data", given.text, "--heads", "1"}, {"--heads", "'1'"});
+  check_refused({"ablate", given.model, "--data", given.text, "--heads", "9.9"}, {"heads", "9.9"});
+  check_refused({"ablate", given.model, "--data", given.text, "--all", "--heads", "0.1"},
+                {"--all", "--heads"});
+  check_refused({"importance", given.model, "--data", given.folder.at("none")}, {"none"});
+  check_refused({"prune", given.model, "--out", out}, {"--heads", "--keep"});
+  check_refused({"prune", given.model, "--heads", "0.0"}, {"--out"});
+  check_refused({"prune", given.model, "--keep", "50%", "--out", out}, {"--data"});
+  check_refused({"prune", given.model, "--keep", "many", "--data", given.text, "--out", out},
+                {"--keep", "many"});
+  check_refused({"prune", given.model, "--keep", "500", "--data", given.text, "--out", out},
+                {"--keep", "500"});
+  check_refused({"prune", given.model, "--heads", "0.0", "--out", given.model}, {"exists"});
+  CHECK_FALSE(std::filesystem::exists(out));
+}
