@@ -46,6 +46,7 @@ ForwardReplay::ForwardReplay(const Gpt& model, Batch batch)
     x = model.block(layer).forward(x, batch_.offsets, context);
     outputs_.push_back(hook.kept);
   }
+  residuals_.push_back(x);
   hidden_ = model.hidden_from(model.config().n_layer, x, batch_.offsets);
   if (batch_.targets.defined()) {
     losses_ = losses_of(hidden_);
@@ -69,8 +70,7 @@ Tensor ForwardReplay::hidden_with(Index layer, HeadHook& hook) const {
   const NoGrad no_grad;
   ForwardContext context;
   context.hook = &hook;
-  return model_.hidden_from(layer, residuals_[static_cast<std::size_t>(layer)], batch_.offsets,
-                            context);
+  return model_.hidden_from(layer, residual(layer), batch_.offsets, context);
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& hidden) const {

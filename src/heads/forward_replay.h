@@ -15,6 +15,8 @@ class ForwardReplay {
   ForwardReplay(const Gpt& model, Batch batch);
 
   const Batch& batch() const { return batch_; }
+  // The residual stream as it enters a layer, [N, C]; n_layer: as it leaves the last one.
+  const Tensor& residual(Index layer) const { return residuals_[static_cast<std::size_t>(layer)]; }
   // The heads' outputs of a layer, [N, H D]; see HeadHook::outputs.
   const Tensor& outputs(Index layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // Sum of the losses of each sequence's targets, [B].
@@ -34,7 +36,7 @@ class ForwardReplay {
 
   const Gpt& model_;
   Batch batch_;
-  std::vector<Tensor> residuals_;  // [L] of [N, C]
+  std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   std::vector<Tensor> outputs_;    // [L] of [N, H D]
   Tensor hidden_;                  // [N, C]
   std::vector<double> losses_;

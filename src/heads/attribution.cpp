@@ -1,0 +1,158 @@
+#include "headlight/heads/attribution.h"
+
+#include <cmath>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "heads/forward_replay.h"
+
+namespace headlight {
+namespace {
+
+using Vector = std::vector<double>;  // [C]
+
+Vector row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1).to_vector(); }
+
+Vector subtracted(Vector a, const Vector& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] -= b[i];
+  }
+  return a;
+}
+
+double mean_of(const Vector& x) {
+  double sum = 0;
+  for (const double value : x) {
+    sum += value;
+  }
+  return sum / static_cast<double>(x.size());
+}
+
+Vector values_of(const Gpt& model, const std::string& name, double otherwise, Index size) {
+  for (const auto& [own, parameter] : model.parameters()) {
+    if (own == name) {
+      return parameter.to_vector();
+    }
+  }
+  return Vector(static_cast<std::size_t>(size), otherwise);
+}
+
+// What a direction of the residual stream adds to the logit, behind the last norm as it stood at
+// one position.
+class Readout {
+ public:
+  Readout(const Gpt& model, const Vector& residual, const AttributionTask& task)
+      : gain_(values_of(model, "ln_f.weight", 1, model.config().n_embd)),
+        shift_(values_of(model, "ln_f.bias", 0, model.config().n_embd)),
+        direction_(row_of(model.head_weight(), task.target)) {
+    if (task.against) {
+      direction_ = subtracted(direction_, row_of(model.head_weight(), *task.against));
+    }
+    const double mean = mean_of(residual);
+    double squares = 0;
+    for (const double value : residual) {
+      squares += (value - mean) * (value - mean);
+    }
+    deviation_ = std::sqrt(squares / static_cast<double>(residual.size()) +
+                           model.config().layer_norm_epsilon);
+  }
+
+  double logit_of(const Vector& part) const {
+    const double mean = mean_of(part);
+    double logit = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      logit += (part[i] - mean) * gain_[i] * direction_[i];
+    }
+    return logit / deviation_;
+  }
+  double logit_of_shift() const {
+    double logit = 0;
+    for (std::size_t i = 0; i < shift_.size(); ++i) {
+      logit += shift_[i] * direction_[i];
+    }
+    return logit;
+  }
+
+ private:
+  Vector gain_;
+  Vector shift_;
+  Vector direction_;
+  double deviation_ = 1;
+};
+
+Index check(const AttributionTask& task, const Gpt& model) {
+  require(model.config().norm == NormPosition::pre,
+          "attribution needs a model with norm = pre: behind other norms the residual stream is no "
+          "sum of parts");
+  const auto length = static_cast<Index>(task.text.size());
+  require(length > 0, "text: expected at least one token");
+  const Index position = task.position.value_or(length - 1);
+  require(position >= 0 && position < length, "position: expected 0 to ", length - 1, ", got ",
+          position);
+  for (const std::int32_t id : {task.target, task.against.value_or(task.target)}) {
+    require(id >= 0 && id < model.config().vocab_size, "token: expected 0 to ",
+            model.config().vocab_size - 1, ", got ", id);
+  }
+  return position;
+}
+
+// What one head wrote at a position: its output [D] through its columns of c_proj.
+Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& projection,
+                  const HeadId& id, Index position) {
+  const Index width = model.block(id.layer).attention().head_width();
+  const Index begin = id.head * width;
+  return linear(slice(slice(outputs, 0, position, position + 1), 1, begin, begin + width),
+                slice(projection, 1, begin, begin + width))
+      .to_vector();
+}
+
+Tensor parameter_of(const Gpt& model, const std::string& name) {
+  for (const auto& [own, parameter] : model.parameters()) {
+    if (own == name) {
+      return parameter.detach();
+    }
+  }
+  return {};
+}
+
+void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& readout, Index layer,
+               Index position, std::vector<LogitPart>& parts) {
+  const std::string prefix = concat_text("h.", layer, ".attn.c_proj.");
+  const Tensor projection = parameter_of(model, prefix + "weight");  // [C, H D]
+  Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
+                           row_of(replay.residual(layer), position));
+  for (Index head = 0; head < model.config().heads(layer); ++head) {
+    const HeadId id{layer, head};
+    const Vector written = written_by(model, replay.outputs(layer), projection, id, position);
+    parts.push_back({head_name(id), id, readout.logit_of(written)});
+    rest = subtracted(rest, written);
+  }
+  if (const Tensor bias = parameter_of(model, prefix + "bias"); bias.defined()) {
+    parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(bias.to_vector())});
+    rest = subtracted(rest, bias.to_vector());
+  }
+  parts.push_back({concat_text(layer, ".mlp"), {}, readout.logit_of(rest)});
+}
+
+}  // namespace
+
+AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task) {
+  const Index position = check(task, model);
+  const NoGrad no_grad;
+  const ForwardReplay replay(model, make_batch({task.text}));
+  const Index layers = model.config().n_layer;
+  const Readout readout(model, row_of(replay.residual(layers), position), task);
+  AttributionResult result;
+  result.parts.push_back({"embedding", {}, readout.logit_of(row_of(replay.residual(0), position))});
+  for (Index layer = 0; layer < layers; ++layer) {
+    add_layer(model, replay, readout, layer, position, result.parts);
+  }
+  result.parts.push_back({"ln_f.bias", {}, readout.logit_of_shift()});
+  for (const LogitPart& part : result.parts) {
+    result.logit += part.logit;
+  }
+  return result;
+}
+
+}  // namespace headlight
