@@ -23,6 +23,10 @@ int run_importance(const std::vector<std::string>& arguments);
 // Writes a model without some of its heads.
 int run_prune(const std::vector<std::string>& arguments);
 
+// Which heads carry the difference between two texts, and what each adds to a token's logit.
+int run_patch(const std::vector<std::string>& arguments);
+int run_attribute(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

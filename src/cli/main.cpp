@@ -28,6 +28,8 @@ constexpr std::array kCommands{
     Command{"ablate", "How much the loss rises without each attention head", run_ablate},
     Command{"importance", "Which attention heads the loss depends on, three ways", run_importance},
     Command{"prune", "Remove attention heads and write the smaller model", run_prune},
+    Command{"patch", "Which heads carry the difference between two texts", run_patch},
+    Command{"attribute", "What every head adds to the logit of a token", run_attribute},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},

@@ -137,6 +137,37 @@ TEST_CASE("prune finds the heads to remove, draws the curve and trains what is l
   CHECK(file_contents(out + "/curve.csv").rfind("kept,loss,removed\n", 0) == 0);
 }
 
+TEST_CASE("patch compares two texts head by head and draws the result", "[cli]") {
+  const Material given;
+  const std::string svg = given.folder.at("patch.svg");
+  const Json report = report_of({"patch", given.model, "--clean", "abcde", "--corrupt", "axcde",
+                                 "--answer", "f", "--wrong", "#121", "--svg", svg});
+  CHECK(report["answer"]["id"] == 'f');
+  CHECK(report["wrong"]["token"] == "y");
+  CHECK(report["clean_difference"] != report["corrupt_difference"]);
+  CHECK(report["heads"][0]["head"] == "0.0");
+  CHECK(report["heads"][0]["recovered"].is_number());
+  CHECK(file_contents(svg).find("Recovered by each head") != std::string::npos);
+  CHECK(output_of({"patch", given.model, "--clean", "abcde", "--corrupt", "axcde", "--answer", "f",
+                   "--wrong", "y"})
+            .find("recovered") != std::string::npos);
+}
+
+TEST_CASE("attribute takes a logit apart into what heads and layers add", "[cli]") {
+  const Material given;
+  const Json report =
+      report_of({"attribute", given.model, "--text", "abcde", "--token", "f", "--against", "#120"});
+  double sum = 0;
+  for (const Json& part : report["parts"]) {
+    sum += part["logit"].get<double>();
+  }
+  CHECK(report["logit"].get<double>() == Approx(sum));
+  CHECK(report["position"] == 4);
+  CHECK(report["parts"][1]["head"] == "0.0");
+  CHECK(output_of({"attribute", given.model, "--text", "abcde"}).find("head 0.0") !=
+        std::string::npos);
+}
+
 TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out");
@@ -157,4 +188,15 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
                 {"--keep", "500"});
   check_refused({"prune", given.model, "--heads", "0.0", "--out", given.model}, {"exists"});
   CHECK_FALSE(std::filesystem::exists(out));
+  check_refused(
+      {"patch", given.model, "--clean", "abc", "--corrupt", "ab", "--answer", "a", "--wrong", "b"},
+      {"--corrupt", "3", "2"});
+  check_refused({"patch", given.model, "--clean", "abc"}, {"--corrupt"});
+  check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab"},
+                {"--answer", "one token", "2 tokens"});
+  check_refused({"attribute", given.model}, {"--text"});
+  check_refused({"attribute", given.model, "--text", "abc", "--position", "3"},
+                {"--position", "0 to 2", "3"});
+  check_refused({"attribute", given.model, "--text", "abc", "--token", "#999"},
+                {"--token", "#256", "#999"});
 }

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/prompt_tokens.h"
+#include "cli/table.h"
+#include "headlight/heads/attribution.h"
+#include "headlight/heads/patching.h"
+#include "headlight/io/model_directory.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDetails =
+    "Direct logit attribution: the logit of a token is a sum over what the embedding, every\n"
+    "attention head and every MLP wrote into the residual stream (Elhage et al. 2021), with the\n"
+    "scale of the last norm taken as it is. The parts sum to the logit exactly.\n"
+    "Without --token it is the likeliest next token. --against B takes the logit of B off, which\n"
+    "removes what all tokens get. A token is given as its text or as its number, #42.\n"
+    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "JSON keys: token{id, token}, against{id, token} or null, position, logit, parts[{part, head\n"
+    "(null for other parts), logit}].";
+
+Options make_options() {
+  Options options({.name = "attribute",
+                   .summary = "What every head adds to the logit of a token.",
+                   .positional = "MODEL",
+                   .details = kDetails,
+                   .examples = {"headlight attribute runs/toy --text \"Mina lost her k\" --token i",
+                                "headlight attribute runs/toy --text \"Mina lost her k\" --token i "
+                                "--against a"}});
+  options.value("text", "Text to read")
+      .value("token", "Token whose logit is taken apart; the likeliest by default")
+      .value("against", "Token whose logit is taken off")
+      .value("position", "Position of the text that predicts it, from 0; the last by default");
+  return options;
+}
+
+AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
+  AttributionTask task{.text = text_tokens(options, "text", *loaded.tokenizer)};
+  if (options.given("position")) {
+    task.position = options.integer("position");
+    const auto length = static_cast<Index>(task.text.size());
+    require(*task.position >= 0 && *task.position < length, "--position: expected 0 to ",
+            length - 1, ", got ", *task.position);
+  }
+  std::vector<std::int32_t> read = task.text;
+  read.resize(
+      static_cast<std::size_t>(task.position.value_or(static_cast<Index>(task.text.size()) - 1)) +
+      1);
+  task.target = options.given("token") ? token_option(options, "token", *loaded.tokenizer)
+                                       : likeliest_next(*loaded.model, read);
+  if (options.given("against")) {
+    task.against = token_option(options, "against", *loaded.tokenizer);
+  }
+  return task;
+}
+
+Json json_of(const AttributionResult& result, const AttributionTask& task,
+             const Tokenizer& tokenizer) {
+  const auto token = [&](std::int32_t id) {
+    return Json{{"id", id}, {"token", tokenizer.token_label(id)}};
+  };
+  Json json{{"token", token(task.target)},
+            {"against", task.against ? token(*task.against) : Json()},
+            {"position", task.position.value_or(static_cast<Index>(task.text.size()) - 1)},
+            {"logit", result.logit},
+            {"parts", Json::array()}};
+  for (const LogitPart& part : result.parts) {
+    json["parts"].push_back({{"part", part.name},
+                             {"head", part.head ? Json(head_name(*part.head)) : Json()},
+                             {"logit", part.logit}});
+  }
+  return json;
+}
+
+void print(AttributionResult result, const AttributionTask& task, const Tokenizer& tokenizer) {
+  std::stable_sort(
+      result.parts.begin(), result.parts.end(),
+      [](const LogitPart& a, const LogitPart& b) { return std::abs(a.logit) > std::abs(b.logit); });
+  std::cout << "logit of '" << tokenizer.token_label(task.target) << "'";
+  if (task.against) {
+    std::cout << " less that of '" << tokenizer.token_label(*task.against) << "'";
+  }
+  std::cout << ": " << signed_number(result.logit, 3) << "\n\n";
+  Table table({{"part", true}, {"logit", false}});
+  for (const LogitPart& part : result.parts) {
+    table.add({part.head ? "head " + part.name : part.name, signed_number(part.logit, 3)});
+  }
+  std::cout << table.text();
+}
+
+}  // namespace
+
+int run_attribute(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const LoadedModel loaded = load_model(options.positional());
+  const AttributionTask task = task_of(options, loaded);
+  const AttributionResult result = attribute_logit(*loaded.model, task);
+  if (options.json()) {
+    std::cout << json_of(result, task, *loaded.tokenizer)
+                     .dump(-1, ' ', false, Json::error_handler_t::replace)
+              << "\n";
+  } else {
+    print(result, task, *loaded.tokenizer);
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/prompt_tokens.h"
+#include "cli/table.h"
+#include "headlight/heads/matrix_plot.h"
+#include "headlight/heads/patching.h"
+#include "headlight/io/file_writer.h"
+#include "headlight/io/model_directory.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDetails =
+    "Activation patching: the model reads the corrupt text while the output of one head is\n"
+    "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how "
+    "far\n"
+    "that moves the difference of two logits after the last token, answer less wrong, from the\n"
+    "corrupt text's (0) to the clean one's (1). Both texts must have the same number of tokens.\n"
+    "Without --answer and --wrong these are the likeliest next tokens of the two texts. A token "
+    "is\n"
+    "given as its text or as its number, #42. --svg FILE draws the heads as a heat map.\n"
+    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "JSON keys: clean_difference, corrupt_difference, answer{id, token}, wrong{id, token},\n"
+    "heads[{head, layer, index, difference, recovered}].";
+
+Options make_options() {
+  Options options({.name = "patch",
+                   .summary = "Which heads carry the difference between two texts.",
+                   .positional = "MODEL",
+                   .details = kDetails,
+                   .examples = {"headlight patch runs/toy --clean \"Mina lost her kite. Mina\" "
+                                "--corrupt \"Toby lost her kite. Mina\""}});
+  options.value("clean", "Text whose answer is wanted")
+      .value("corrupt", "Text of as many tokens with another answer")
+      .value("answer", "Token that should follow the clean text")
+      .value("wrong", "Token that should follow the corrupt text")
+      .value("svg", "Also draw a heat map to this file");
+  return options;
+}
+
+PatchingTask task_of(const Options& options, const LoadedModel& loaded) {
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  PatchingTask task{.clean = text_tokens(options, "clean", tokenizer),
+                    .corrupt = text_tokens(options, "corrupt", tokenizer)};
+  const auto token = [&](const char* name, const std::vector<std::int32_t>& text) {
+    return options.given(name) ? token_option(options, name, tokenizer)
+                               : likeliest_next(*loaded.model, text);
+  };
+  task.answer = token("answer", task.clean);
+  task.wrong = token("wrong", task.corrupt);
+  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
+          tokenizer.token_label(task.wrong), "' for both; name them with --answer and --wrong");
+  return task;
+}
+
+std::string heat_map(const PatchingResult& result, const GptConfig& config) {
+  MatrixPlot plot{.title = "Recovered by each head", .row_title = "layer", .column_title = "head"};
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    plot.rows.push_back(std::to_string(layer));
+  }
+  for (Index head = 0; head < config.n_head; ++head) {
+    plot.columns.push_back(std::to_string(head));
+  }
+  plot.values.assign(plot.rows.size() * plot.columns.size(),
+                     std::numeric_limits<double>::quiet_NaN());
+  for (const HeadPatch& patch : result.heads) {
+    plot.values[static_cast<std::size_t>(patch.head.layer * config.n_head + patch.head.head)] =
+        patch.recovered;
+  }
+  plot.limit = 1;
+  return matrix_plot_svg(plot);
+}
+
+Json json_of(const PatchingResult& result, const PatchingTask& task, const Tokenizer& tokenizer) {
+  const auto token = [&](std::int32_t id) {
+    return Json{{"id", id}, {"token", tokenizer.token_label(id)}};
+  };
+  Json json{{"clean_difference", result.clean_difference},
+            {"corrupt_difference", result.corrupt_difference},
+            {"answer", token(task.answer)},
+            {"wrong", token(task.wrong)},
+            {"heads", Json::array()}};
+  for (const HeadPatch& patch : result.heads) {
+    json["heads"].push_back({{"head", head_name(patch.head)},
+                             {"layer", patch.head.layer},
+                             {"index", patch.head.head},
+                             {"difference", patch.difference},
+                             {"recovered", patch.recovered}});
+  }
+  return json;
+}
+
+void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {
+  std::stable_sort(
+      result.heads.begin(), result.heads.end(),
+      [](const HeadPatch& a, const HeadPatch& b) { return a.recovered > b.recovered; });
+  std::cout << "logit of '" << tokenizer.token_label(task.answer) << "' less that of '"
+            << tokenizer.token_label(task.wrong) << "': clean "
+            << signed_number(result.clean_difference, 3) << ", corrupt "
+            << signed_number(result.corrupt_difference, 3) << "\n\n";
+  Table table({{"head", true}, {"difference", false}, {"recovered", false}});
+  for (const HeadPatch& patch : result.heads) {
+    table.add({head_name(patch.head), signed_number(patch.difference, 3),
+               signed_number(patch.recovered, 3)});
+  }
+  std::cout << table.text();
+}
+
+}  // namespace
+
+int run_patch(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const LoadedModel loaded = load_model(options.positional());
+  const PatchingTask task = task_of(options, loaded);
+  const PatchingResult result = about_option([&] { return patch_heads(*loaded.model, task); });
+  if (options.given("svg")) {
+    write_file(options.text("svg"), heat_map(result, loaded.model->config()));
+  }
+  if (options.json()) {
+    std::cout << json_of(result, task, *loaded.tokenizer)
+                     .dump(-1, ' ', false, Json::error_handler_t::replace)
+              << "\n";
+  } else {
+    print(result, task, *loaded.tokenizer);
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

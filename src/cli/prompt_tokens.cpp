@@ -1,0 +1,37 @@
+#include "cli/prompt_tokens.h"
+
+#include <charconv>
+
+#include "headlight/text/utf8.h"
+
+namespace headlight::cli {
+
+std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
+                                      const Tokenizer& tokenizer) {
+  const std::string text = options.text(name);
+  require(!text.empty(), "--", name, ": expected a text");
+  require_utf8(text, "--" + name);
+  return tokenizer.encode_prompt(text);
+}
+
+std::int32_t token_option(const Options& options, const std::string& name,
+                          const Tokenizer& tokenizer) {
+  const std::string text = options.text(name);
+  if (text.size() > 1 && text[0] == '#') {
+    std::int32_t id = -1;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
+    require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), "--",
+            name, ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text,
+            "'");
+    return id;
+  }
+  require_utf8(text, "--" + name);
+  const std::vector<std::int32_t> ids = tokenizer.encode(text);
+  require(ids.size() == 1, "--", name,
+          ": expected the text of one token, or its number as #42, got ", ids.size(),
+          " tokens in '", text, "'");
+  return ids[0];
+}
+
+}  // namespace headlight::cli

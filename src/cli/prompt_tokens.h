@@ -1,0 +1,17 @@
+#pragma once
+
+#include "cli/options.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight::cli {
+
+// The text of an option as the model reads it. Throws Error when it is empty or not UTF-8.
+std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
+                                      const Tokenizer& tokenizer);
+
+// The token that an option names by its text, or by its number as "#42". Throws Error when the text
+// is not exactly one token.
+std::int32_t token_option(const Options& options, const std::string& name,
+                          const Tokenizer& tokenizer);
+
+}  // namespace headlight::cli

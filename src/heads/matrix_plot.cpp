@@ -1,0 +1,149 @@
+#include "headlight/heads/matrix_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "heads/attention_figure.h"
+#include "heads/colour_scale.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kMargin = 24.0;
+constexpr double kTop = 84.0;  // title, column title and labels
+constexpr double kGap = 2.0;
+constexpr Colour kHigh{0, 90, 181};
+constexpr Colour kLow{220, 96, 5};
+
+// Where the cells stand.
+struct Cells {
+  double left;
+  double width;
+  double height;
+  bool with_values;
+
+  double x(std::size_t column) const { return left + static_cast<double>(column) * (width + kGap); }
+  double y(std::size_t row) const { return kTop + static_cast<double>(row) * (height + kGap); }
+};
+
+void check(const MatrixPlot& plot) {
+  constexpr std::size_t kMost = 1024;
+  require(!plot.rows.empty() && !plot.columns.empty() && plot.rows.size() <= kMost &&
+              plot.columns.size() <= kMost,
+          "[matrix_plot_svg] expected 1 to ", kMost, " rows and columns, got ", plot.rows.size(),
+          " and ", plot.columns.size());
+  require(plot.values.size() == plot.rows.size() * plot.columns.size(),
+          "[matrix_plot_svg] expected ", plot.rows.size() * plot.columns.size(), " values, got ",
+          plot.values.size());
+}
+
+Cells cells_for(const MatrixPlot& plot) {
+  double labels = 0;
+  for (const std::string& label : plot.rows) {
+    labels = std::max(labels, 11 * text_width(printable_text(label)));
+  }
+  const bool with_values = plot.columns.size() <= 16;
+  return {.left = kMargin + 24 + labels + 8,
+          .width = with_values ? 52.0 : 18.0,
+          .height = with_values ? 30.0 : 18.0,
+          .with_values = with_values};
+}
+
+double limit_of(const MatrixPlot& plot) {
+  double largest = plot.limit;
+  for (const double value : plot.values) {
+    largest =
+        plot.limit == 0 && std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  }
+  return largest > 0 ? largest : 1;
+}
+
+std::uint8_t mixed(std::uint8_t colour, double share) {
+  return static_cast<std::uint8_t>(std::lround(255 + share * (colour - 255)));
+}
+
+Colour colour_of(double value, double limit) {
+  const double share = std::min(1.0, std::abs(value) / limit);
+  const Colour end = value < 0 ? kLow : kHigh;
+  return {mixed(end.red, share), mixed(end.green, share), mixed(end.blue, share)};
+}
+
+std::string text_at(double x, double y, const std::string& attributes, const std::string& content) {
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" " + attributes + ">" +
+         escape_markup(printable_text(content)) + "</text>\n";
+}
+
+std::string value_text(double value, double limit) {
+  std::array<char, 32> text;
+  const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, std::size_t column,
+                 double limit) {
+  const double value = plot.values[row * plot.columns.size() + column];
+  if (!std::isfinite(value)) {
+    return "";
+  }
+  const Colour colour = colour_of(value, limit);
+  std::array<char, 64> shown;
+  std::snprintf(shown.data(), shown.size(), "%.6g", value);
+  std::string out = "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
+                    escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
+                    "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" +
+                    svg_number(cells.y(row)) + "\" width=\"" + svg_number(cells.width) +
+                    "\" height=\"" + svg_number(cells.height) + "\" fill=\"#" + hex_digits(colour) +
+                    "\" stroke=\"#e3e5ec\"/>";
+  if (cells.with_values) {
+    out += text_at(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
+                   std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
+                       (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
+                   value_text(value, limit));
+  }
+  return out + "</g>\n";
+}
+
+std::string labels(const MatrixPlot& plot, const Cells& cells) {
+  const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
+  std::string out = text_at(cells.left, 48, small + "start\"", plot.column_title + " →");
+  out += text_at(kMargin, kTop - 12, small + "start\"", plot.row_title + " ↓");
+  for (std::size_t column = 0; column < plot.columns.size(); ++column) {
+    out += text_at(cells.x(column) + cells.width / 2, kTop - 8, small + "middle\"",
+                   plot.columns[column]);
+  }
+  for (std::size_t row = 0; row < plot.rows.size(); ++row) {
+    out += text_at(cells.left - 8, cells.y(row) + cells.height / 2 + 4, small + "end\"",
+                   plot.rows[row]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string matrix_plot_svg(const MatrixPlot& plot) {
+  check(plot);
+  const Cells cells = cells_for(plot);
+  const double limit = limit_of(plot);
+  const double title = 17 * text_width(printable_text(plot.title));
+  const std::string width =
+      svg_number(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin);
+  const std::string height = svg_number(cells.y(plot.rows.size()) + kMargin);
+  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
+                    height + "\" viewBox=\"0 0 " + width + " " + height +
+                    "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
+                    escape_markup(printable_text(plot.title)) +
+                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  out += text_at(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
+  out += labels(plot, cells);
+  for (std::size_t row = 0; row < plot.rows.size(); ++row) {
+    for (std::size_t column = 0; column < plot.columns.size(); ++column) {
+      out += cell(plot, cells, row, column, limit);
+    }
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace headlight

@@ -1,0 +1,62 @@
+#include "headlight/heads/matrix_plot.h"
+
+#include <limits>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and size") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const std::string svg = matrix_plot_svg({.title = "a < b",
+                                           .row_title = "layer",
+                                           .column_title = "head",
+                                           .rows = {"0", "1"},
+                                           .columns = {"0", "1", "2"},
+                                           .values = {0, 2, -2, 1, none, -4},
+                                           .limit = 2});
+  CHECK(count_of(svg, "<rect x=") == 5);
+  CHECK(count_of(svg, "a &lt; b") == 2);
+  CHECK(count_of(svg, "fill=\"#ffffff\"") == 1);
+  CHECK(count_of(svg, "fill=\"#005ab5\"") == 1);  // 2, the limit
+  CHECK(count_of(svg, "fill=\"#dc6005\"") == 2);  // -2 and what lies beyond
+  CHECK(count_of(svg, "<title>1, 2: -4</title>") == 1);
+  CHECK(count_of(svg, ">-4.00<") == 1);
+}
+
+TEST_CASE("the colours of a matrix plot span its values when no limit is given") {
+  const std::string svg =
+      matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0", "1"}, .values = {0.5, -0.25}});
+  CHECK(count_of(svg, "#005ab5") == 1);
+  CHECK(count_of(svg, "#dc6005") == 0);
+}
+
+TEST_CASE("a wide matrix plot leaves the numbers to the tooltips") {
+  const std::string svg = matrix_plot_svg({.title = "t",
+                                           .rows = {"0"},
+                                           .columns = std::vector<std::string>(17, "c"),
+                                           .values = std::vector<double>(17, 0.5)});
+  CHECK(count_of(svg, ">0.50<") == 0);
+  CHECK(count_of(svg, ": 0.5</title>") == 17);
+}
+
+TEST_CASE("a matrix plot refuses what does not fit") {
+  CHECK(mentions(error_of([] { matrix_plot_svg({}); }), {"matrix_plot_svg", "0 and 0"}));
+  CHECK(mentions(error_of([] {
+                   matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0"}, .values = {}});
+                 }),
+                 {"matrix_plot_svg", "1 values", "got 0"}));
+}
