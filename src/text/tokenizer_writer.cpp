@@ -1,9 +1,7 @@
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "headlight/tensor/error.h"
 #include "headlight/text/tokenizer_file.h"
-#include "headlight/text/utf8.h"
 #include "text/byte_characters.h"
 
 namespace headlight {
@@ -44,17 +42,7 @@ Json post_processor(const Tokenizer& tokenizer) {
   return result;
 }
 
-// How a token of bytes is written: one printable character for each byte.
-std::string byte_name(const std::string& bytes, const std::array<char32_t, 256>& characters) {
-  std::string name;
-  for (const char byte : bytes) {
-    append_utf8(characters[static_cast<std::uint8_t>(byte)], name);
-  }
-  return name;
-}
-
 Json vocabulary(const Tokenizer& tokenizer) {
-  const auto characters = byte_characters();
   const bool in_bytes = tokenizer.kind() == "byte";
   Json result = Json::object();
   auto& entries = result.get_ref<Json::object_t&>();
@@ -64,7 +52,7 @@ Json vocabulary(const Tokenizer& tokenizer) {
     // The names differ, so the list underneath may skip the map's search for an equal key, which
     // would make this quadratic.
     entries.Json::object_t::Container::emplace_back(
-        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id), characters), id);
+        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id)), id);
   }
   return result;
 }
