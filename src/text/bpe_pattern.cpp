@@ -1,5 +1,6 @@
 #include "headlight/text/bpe_pattern.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -39,7 +40,7 @@ Character character_at(std::string_view text, std::size_t position) {
   return {character.valid ? unicode_class(character.code_point) : UnicodeClass::kOther, length};
 }
 
-// Where the run of characters of one class that begins at or before `position` ends.
+// Where the run of characters of one class ends that goes on at `position`.
 std::size_t run_end(std::string_view text, std::size_t position, UnicodeClass kind) {
   while (position < text.size()) {
     const Character character = character_at(text, position);
@@ -77,6 +78,20 @@ std::size_t blank_length(std::string_view text) {
   return end;
 }
 
+bool is_ascii(char c, UnicodeClass kind) {
+  const auto byte = static_cast<std::uint8_t>(c);
+  return byte < kAsciiClasses.size() && kAsciiClasses[byte] == kind;
+}
+
+// A piece has white space at its beginning or is white space: before a blank that follows something
+// else, one ends whatever the rest of the text is.
+bool is_between_pieces(std::string_view text, std::size_t position) {
+  const char before = text[position - 1];
+  const bool ascii = static_cast<std::uint8_t>(before) < kAsciiClasses.size();
+  return is_ascii(text[position], UnicodeClass::kSpace) && ascii &&
+         !is_ascii(before, UnicodeClass::kSpace);
+}
+
 }  // namespace
 
 std::size_t bpe_piece_length(std::string_view text) {
@@ -90,6 +105,19 @@ std::size_t bpe_piece_length(std::string_view text) {
     return blank_length(text);
   }
   return run_end(text, start + first.length, first.kind);
+}
+
+std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    std::size_t end = std::min(std::max<std::size_t>(size, 1), text.size());
+    while (end < text.size() && !is_between_pieces(text, end)) {
+      ++end;
+    }
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return parts;
 }
 
 }  // namespace headlight

@@ -33,7 +33,7 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
             token.empty() ? " is empty" : " is special, but stands for bytes");
     const bool added = token.empty() || ids.emplace(token, id).second;
     if (!added) {
-      fail(name, ": tokens ", ids[token], " and ", id, " are both ", in_quotes(token));
+      fail(name, ": tokens ", ids[token], " and ", id, " are both ", in_quotes(byte_name(token)));
     }
   }
   return ids;
@@ -41,7 +41,7 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
 
 }  // namespace
 
-BpeTokenizer::State::State(BpeVocabulary taken, std::string_view name)
+BpeState::BpeState(BpeVocabulary taken, std::string_view name)
     : vocabulary(std::move(taken)), merges(vocabulary.merges.size()), specials(vocabulary.special) {
   require(vocabulary.tokens.size() <= kMostTokens && vocabulary.merges.size() <= kMostTokens, name,
           ": too many tokens or merges");
@@ -52,6 +52,9 @@ BpeTokenizer::State::State(BpeVocabulary taken, std::string_view name)
   std::stable_sort(
       specials.begin(), specials.end(),
       [](const SpecialToken& a, const SpecialToken& b) { return a.name.size() > b.name.size(); });
+  for (const SpecialToken& token : specials) {
+    begins_special[static_cast<std::uint8_t>(token.name[0])] = true;
+  }
   const auto end = std::find_if(specials.begin(), specials.end(), [](const SpecialToken& token) {
     return token.name == kEndOfTextName;
   });
@@ -59,7 +62,7 @@ BpeTokenizer::State::State(BpeVocabulary taken, std::string_view name)
   end_of_text = end->id;
 }
 
-void BpeTokenizer::State::check_special_tokens(const TokenIds& ids, std::string_view name) const {
+void BpeState::check_special_tokens(const TokenIds& ids, std::string_view name) const {
   std::unordered_map<std::string_view, std::int32_t> names;
   for (const auto& [token, id] : specials) {
     require(!token.empty(), name, ": a special token has no name");
@@ -73,7 +76,7 @@ void BpeTokenizer::State::check_special_tokens(const TokenIds& ids, std::string_
   }
 }
 
-void BpeTokenizer::State::fill_byte_ids(const TokenIds& ids, std::string_view name) {
+void BpeState::fill_byte_ids(const TokenIds& ids, std::string_view name) {
   for (std::size_t byte = 0; byte < byte_ids.size(); ++byte) {
     const char character = static_cast<char>(byte);
     const auto found = ids.find(std::string_view(&character, 1));
@@ -82,7 +85,7 @@ void BpeTokenizer::State::fill_byte_ids(const TokenIds& ids, std::string_view na
   }
 }
 
-void BpeTokenizer::State::fill_merges(const TokenIds& ids, std::string_view name) {
+void BpeState::fill_merges(const TokenIds& ids, std::string_view name) {
   std::int32_t rank = 0;
   std::string joined;
   for (const BpeMerge& merge : vocabulary.merges) {
@@ -95,7 +98,7 @@ void BpeTokenizer::State::fill_merges(const TokenIds& ids, std::string_view name
     joined += vocabulary.tokens[static_cast<std::size_t>(merge.right)];
     const auto result = ids.find(joined);
     if (result == ids.end()) {
-      fail(name, ": merge ", rank, " gives ", in_quotes(joined), ", which is no token");
+      fail(name, ": merge ", rank, " gives ", in_quotes(byte_name(joined)), ", which is no token");
     }
     require(merges.insert(merge, {rank, result->second}), name, ": merge ", rank, " comes twice");
     ++rank;

@@ -9,14 +9,15 @@
 namespace headlight {
 
 // What a BpeTokenizer is built from, checked, and what it looks up.
-struct BpeTokenizer::State {
+struct BpeState {
   // Throws what the constructor of BpeTokenizer throws.
-  State(BpeVocabulary vocabulary, std::string_view name);
+  BpeState(BpeVocabulary vocabulary, std::string_view name);
 
   BpeVocabulary vocabulary;
   MergeTable merges;
   std::array<std::int32_t, 256> byte_ids{};
-  std::vector<SpecialToken> specials;  // longer names first
+  std::vector<SpecialToken> specials;      // longer names first
+  std::array<bool, 256> begins_special{};  // whether a special token's name begins with this byte
   std::int32_t end_of_text = -1;
 
  private:

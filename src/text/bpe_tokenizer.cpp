@@ -1,17 +1,59 @@
 #include "headlight/text/bpe_tokenizer.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
-#include "headlight/tensor/error.h"
 #include "headlight/text/bpe_pattern.h"
 #include "headlight/text/utf8.h"
+#include "kernels/parallel.h"
+#include "text/bpe_encoder.h"
 #include "text/bpe_state.h"
 
 namespace headlight {
+namespace {
+
+constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
+
+// A special token in a text, or the text's end.
+struct FoundSpecial {
+  std::size_t begin = 0;
+  const SpecialToken* token = nullptr;
+};
+
+FoundSpecial find_special(const BpeState& state, std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!state.begins_special[static_cast<std::uint8_t>(text[i])]) {
+      continue;
+    }
+    for (const SpecialToken& token : state.specials) {
+      if (text.substr(i).starts_with(token.name)) {
+        return {i, &token};
+      }
+    }
+  }
+  return {text.size(), nullptr};
+}
+
+// Frees each part once it is copied.
+std::vector<std::int32_t> joined(std::vector<std::vector<std::int32_t>> parts) {
+  std::size_t size = 0;
+  for (const auto& part : parts) {
+    size += part.size();
+  }
+  std::vector<std::int32_t> result;
+  result.reserve(size);
+  for (auto& part : parts) {
+    result.insert(result.end(), part.begin(), part.end());
+    part = {};
+  }
+  return result;
+}
+
+}  // namespace
 
 BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary, std::string_view name)
-    : state_(std::make_shared<const State>(std::move(vocabulary), name)) {}
+    : state_(std::make_shared<const BpeState>(std::move(vocabulary), name)) {}
 
 Index BpeTokenizer::vocab_size() const {
   return static_cast<Index>(state_->vocabulary.tokens.size());
@@ -23,47 +65,44 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_parallel(std::string_view text) const {
-  return encode(text);
+  require_utf8(text, "[encode] text");
+  const std::vector<std::string_view> parts = split_between_pieces(text, kParallelPart);
+  const auto count = static_cast<Index>(parts.size());
+  std::vector<std::vector<std::int32_t>> ids(parts.size());
+  std::vector<std::exception_ptr> errors(parts.size());
+  kernels::parallel_for(count, 1, [&](Index begin, Index) {
+    const auto part = static_cast<std::size_t>(begin);
+    try {
+      ids[part] = encode_bytes(parts[part]);
+    } catch (...) {
+      errors[part] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  }
+  return joined(std::move(ids));
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes) const {
-  std::vector<std::int32_t> ids;
-  while (!bytes.empty()) {
-    const std::string_view piece = bytes.substr(0, bpe_piece_length(bytes));
-    const std::size_t start = ids.size();
-    for (const char byte : piece) {
-      ids.push_back(state_->byte_ids[static_cast<std::uint8_t>(byte)]);
-    }
-    const std::size_t count = merge_tokens(state_->merges, std::span(ids).subspan(start));
-    ids.resize(start + count);
-    bytes.remove_prefix(piece.size());
-  }
-  return ids;
+  return BpeEncoder(*state_, bytes).run();
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_with_special(std::string_view text) const {
   require_utf8(text, "[encode_with_special] text");
   std::vector<std::int32_t> ids;
-  std::size_t start = 0;  // of the plain text before the next special token
-  const auto add_plain = [&](std::size_t end) {
-    const auto plain = encode_bytes(text.substr(start, end - start));
+  while (!text.empty()) {
+    const FoundSpecial found = find_special(*state_, text);
+    const auto plain = encode_bytes(text.substr(0, found.begin));
     ids.insert(ids.end(), plain.begin(), plain.end());
-  };
-  for (std::size_t i = 0; i < text.size();) {
-    const auto& specials = state_->specials;
-    const auto found = std::find_if(
-        specials.begin(), specials.end(),
-        [&](const SpecialToken& token) { return text.substr(i).starts_with(token.name); });
-    if (found == specials.end()) {
-      ++i;
-      continue;
+    text.remove_prefix(found.begin);
+    if (found.token != nullptr) {
+      ids.push_back(found.token->id);
+      text.remove_prefix(found.token->name.size());
     }
-    add_plain(i);
-    ids.push_back(found->id);
-    i += found->name.size();
-    start = i;
   }
-  add_plain(text.size());
   return ids;
 }
 
@@ -75,6 +114,10 @@ std::string BpeTokenizer::token_bytes(std::int32_t id) const {
 std::int32_t BpeTokenizer::end_of_text() const { return state_->end_of_text; }
 
 std::string_view BpeTokenizer::special_name(std::int32_t id) const {
+  if (id < 0 || id >= vocab_size() ||
+      !state_->vocabulary.tokens[static_cast<std::size_t>(id)].empty()) {
+    return {};
+  }
   const auto& specials = state_->specials;
   const auto found = std::find_if(specials.begin(), specials.end(),
                                   [&](const SpecialToken& token) { return token.id == id; });

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace headlight {
 
@@ -14,5 +15,9 @@ namespace headlight {
 // Bytes of the first piece of `text`, which must not be empty. Bytes that are no character count as
 // symbols.
 std::size_t bpe_piece_length(std::string_view text);
+
+// `text` in parts of about `size` bytes whose pieces, joined, are those of the whole text. A text
+// without blanks has no such places: its parts are as long as it takes.
+std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size);
 
 }  // namespace headlight

@@ -6,6 +6,8 @@
 
 namespace headlight {
 
+struct BpeState;
+
 // Two neighbouring tokens become the one whose bytes are theirs joined.
 struct BpeMerge {
   std::int32_t left = 0;
@@ -55,8 +57,7 @@ class BpeTokenizer final : public Tokenizer {
   const BpeVocabulary& vocabulary() const;
 
  private:
-  struct State;
-  std::shared_ptr<const State> state_;
+  std::shared_ptr<const BpeState> state_;
 };
 
 }  // namespace headlight
