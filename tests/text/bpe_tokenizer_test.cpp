@@ -130,7 +130,7 @@ TEST_CASE("long and short pieces follow the definition for random merges") {
   for (int round = 0; round < 40; ++round) {
     const BpeVocabulary known = random_vocabulary(random, 30);
     const BpeTokenizer bpe(known);
-    for (const std::size_t length : {2, 3, 7, 20, 63, 64, 65, 66, 150}) {
+    for (const std::size_t length : {2U, 3U, 7U, 20U, 63U, 64U, 65U, 66U, 150U}) {
       const std::string piece = random_text(random, length, "abc");
       REQUIRE(bpe.encode(piece) == merged_by_definition(known, piece));
     }
