@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <utility>
 
 #include "headlight/tensor/error.h"
 #include "headlight/text/bpe_pattern.h"
@@ -20,34 +19,27 @@ constexpr std::size_t kLongestPiece = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
-BpeEncoder::BpeEncoder(const BpeState& state, std::string_view text)
-    : state_(state),
-      text_(text),
-      seen_(std::min(kMostSeen, std::bit_ceil(text.size() / kBytesPerSeen + 1))) {
-  ids_.reserve(text.size() / kBytesPerId + 1);
+BpeEncoder::BpeEncoder(const BpeState& state, std::size_t bytes)
+    : state_(state), seen_(std::min(kMostSeen, std::bit_ceil(bytes / kBytesPerSeen + 1))) {
+  ids_.reserve(bytes / kBytesPerId + 1);
 }
 
-std::vector<std::int32_t> BpeEncoder::run() {
-  for (std::string_view rest = text_; !rest.empty();) {
-    const std::string_view piece = rest.substr(0, bpe_piece_length(rest));
+void BpeEncoder::add(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, bpe_piece_length(text));
     if (piece.size() == 1) {
       ids_.push_back(state_.byte_ids[static_cast<std::uint8_t>(piece[0])]);
     } else {
-      append(piece);
+      add_piece(piece);
     }
-    rest.remove_prefix(piece.size());
+    text.remove_prefix(piece.size());
   }
-  return std::move(ids_);
 }
 
-BpeEncoder::Seen& BpeEncoder::place_of(std::string_view piece) {
-  return seen_[XXH3_64bits(piece.data(), piece.size()) & (seen_.size() - 1)];
-}
-
-void BpeEncoder::append(std::string_view piece) {
-  Seen& seen = place_of(piece);
+void BpeEncoder::add_piece(std::string_view piece) {
+  Seen& seen = seen_[XXH3_64bits(piece.data(), piece.size()) & (seen_.size() - 1)];
   const std::size_t begin = ids_.size();
-  if (text_.substr(seen.text_begin, seen.bytes) == piece) {
+  if (std::string_view(seen.text, seen.bytes) == piece) {
     ids_.resize(begin + seen.ids);
     std::copy_n(ids_.data() + seen.ids_begin, seen.ids, ids_.data() + begin);
     return;
@@ -59,8 +51,8 @@ void BpeEncoder::append(std::string_view piece) {
                  [&](char byte) { return state_.byte_ids[static_cast<std::uint8_t>(byte)]; });
   const std::size_t count = merge_tokens(state_.merges, std::span(ids_).subspan(begin));
   ids_.resize(begin + count);
-  seen = {static_cast<std::size_t>(piece.data() - text_.data()), begin,
-          static_cast<std::uint32_t>(piece.size()), static_cast<std::uint32_t>(count)};
+  seen = {piece.data(), begin, static_cast<std::uint32_t>(piece.size()),
+          static_cast<std::uint32_t>(count)};
 }
 
 }  // namespace headlight

@@ -4,36 +4,14 @@
 #include <exception>
 #include <utility>
 
-#include "headlight/text/bpe_pattern.h"
 #include "headlight/text/utf8.h"
 #include "kernels/parallel.h"
 #include "text/bpe_encoder.h"
+#include "text/bpe_segments.h"
 #include "text/bpe_state.h"
 
 namespace headlight {
 namespace {
-
-constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
-
-// A special token in a text, or the text's end.
-struct FoundSpecial {
-  std::size_t begin = 0;
-  const SpecialToken* token = nullptr;
-};
-
-FoundSpecial find_special(const BpeState& state, std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!state.begins_special[static_cast<std::uint8_t>(text[i])]) {
-      continue;
-    }
-    for (const SpecialToken& token : state.specials) {
-      if (text.substr(i).starts_with(token.name)) {
-        return {i, &token};
-      }
-    }
-  }
-  return {text.size(), nullptr};
-}
 
 // Frees each part once it is copied.
 std::vector<std::int32_t> joined(std::vector<std::vector<std::int32_t>> parts) {
@@ -48,6 +26,17 @@ std::vector<std::int32_t> joined(std::vector<std::vector<std::int32_t>> parts) {
     part = {};
   }
   return result;
+}
+
+std::vector<std::int32_t> encode_part(const BpeState& state, const BpeTextPart& part) {
+  BpeEncoder encoder(state, part.bytes);
+  for (const BpeSegment& segment : part.segments) {
+    encoder.add(segment.text);
+    if (segment.special >= 0) {
+      encoder.add_token(segment.special);
+    }
+  }
+  return encoder.take();
 }
 
 }  // namespace
@@ -65,15 +54,24 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_parallel(std::string_view text) const {
-  require_utf8(text, "[encode] text");
-  const std::vector<std::string_view> parts = split_between_pieces(text, kParallelPart);
-  const auto count = static_cast<Index>(parts.size());
+  require_utf8(text, "[encode_parallel] text");
+  return encode_bytes(text, {.parallel = true});
+}
+
+std::vector<std::int32_t> BpeTokenizer::encode_with_special(std::string_view text) const {
+  require_utf8(text, "[encode_with_special] text");
+  return encode_bytes(text, {.read_special = true});
+}
+
+std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
+                                                     const BpeEncodeOptions& options) const {
+  const std::vector<BpeTextPart> parts = split_for_encoding(*state_, bytes, options);
   std::vector<std::vector<std::int32_t>> ids(parts.size());
-  std::vector<std::exception_ptr> errors(parts.size());
-  kernels::parallel_for(count, 1, [&](Index begin, Index) {
+  std::vector<std::exception_ptr> errors(parts.size());  // none may leave a parallel loop
+  kernels::parallel_for(static_cast<Index>(parts.size()), 1, [&](Index begin, Index) {
     const auto part = static_cast<std::size_t>(begin);
     try {
-      ids[part] = encode_bytes(parts[part]);
+      ids[part] = encode_part(*state_, parts[part]);
     } catch (...) {
       errors[part] = std::current_exception();
     }
@@ -83,27 +81,7 @@ std::vector<std::int32_t> BpeTokenizer::encode_parallel(std::string_view text) c
       std::rethrow_exception(error);
     }
   }
-  return joined(std::move(ids));
-}
-
-std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes) const {
-  return BpeEncoder(*state_, bytes).run();
-}
-
-std::vector<std::int32_t> BpeTokenizer::encode_with_special(std::string_view text) const {
-  require_utf8(text, "[encode_with_special] text");
-  std::vector<std::int32_t> ids;
-  while (!text.empty()) {
-    const FoundSpecial found = find_special(*state_, text);
-    const auto plain = encode_bytes(text.substr(0, found.begin));
-    ids.insert(ids.end(), plain.begin(), plain.end());
-    text.remove_prefix(found.begin);
-    if (found.token != nullptr) {
-      ids.push_back(found.token->id);
-      text.remove_prefix(found.token->name.size());
-    }
-  }
-  return ids;
+  return ids.size() == 1 ? std::move(ids[0]) : joined(std::move(ids));
 }
 
 std::string BpeTokenizer::token_bytes(std::int32_t id) const {

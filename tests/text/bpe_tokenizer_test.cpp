@@ -172,7 +172,27 @@ TEST_CASE("the number of threads does not change ids") {
   }
   omp_set_num_threads(threads);
   CHECK(bpe.encode_parallel("").empty());
-  CHECK_THROWS_WITH(bpe.encode_parallel("a\xFF"), "[encode] text: invalid UTF-8 at byte 1");
+  CHECK_THROWS_WITH(bpe.encode_parallel("a\xFF"),
+                    "[encode_parallel] text: invalid UTF-8 at byte 1");
+}
+
+TEST_CASE("special tokens are read on several threads, also where their names have blanks") {
+  BpeVocabulary known = vocabulary({"", "ab", " b"}, {{'a', 'b'}, {' ', 'b'}});
+  known.special.push_back({"<a b>", 257});
+  const BpeTokenizer bpe(known);
+  std::string text;
+  Ids expected;
+  for (int i = 0; i < 400000; ++i) {
+    text += i % 3 == 0 ? "ab b<a b>" : "ab  b";
+    const Ids ids = i % 3 == 0 ? Ids{258, 259, 257} : Ids{258, ' ', 259};
+    expected.insert(expected.end(), ids.begin(), ids.end());
+  }
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(2);
+  const bool same = bpe.encode_bytes(text, {.read_special = true, .parallel = true}) == expected;
+  omp_set_num_threads(threads);
+  CHECK(same);
+  CHECK(bpe.encode_with_special(text) == expected);
 }
 
 TEST_CASE("any bytes decode to what was encoded") {

@@ -26,6 +26,11 @@ struct BpeVocabulary {
   std::vector<SpecialToken> special;  // <|endoftext|> among them
 };
 
+struct BpeEncodeOptions {
+  bool read_special = false;  // names of special tokens in the text become those tokens
+  bool parallel = false;      // on all of OpenMP's threads
+};
+
 // Byte-level byte-pair encoding, as GPT-2 has it: text is cut into pieces (bpe_pattern.h); the
 // bytes of each are its first tokens; then, again and again, the neighbours whose merge has the
 // lowest rank become one token, the leftmost first. Sennrich et al., "Neural Machine Translation of
@@ -47,12 +52,13 @@ class BpeTokenizer final : public Tokenizer {
 
   // encode() on all of OpenMP's threads. The same ids.
   std::vector<std::int32_t> encode_parallel(std::string_view text) const;
-  // The ids of any bytes; bytes that are no character count as symbols. decode_bytes() gives them
-  // back.
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes) const;
   // encode(), but the names of special tokens in the text become those tokens: of names that
   // overlap the leftmost, of names that begin at one place the longest.
   std::vector<std::int32_t> encode_with_special(std::string_view text) const;
+  // What all of them do, for any bytes: those that are no character count as symbols, and
+  // decode_bytes() gives them back.
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const BpeEncodeOptions& options = {}) const;
 
   const BpeVocabulary& vocabulary() const;
 
