@@ -30,8 +30,8 @@ HEAD = """\
 namespace headlight {{
 namespace {{
 
-// Unicode {version}, written by tools/unicode_classes.py. Each entry is the first code point of a run
-// of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
+// Unicode {version}, written by tools/unicode_classes.py. Each entry is the first code point of a
+// run of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
 // clang-format off
 constexpr std::uint32_t kRuns[] = {{
 """

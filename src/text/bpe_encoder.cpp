@@ -1,9 +1,8 @@
 #include "text/bpe_encoder.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "headlight/tensor/error.h"
@@ -16,6 +15,21 @@ constexpr std::size_t kMostSeen = std::size_t{1} << 15;
 constexpr std::size_t kBytesPerSeen = 64;  // a short text is not worth a large table
 constexpr std::size_t kBytesPerId = 3;     // a guess: room for the ids of most texts
 constexpr std::size_t kLongestPiece = std::numeric_limits<std::int32_t>::max();
+
+// Multiplies eight bytes at a time into the sum. Pieces with equal hashes only push each other out.
+std::uint64_t hash_of(std::string_view piece) {
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
+  std::uint64_t hash = piece.size();
+  while (!piece.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t bytes = std::min(piece.size(), sizeof word);
+    std::memcpy(&word, piece.data(), bytes);
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 32;  // the upper bits depend on all of the word
+    piece.remove_prefix(bytes);
+  }
+  return hash;
+}
 
 }  // namespace
 
@@ -37,7 +51,7 @@ void BpeEncoder::add(std::string_view text) {
 }
 
 void BpeEncoder::add_piece(std::string_view piece) {
-  Seen& seen = seen_[XXH3_64bits(piece.data(), piece.size()) & (seen_.size() - 1)];
+  Seen& seen = seen_[hash_of(piece) & (seen_.size() - 1)];
   const std::size_t begin = ids_.size();
   if (std::string_view(seen.text, seen.bytes) == piece) {
     ids_.resize(begin + seen.ids);

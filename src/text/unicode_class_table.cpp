@@ -3,8 +3,8 @@
 namespace headlight {
 namespace {
 
-// Unicode 16.0.0, written by tools/unicode_classes.py. Each entry is the first code point of a run
-// of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
+// Unicode 16.0.0, written by tools/unicode_classes.py. Each entry is the first code point of a
+// run of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
 // clang-format off
 constexpr std::uint32_t kRuns[] = {
 0x0, 0x27, 0x38, 0x83, 0x84, 0xC2, 0xE8, 0x105, 0x16C, 0x185,

