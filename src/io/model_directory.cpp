@@ -7,6 +7,7 @@
 #include "headlight/io/file_writer.h"
 #include "headlight/io/manifest.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "headlight/ops/layout.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/gpt2_config.h"
@@ -18,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kLargestConfig = Index{1} << 20;     // bytes
-constexpr Index kLargestTokenizer = Index{1} << 28;  // bytes
+constexpr Index kLargestConfig = Index{1} << 20;  // bytes
 constexpr std::string_view kPrefix = "transformer.";
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -150,17 +150,13 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
     verify_manifest(directory);
   }
   const GptConfig config = read_model_config(directory);
-  const fs::path tokenizer_path = directory / "tokenizer.json";
-  LoadedModel loaded{.model = nullptr,
-                     .tokenizer = parse_tokenizer_json(
-                         read_text_file(tokenizer_path, kLargestTokenizer), shown(tokenizer_path)),
-                     .directory = directory};
-  require(loaded.tokenizer->vocab_size() <= config.vocab_size, shown(tokenizer_path), ": ",
-          loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
+  LoadedModel loaded{
+      .model = nullptr, .tokenizer = load_tokenizer(directory), .directory = directory};
+  require(loaded.tokenizer->vocab_size() <= config.vocab_size, shown(directory / "tokenizer.json"),
+          ": ", loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
           config.vocab_size);
   const fs::path weights_path = directory / "model.safetensors";
-  NamedTensors weights =
-      own_tensors(read_safetensors(weights_path), config, shown(weights_path));
+  NamedTensors weights = own_tensors(read_safetensors(weights_path), config, shown(weights_path));
   Index elements = 0;
   for (const auto& [name, tensor] : weights) {
     elements += tensor.numel();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace headlight {
 
@@ -10,5 +12,11 @@ namespace headlight {
 // so a blank is U+0120. Radford et al., "Language Models are Unsupervised Multitask Learners"
 // (GPT-2), 2019.
 std::array<char32_t, 256> byte_characters();
+
+// How files write a token of these bytes: one such character for each.
+std::string byte_name(std::string_view bytes);
+
+// The bytes of a token that is written like that; nothing when `name` has another character.
+std::optional<std::string> bytes_of_name(std::string_view name);
 
 }  // namespace headlight

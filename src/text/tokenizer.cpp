@@ -19,22 +19,31 @@ void append_hexadecimal(std::string_view bytes, std::string& label) {
 
 }  // namespace
 
-std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
+std::string_view Tokenizer::special_name(std::int32_t id) const {
+  if (id == end_of_text()) {
+    return kEndOfTextName;
+  }
+  return id == unknown() ? kUnknownName : std::string_view();
+}
+
+std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids) const {
   std::string bytes;
   bytes.reserve(ids.size());
   for (const std::int32_t id : ids) {
     bytes += token_bytes(id);
   }
+  return bytes;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   // Only the joined bytes show which of them form characters.
-  return replace_invalid_utf8(bytes);
+  return replace_invalid_utf8(decode_bytes(ids));
 }
 
 std::string Tokenizer::token_label(std::int32_t id) const {
-  if (id == end_of_text()) {
-    return std::string(kEndOfTextName);
-  }
-  if (id == unknown()) {
-    return std::string(kUnknownName);
+  const std::string_view special = special_name(id);
+  if (!special.empty()) {
+    return std::string(special);
   }
   const std::string bytes = token_bytes(id);
   std::string label;

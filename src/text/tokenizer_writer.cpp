@@ -1,9 +1,8 @@
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "headlight/tensor/error.h"
+#include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
-#include "headlight/text/utf8.h"
 #include "text/byte_characters.h"
 
 namespace headlight {
@@ -19,9 +18,11 @@ Json special_token(std::int32_t id, std::string_view content) {
 
 Json added_tokens(const Tokenizer& tokenizer) {
   Json tokens = Json::array();
-  tokens.push_back(special_token(tokenizer.end_of_text(), kEndOfTextName));
-  if (const auto unknown = tokenizer.unknown()) {
-    tokens.push_back(special_token(*unknown, kUnknownName));
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view name = tokenizer.special_name(id);
+    if (!name.empty()) {
+      tokens.push_back(special_token(id, name));
+    }
   }
   return tokens;
 }
@@ -44,27 +45,27 @@ Json post_processor(const Tokenizer& tokenizer) {
   return result;
 }
 
-// How a token of bytes is written: one printable character for each byte.
-std::string byte_name(const std::string& bytes, const std::array<char32_t, 256>& characters) {
-  std::string name;
-  for (const char byte : bytes) {
-    append_utf8(characters[static_cast<std::uint8_t>(byte)], name);
-  }
-  return name;
-}
-
 Json vocabulary(const Tokenizer& tokenizer) {
-  const auto characters = byte_characters();
-  const bool in_bytes = tokenizer.kind() == "byte";
+  const bool in_bytes = tokenizer.kind() != "char";
   Json result = Json::object();
   auto& entries = result.get_ref<Json::object_t&>();
   entries.reserve(static_cast<std::size_t>(tokenizer.vocab_size()));
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    const bool plain = !in_bytes || id == tokenizer.end_of_text();
+    const bool plain = !in_bytes || !tokenizer.special_name(id).empty();
     // The names differ, so the list underneath may skip the map's search for an equal key, which
     // would make this quadratic.
     entries.Json::object_t::Container::emplace_back(
-        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id), characters), id);
+        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id)), id);
+  }
+  return result;
+}
+
+// As strings, which old and new versions of `tokenizers` read.
+Json merges(const BpeTokenizer& tokenizer) {
+  Json result = Json::array();
+  for (const auto& [left, right] : tokenizer.vocabulary().merges) {
+    result.push_back(byte_name(tokenizer.token_bytes(left)) + " " +
+                     byte_name(tokenizer.token_bytes(right)));
   }
   return result;
 }
@@ -80,14 +81,16 @@ Json model(const Tokenizer& tokenizer) {
   result["byte_fallback"] = false;
   result["ignore_merges"] = false;
   result["vocab"] = vocabulary(tokenizer);
-  result["merges"] = Json::array();
+  const auto* pairs = dynamic_cast<const BpeTokenizer*>(&tokenizer);
+  result["merges"] = pairs == nullptr ? Json::array() : merges(*pairs);
   return result;
 }
 
 }  // namespace
 
 std::string to_tokenizer_json(const Tokenizer& tokenizer) {
-  const bool bytes = tokenizer.kind() == "byte";
+  const bool pairs = tokenizer.kind() == "bpe";
+  const bool bytes = pairs || tokenizer.kind() == "byte";
   require(bytes || tokenizer.kind() == "char", "[to_tokenizer_json] tokenizers of kind ",
           tokenizer.kind(), " cannot be written");
   Json root = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
@@ -100,7 +103,7 @@ std::string to_tokenizer_json(const Tokenizer& tokenizer) {
     const Json step = {{"type", "ByteLevel"},
                        {"add_prefix_space", false},
                        {"trim_offsets", true},
-                       {"use_regex", false}};
+                       {"use_regex", pairs}};
     root["pre_tokenizer"] = step;
     root["decoder"] = step;
   }

@@ -23,19 +23,23 @@ class Tokenizer {
   Tokenizer() = default;
   virtual ~Tokenizer() = default;
 
-  // "char" or "byte".
+  // "char", "byte" or "bpe".
   virtual std::string_view kind() const = 0;
   // V: number of ids, special tokens included.
   virtual Index vocab_size() const = 0;
   // The ids of plain UTF-8 text. Throws Error naming the first byte that is not UTF-8.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
-  // The bytes that one token stands for, not always whole characters: "" for <|endoftext|>, U+FFFD
-  // for <|unk|>. Throws Error when the id is out of range.
+  // The bytes that one token stands for, not always whole characters: U+FFFD for <|unk|>, "" for
+  // other special tokens. Throws Error when the id is out of range.
   virtual std::string token_bytes(std::int32_t id) const = 0;
   virtual std::int32_t end_of_text() const = 0;
   // The id of characters that the vocabulary lacks, if there can be any.
   virtual std::optional<std::int32_t> unknown() const { return std::nullopt; }
+  // The name of a special token, "" for every other id.
+  virtual std::string_view special_name(std::int32_t id) const;
 
+  // The bytes of `ids`, joined. Throws Error when an id is out of range.
+  std::string decode_bytes(std::span<const std::int32_t> ids) const;
   // The text of `ids`. Bytes that are no character become U+FFFD. Throws Error when an id is out of
   // range.
   std::string decode(std::span<const std::int32_t> ids) const;

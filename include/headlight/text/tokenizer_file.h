@@ -13,9 +13,17 @@ namespace headlight {
 // names of special tokens out of the text, and decode <|unk|> to nothing.
 std::string to_tokenizer_json(const Tokenizer& tokenizer);
 
-// The tokenizer of a tokenizer.json whose ids Headlight can reproduce: one token per character, or
-// one per byte. Throws Error, one line that begins with `name` and says the key, for anything else,
-// byte-pair merges included.
+// The tokenizer of a tokenizer.json whose ids Headlight can reproduce: one token per character, one
+// per byte, or byte-level BPE with GPT-2's pattern. Throws Error, one line that begins with `name`
+// and says the key, for anything else.
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name);
+
+// The tokenizer of the two files that GPT-2 came with: vocab.json, the ids by token, <|endoftext|>
+// among them, and merges.txt, a merge "LEFT RIGHT" per line by rank, perhaps after a first line
+// "#version: ...". Throws Error, one line that begins with `name`, usually the folder of both, and
+// says which of the two.
+std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
+                                                 std::string_view merges_txt,
+                                                 std::string_view name);
 
 }  // namespace headlight

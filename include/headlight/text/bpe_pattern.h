@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace headlight {
+
+// Byte-level BPE never merges across pieces. The pieces are the matches of GPT-2's pattern
+//   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+// (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019) with the classes of
+// Unicode 16: contractions, words, numbers and symbols, each with the blank before it, and white
+// space, whose last character is left to the piece that follows unless that cannot take it.
+
+// Bytes of the first piece of `text`, which must not be empty. Bytes that are no character count as
+// symbols.
+std::size_t bpe_piece_length(std::string_view text);
+
+// `text` in parts of about `size` bytes whose pieces, joined, are those of the whole text. A text
+// without blanks has no such places: its parts are as long as it takes.
+std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size);
+
+}  // namespace headlight

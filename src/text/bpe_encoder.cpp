@@ -1,0 +1,72 @@
+#include "text/bpe_encoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "headlight/tensor/error.h"
+#include "headlight/text/bpe_pattern.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kMostSeen = std::size_t{1} << 15;
+constexpr std::size_t kBytesPerSeen = 64;  // a short text is not worth a large table
+constexpr std::size_t kBytesPerId = 3;     // a guess: room for the ids of most texts
+constexpr std::size_t kLongestPiece = std::numeric_limits<std::int32_t>::max();
+
+// Multiplies eight bytes at a time into the sum. Pieces with equal hashes only push each other out.
+std::uint64_t hash_of(std::string_view piece) {
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
+  std::uint64_t hash = piece.size();
+  while (!piece.empty()) {
+    std::uint64_t word = 0;
+    const std::size_t bytes = std::min(piece.size(), sizeof word);
+    std::memcpy(&word, piece.data(), bytes);
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 32;  // the upper bits depend on all of the word
+    piece.remove_prefix(bytes);
+  }
+  return hash;
+}
+
+}  // namespace
+
+BpeEncoder::BpeEncoder(const BpeState& state, std::size_t bytes)
+    : state_(state), seen_(std::min(kMostSeen, std::bit_ceil(bytes / kBytesPerSeen + 1))) {
+  ids_.reserve(bytes / kBytesPerId + 1);
+}
+
+void BpeEncoder::add(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, bpe_piece_length(text));
+    if (piece.size() == 1) {
+      ids_.push_back(state_.byte_ids[static_cast<std::uint8_t>(piece[0])]);
+    } else {
+      add_piece(piece);
+    }
+    text.remove_prefix(piece.size());
+  }
+}
+
+void BpeEncoder::add_piece(std::string_view piece) {
+  Seen& seen = seen_[hash_of(piece) & (seen_.size() - 1)];
+  const std::size_t begin = ids_.size();
+  if (std::string_view(seen.text, seen.bytes) == piece) {
+    ids_.resize(begin + seen.ids);
+    std::copy_n(ids_.data() + seen.ids_begin, seen.ids, ids_.data() + begin);
+    return;
+  }
+  require(piece.size() <= kLongestPiece, "[encode] a piece of ", piece.size(),
+          " bytes without a break is too long, expected at most ", kLongestPiece);
+  ids_.resize(begin + piece.size());
+  std::transform(piece.begin(), piece.end(), ids_.begin() + static_cast<std::ptrdiff_t>(begin),
+                 [&](char byte) { return state_.byte_ids[static_cast<std::uint8_t>(byte)]; });
+  const std::size_t count = merge_tokens(state_.merges, std::span(ids_).subspan(begin));
+  ids_.resize(begin + count);
+  seen = {piece.data(), begin, static_cast<std::uint32_t>(piece.size()),
+          static_cast<std::uint32_t>(count)};
+}
+
+}  // namespace headlight

@@ -1,0 +1,278 @@
+#include "headlight/text/bpe_tokenizer.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "headlight/tensor/error.h"
+#include "headlight/text/bpe_pattern.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// Ids 0 ... 255 are the bytes, 256 ends a text, 257 and up are given.
+BpeVocabulary vocabulary(const std::vector<std::string>& tokens,
+                         const std::vector<BpeMerge>& merges) {
+  BpeVocabulary result;
+  for (int byte = 0; byte < 256; ++byte) {
+    result.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  result.tokens.emplace_back();
+  result.tokens.insert(result.tokens.end(), tokens.begin(), tokens.end());
+  result.merges = merges;
+  result.special = {{"<|endoftext|>", 256}};
+  return result;
+}
+
+BpeTokenizer tokenizer(const std::vector<std::string>& tokens,
+                       const std::vector<BpeMerge>& merges) {
+  return BpeTokenizer(vocabulary(tokens, merges));
+}
+
+std::string refusal(BpeVocabulary refused) {
+  try {
+    const BpeTokenizer taken(std::move(refused), "v");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// The definition, in quadratic time: the neighbours of the lowest rank, the leftmost first.
+Ids merged_by_definition(const BpeVocabulary& known, std::string_view piece) {
+  Ids ids(piece.begin(), piece.end());
+  const auto joined = [&](const BpeMerge& merge) {
+    return known.tokens[static_cast<std::size_t>(merge.left)] +
+           known.tokens[static_cast<std::size_t>(merge.right)];
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t rank = 0; rank < known.merges.size() && !changed; ++rank) {
+      const BpeMerge& merge = known.merges[rank];
+      for (std::size_t i = 0; i + 1 < ids.size() && !changed; ++i) {
+        changed = ids[i] == merge.left && ids[i + 1] == merge.right;
+        if (changed) {
+          const auto token = std::find(known.tokens.begin(), known.tokens.end(), joined(merge));
+          ids[i] = static_cast<std::int32_t>(token - known.tokens.begin());
+          ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        }
+      }
+    }
+  }
+  return ids;
+}
+
+// Merges of random pairs; several may give one token.
+BpeVocabulary random_vocabulary(std::mt19937& random, std::size_t count) {
+  BpeVocabulary result = vocabulary({}, {});
+  Ids known = {'a', 'b', 'c'};
+  while (result.merges.size() < count) {
+    const BpeMerge merge{known[random() % known.size()], known[random() % known.size()]};
+    const bool twice = std::any_of(
+        result.merges.begin(), result.merges.end(),
+        [&](const BpeMerge& m) { return m.left == merge.left && m.right == merge.right; });
+    const std::string token = result.tokens[static_cast<std::size_t>(merge.left)] +
+                              result.tokens[static_cast<std::size_t>(merge.right)];
+    if (twice || token.size() > 6) {
+      continue;
+    }
+    result.merges.push_back(merge);
+    if (std::find(result.tokens.begin(), result.tokens.end(), token) == result.tokens.end()) {
+      known.push_back(static_cast<std::int32_t>(result.tokens.size()));
+      result.tokens.push_back(token);
+    }
+  }
+  std::shuffle(result.merges.begin(), result.merges.end(), random);
+  return result;
+}
+
+std::string random_text(std::mt19937& random, std::size_t length, std::string_view letters) {
+  std::string text(length, ' ');
+  for (char& c : text) {
+    c = letters[random() % letters.size()];
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the merge of the lowest rank comes first, wherever it stands") {
+  // "bc" before "ab": abc is a + bc, and then they merge, too.
+  const auto bpe = tokenizer({"bc", "ab", "abc"}, {{'b', 'c'}, {'a', 'b'}, {'a', 257}});
+  CHECK(bpe.kind() == "bpe");
+  CHECK(bpe.vocab_size() == 260);
+  CHECK(bpe.encode("abc") == Ids{259});
+  CHECK(bpe.encode("abb") == Ids{258, 'b'});
+  CHECK(bpe.encode("xbcx") == Ids{'x', 257, 'x'});
+  CHECK(bpe.encode("").empty());
+}
+
+TEST_CASE("equal neighbours merge from the left") {
+  const auto bpe = tokenizer({"aa", "aaaa"}, {{'a', 'a'}, {257, 257}});
+  CHECK(bpe.encode("aaa") == Ids{257, 'a'});
+  CHECK(bpe.encode("aaaaaaa") == Ids{258, 257, 'a'});
+}
+
+TEST_CASE("nothing merges across pieces") {
+  const auto bpe = tokenizer({"a ", " a", "a!"}, {{'a', ' '}, {' ', 'a'}, {'a', '!'}});
+  CHECK(bpe.encode("a a!") == Ids{'a', 258, '!'});
+  CHECK(bpe.encode("a  a") == Ids{'a', ' ', 258});
+}
+
+TEST_CASE("long and short pieces follow the definition for random merges") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 40; ++round) {
+    const BpeVocabulary known = random_vocabulary(random, 30);
+    const BpeTokenizer bpe(known);
+    for (const std::size_t length : {2U, 3U, 7U, 20U, 63U, 64U, 65U, 66U, 150U}) {
+      const std::string piece = random_text(random, length, "abc");
+      REQUIRE(bpe.encode(piece) == merged_by_definition(known, piece));
+    }
+  }
+}
+
+TEST_CASE("a piece that comes again gets the same ids") {
+  std::mt19937 random(2);
+  const BpeTokenizer bpe(random_vocabulary(random, 40));
+  const std::string text = random_text(random, 20000, "aabbcc  '.");
+  Ids expected;
+  std::size_t begin = 0;
+  while (begin < text.size()) {  // one piece at a time, so that nothing is remembered
+    const std::size_t length = bpe_piece_length(std::string_view(text).substr(begin));
+    const Ids ids = bpe.encode(text.substr(begin, length));
+    expected.insert(expected.end(), ids.begin(), ids.end());
+    begin += length;
+  }
+  CHECK(bpe.encode(text) == expected);
+}
+
+TEST_CASE("a piece of a million letters takes no quadratic time") {
+  const auto bpe = tokenizer({"aa", "aaaa"}, {{'a', 'a'}, {257, 257}});
+  const Ids ids = bpe.encode(std::string(1000002, 'a'));
+  REQUIRE(ids.size() == 250001);
+  CHECK(ids.front() == 258);
+  CHECK(ids.back() == 257);
+}
+
+TEST_CASE("the number of threads does not change ids") {
+  std::mt19937 random(3);
+  const BpeTokenizer bpe(random_vocabulary(random, 40));
+  const std::string text = random_text(random, 3000000, "aabbcc  \n'.1");
+  const Ids expected = bpe.encode(text);
+  const int threads = omp_get_max_threads();
+  for (const int count : {1, 2, 3}) {
+    omp_set_num_threads(count);
+    CHECK(bpe.encode_parallel(text) == expected);
+  }
+  omp_set_num_threads(threads);
+  CHECK(bpe.encode_parallel("").empty());
+  CHECK_THROWS_WITH(bpe.encode_parallel("a\xFF"),
+                    "[encode_parallel] text: invalid UTF-8 at byte 1");
+}
+
+TEST_CASE("special tokens are read on several threads, also where their names have blanks") {
+  BpeVocabulary known = vocabulary({"", "ab", " b"}, {{'a', 'b'}, {' ', 'b'}});
+  known.special.push_back({"<a b>", 257});
+  const BpeTokenizer bpe(known);
+  std::string text;
+  Ids expected;
+  for (int i = 0; i < 400000; ++i) {
+    text += i % 3 == 0 ? "ab b<a b>" : "ab  b";
+    const Ids ids = i % 3 == 0 ? Ids{258, 259, 257} : Ids{258, ' ', 259};
+    expected.insert(expected.end(), ids.begin(), ids.end());
+  }
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(2);
+  const bool same = bpe.encode_bytes(text, {.read_special = true, .parallel = true}) == expected;
+  omp_set_num_threads(threads);
+  CHECK(same);
+  CHECK(bpe.encode_with_special(text) == expected);
+}
+
+TEST_CASE("any bytes decode to what was encoded") {
+  std::mt19937 random(4);
+  BpeVocabulary known = random_vocabulary(random, 30);
+  known.tokens.emplace_back("\xED\x95");
+  known.merges.push_back({0xED, 0x95});
+  const BpeTokenizer bpe(known);
+  std::string bytes(100000, '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>(random());
+  }
+  bytes += "abcabc\xED\x95\x9C\xED\x95";
+  const Ids ids = bpe.encode_bytes(bytes);
+  CHECK(bpe.decode_bytes(ids) == bytes);
+  CHECK(ids.back() == static_cast<std::int32_t>(known.tokens.size()) - 1);
+  CHECK_THROWS_WITH(bpe.encode("ab\xFF"), "[encode] text: invalid UTF-8 at byte 2");
+  CHECK(bpe.decode(Ids{'a', 0xFF}) == "a\xEF\xBF\xBD");
+}
+
+TEST_CASE("special tokens are read from a text only on demand, the longest first") {
+  BpeVocabulary known = vocabulary({"", "", "ab"}, {{'a', 'b'}});
+  known.special.push_back({"<|x", 257});
+  known.special.push_back({"<|x|>", 258});
+  const BpeTokenizer bpe(known);
+  CHECK(bpe.encode_with_special("ab<|x|>ab<|x<|endoftext|>") == Ids{259, 258, 259, 257, 256});
+  CHECK(bpe.encode_with_special("<|endoftext") == bpe.encode("<|endoftext"));
+  CHECK(bpe.encode("<|x|>") == Ids{'<', '|', 'x', '|', '>'});
+  // Before a special token, a run of blanks ends as at the end of a text.
+  CHECK(bpe.encode_with_special("a  <|x") == Ids{'a', ' ', ' ', 257});
+  CHECK(bpe.encode_with_special("").empty());
+  CHECK_THROWS_WITH(bpe.encode_with_special("<|x\xFF"),
+                    "[encode_with_special] text: invalid UTF-8 at byte 3");
+  CHECK(bpe.end_of_text() == 256);
+  CHECK(bpe.decode(Ids{259, 258, 256}) == "ab");
+  CHECK(bpe.token_label(258) == "<|x|>");
+  CHECK(bpe.token_label(256) == "<|endoftext|>");
+  CHECK(bpe.token_label(259) == "ab");
+  CHECK(bpe.special_name(259).empty());
+  CHECK(bpe.special_name(-1).empty());
+  CHECK_THROWS_WITH(bpe.token_label(260), "[tokenizer] token id 260 is outside 0 ... 259");
+}
+
+TEST_CASE("a vocabulary whose tokens are not distinct or lack a byte is refused") {
+  CHECK(refusal(vocabulary({"ab", "ab"}, {})) == "v: tokens 257 and 258 are both 'ab'");
+  CHECK(refusal(vocabulary({"a"}, {})) == "v: tokens 97 and 257 are both 'a'");
+  CHECK(refusal(vocabulary({""}, {})) == "v: token 257 is empty");
+  BpeVocabulary known = vocabulary({}, {});
+  known.tokens[65] = "AB";
+  CHECK(refusal(known) == "v: byte 65 is no token");
+  CHECK(refusal({}) == "v: byte 0 is no token");
+}
+
+TEST_CASE("merges that come twice, reach out of the vocabulary or give no token are refused") {
+  CHECK(refusal(vocabulary({"ab"}, {{'a', 'b'}, {'a', 'b'}})) == "v: merge 1 comes twice");
+  CHECK(refusal(vocabulary({"ab"}, {{'a', 258}})) == "v: merge 0: id 258 is no token of bytes");
+  CHECK(refusal(vocabulary({"ab"}, {{-1, 'a'}})) == "v: merge 0: id -1 is no token of bytes");
+  CHECK(refusal(vocabulary({"ab"}, {{'a', 256}})) == "v: merge 0: id 256 is no token of bytes");
+  CHECK(refusal(vocabulary({"ab"}, {{'a', std::numeric_limits<std::int32_t>::max()}})) ==
+        "v: merge 0: id 2147483647 is no token of bytes");
+  CHECK(refusal(vocabulary({"ab"}, {{'b', ' '}})) ==
+        "v: merge 0 gives 'b\xC4\xA0', which is no token");
+}
+
+TEST_CASE("special tokens that have no name, no id or one of each together are refused") {
+  const auto with = [](std::vector<SpecialToken> special) {
+    BpeVocabulary known = vocabulary({"ab", ""}, {});
+    known.special = std::move(special);
+    return refusal(known);
+  };
+  const SpecialToken end{"<|endoftext|>", 256};
+  CHECK(with({end, {"x", 259}}) == "v: special token 'x' has id 259 of 259");
+  CHECK(with({end, {"x", -1}}) == "v: special token 'x' has id -1 of 259");
+  CHECK(with({end, {"x", 256}}) == "v: two special tokens have id 256");
+  CHECK(with({end, {"x", 257}}) == "v: token 257 is special, but stands for bytes");
+  CHECK(with({end}) == "v: token 258 is empty");
+  CHECK(with({end, {"", 258}}) == "v: a special token has no name");
+  CHECK(with({end, {"<|endoftext|>", 258}}) == "v: special token '<|endoftext|>' comes twice");
+  CHECK(with({end, {"ab", 258}}) == "v: special token 'ab' has the name of another token");
+  CHECK(with({end, {"\xFF", 258}}) == "v: special token 258: invalid UTF-8 at byte 0");
+  CHECK(with({{"<y>", 256}, {"<x>", 258}}) == "v: special token <|endoftext|> is missing");
+  CHECK(with({end, {"<x>", 258}}).empty());
+}

