@@ -79,9 +79,8 @@ void differentiate(Tensor& logits, const Rows& rows, double scale) {
 }
 
 // In order, so that the sum depends on nothing else.
-double sum_of(const Tensor& losses) {
-  const double* values = losses.data<double>();
-  return std::accumulate(values, values + losses.numel(), 0.0);
+double sum_of(const std::vector<double>& losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
 
 double loss_scale(Index count, Index normalizer) {
@@ -95,9 +94,9 @@ Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
 }
 
 struct LossAndGradients {
-  Tensor losses;       // [N] float64
-  Tensor x_grad;       // [N, C], undefined unless training
-  Tensor weight_grad;  // [V, C], undefined unless training
+  std::vector<double> losses;  // [N]
+  Tensor x_grad;               // [N, C], undefined unless training
+  Tensor weight_grad;          // [V, C], undefined unless training
 };
 
 // The gradients are computed together with the loss, while a chunk's logits exist.
@@ -107,9 +106,8 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   const Index rows = x.size(0);
   const Index vocabulary = weight.size(0);
   LossAndGradients result;
-  result.losses = Tensor::empty({rows}, DType::float64);
-  const Rows compared{targets.data<std::int32_t>(), options.ignore_index,
-                      result.losses.data<double>()};
+  result.losses.resize(static_cast<std::size_t>(rows));
+  const Rows compared{targets.data<std::int32_t>(), options.ignore_index, result.losses.data()};
   if (wants_gradient({x, weight})) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
     result.weight_grad = rows > 0 ? Tensor::empty(weight.shape(), weight.dtype())
@@ -169,9 +167,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const Index count = count_targets(targets, logits.size(0), logits.size(1), options.ignore_index);
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
-  Tensor losses = Tensor::empty({logits.size(0)}, DType::float64);
-  differentiate(gradient,
-                {targets.data<std::int32_t>(), options.ignore_index, losses.data<double>()}, scale);
+  std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
+  differentiate(gradient, {targets.data<std::int32_t>(), options.ignore_index, losses.data()},
+                scale);
   return record("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()), {logits},
                 [gradient](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(gradient, grad)};
@@ -191,7 +189,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                  const CrossEntropyOptions& options) {
   const NoGrad no_grad;
-  return differentiate_linear(x, weight, targets, options).parts.losses;
+  const std::vector<double> losses = differentiate_linear(x, weight, targets, options).parts.losses;
+  return Tensor::from(losses, {static_cast<Index>(losses.size())});
 }
 
 }  // namespace headlight
