@@ -89,7 +89,8 @@ Tensor laid_out(const Tensor& x, const std::string& view) {
 std::vector<Case> read_cases(const std::filesystem::path& file) {
   std::map<std::string, Case> cases;
   const NamedTensors tensors = read_safetensors(file);
-  for (const auto& [name, text] : read_metadata(file).items()) {
+  const Json metadata = read_metadata(file);
+  for (const auto& [name, text] : metadata.items()) {
     if (name != "format") {
       cases.emplace(name, described(name, Json::parse(text.get<std::string>())));
     }

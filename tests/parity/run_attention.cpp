@@ -14,6 +14,7 @@ void run_scaled_dot_product(Run& run) {
       scaled_dot_product_attention(run.input("query"), run.input("key"), run.input("value"),
                                    {.mask = run.input("mask"),
                                     .causal = run.attribute("causal", false),
+                                    .bias = run.input("bias"),
                                     .scale = run.attribute("scale", 0.0),
                                     .dropout = run.attribute("dropout", 0.0),
                                     .random = random_of(run)});

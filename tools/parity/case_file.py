@@ -64,14 +64,16 @@ class Case:
         return self.integer(low, high) if self.source.random_sizes else usual
 
     def shape(self, text: str, high: int = 7) -> tuple[int, ...]:
-        """"b3 1 c4": 3, 1 and 4; in live cases a letter is one drawn size all through the case."""
+        """"b3 1 c4": 3, 1 and 4; in live cases a letter is one drawn size all through the case,
+        at least 2 for a capital."""
         result = []
         for word in text.split():
             if not word[0].isalpha():
                 result.append(int(word))
                 continue
             if word[0] not in self.sizes:
-                self.sizes[word[0]] = self.size(int(word[1:]), 1, high)
+                low = 2 if word[0].isupper() else 1
+                self.sizes[word[0]] = self.size(int(word[1:]), low, high)
             result.append(self.sizes[word[0]])
         return tuple(result)
 
@@ -142,6 +144,7 @@ class CaseFile:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.rung = ""  # of the cases that are added next
         self.tensors: dict[str, torch.Tensor] = {}
         self.metadata: dict[str, str] = {"format": "pt"}
 
@@ -157,12 +160,15 @@ class CaseFile:
                     values = values.to(torch.int32)
                 self.tensors[f"{case.name}/{kind}/{name}"] = values.contiguous().clone()
 
-    def both(self, op: str, what: str, build, rung: str | None = None, **options) -> None:
+    def both(self, op: str, what: str, build, frozen: bool = True, **options) -> None:
         """The case in both types; build(case) registers inputs and outputs. `options`: fields of
-        Case, such as attributes."""
+        Case, such as attributes. Without `frozen` it is a live case alone: the frozen files hold
+        one of each kind, not all combinations."""
+        if not (frozen or self.source.random_sizes):
+            return
         for dtype_name in DTYPES:
             attributes = json.loads(json.dumps(options.get("attributes", {})))
-            case = Case(op, what, dtype_name, f"{rung or self.rung}, {dtype_name}", self.source,
+            case = Case(op, what, dtype_name, f"{self.rung}, {dtype_name}", self.source,
                         **(options | {"attributes": attributes}))
             build(case)
             self.add(case)

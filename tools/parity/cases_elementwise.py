@@ -64,7 +64,9 @@ def single_cases(file: CaseFile, op: str, function, draw, attributes: dict | Non
         def build(case: Case) -> None:
             case.output("y", function(case.input("x", draw(case, shape), view)))
 
-        file.both(op, name + what, build, attributes=attributes or {})
+        # The powers share their loops over memory.
+        frozen = op != "pow" or what in ("a vector", "transposed")
+        file.both(op, name + what, build, frozen, attributes=attributes or {})
 
 
 def special_cases(file: CaseFile, op: str, function, values: list[float],
@@ -105,7 +107,8 @@ def dropout_cases(file: CaseFile) -> None:
                 keep = philox.keep_mask(tuple(x.shape), probability, seed, 7)
                 case.output("y", torch.where(keep, x / (1 - probability), torch.zeros_like(x)))
 
-            file.both("dropout", f"{probability}, {what}", build)
+            file.both("dropout", f"{probability}, {what}", build,
+                      frozen=probability == 0.5 or view == "sliced")
 
 
 def build(file: CaseFile) -> None:

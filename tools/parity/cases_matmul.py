@@ -7,7 +7,7 @@ from case_file import Case, CaseFile
 
 MATMUL = [
     ("matrices", "m3 k4", "k4 n5", "contiguous", "contiguous"),
-    ("larger matrices", "m37 k33", "k33 n41", "contiguous", "contiguous"),
+    ("larger matrices", "m19 k17", "k17 n21", "contiguous", "contiguous"),
     ("size 1 everywhere", "1 1", "1 1", "contiguous", "contiguous"),
     ("a row and a column", "1 k7", "k7 1", "contiguous", "contiguous"),
     ("an outer product", "m4 1", "1 n5", "contiguous", "contiguous"),
@@ -44,7 +44,7 @@ LINEAR = [
     ("one output", "n3 i4", "1 i4", True, "contiguous", "contiguous"),
     ("one input", "n3 1", "o4 1", True, "contiguous", "contiguous"),
     ("no rows", "0 i4", "o5 i4", True, "contiguous", "contiguous"),
-    ("larger", "n33 i65", "o47 i65", True, "contiguous", "contiguous"),
+    ("larger", "n17 i35", "o19 i35", True, "contiguous", "contiguous"),
     ("transposed and sliced", "n3 i4", "o5 i4", True, "transposed", "sliced"),
 ]
 

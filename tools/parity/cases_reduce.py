@@ -4,19 +4,20 @@ import torch
 
 from case_file import Case, CaseFile
 
+# Capitals: the variance of a sample of one is 0 / 0.
 SHAPES = [
-    ("one axis", "a3 b4", [1], False, "contiguous"),
-    ("the first axis", "a3 b4", [0], True, "contiguous"),
-    ("all axes", "A3 B4 c2", [], False, "contiguous"),
-    ("two axes", "a2 b3 c4", [0, -1], False, "contiguous"),
-    ("two axes kept", "a2 b3 c4", [-2, 0], True, "contiguous"),
-    ("a long axis", "a2 b300", [1], False, "contiguous"),
-    ("an axis of size 1", "a3 1 c2", [1], False, "contiguous"),
-    ("no outputs", "0 b3", [1], False, "contiguous"),
-    ("transposed", "a3 b4 c2", [0], False, "transposed"),
-    ("sliced", "a3 b4", [-1], False, "sliced"),
-    ("expanded", "a3 b4", [0], False, "expanded"),
-    ("equal elements", "a3 b4", [1], False, "equal"),
+    ("one axis", "A3 B4", [1], False, "contiguous"),
+    ("the first axis", "A3 B4", [0], True, "contiguous"),
+    ("all axes", "A3 B4 C2", [], False, "contiguous"),
+    ("two axes", "A2 B3 C4", [0, -1], False, "contiguous"),
+    ("two axes kept", "A2 B3 C4", [-2, 0], True, "contiguous"),
+    ("a long axis", "A2 B300", [1], False, "contiguous"),
+    ("an axis of size 1", "A3 1 C2", [1], False, "contiguous"),
+    ("no outputs", "0 B3", [1], False, "contiguous"),
+    ("transposed", "A3 B4 C2", [0], False, "transposed"),
+    ("sliced", "A3 B4", [-1], False, "sliced"),
+    ("expanded", "A3 B4", [0], False, "expanded"),
+    ("equal elements", "A3 B4", [1], False, "equal"),
 ]
 TO_SHAPE = [
     ("rows to one", "a3 b4", "b4", "contiguous"),

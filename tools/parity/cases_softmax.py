@@ -38,7 +38,8 @@ def softmax_cases(file: CaseFile) -> None:
                     x = case.input("x", case.normal(shape, scale), view)
                     case.output("y", function(x, dim=axis))
 
-                file.both(op, f"{what}, scale {scale}", build, attributes={"axis": axis})
+                file.both(op, f"{what}, scale {scale}", build, frozen=scale == 1.0 or what == "rows",
+                          attributes={"axis": axis})
 
 
 def masked_softmax_cases(file: CaseFile) -> None:
@@ -89,6 +90,7 @@ def triangle_cases(file: CaseFile) -> None:
                         case.output("y", function(x, diagonal))
 
                     file.both(op, f"{what}, diagonal {diagonal}, {view}", build,
+                              frozen=view == "contiguous" or (what, diagonal) == ("wide", 0),
                               attributes={"diagonal": diagonal})
 
 

@@ -19,13 +19,17 @@ def block(seed: int, stream: int, number: int) -> list[int]:
     return counter
 
 
-def uniform(seed: int, stream: int, count: int) -> torch.Tensor:
-    """The first `count` numbers from [0, 1) of a stream, in float64."""
-    words = [word for number in range((count + 3) // 4) for word in block(seed, stream, number)]
-    return torch.tensor([word >> 8 for word in words[:count]], dtype=torch.float64) * 2.0**-24
+def keep_at(positions: torch.Tensor, probability: float, seed: int, stream: int) -> torch.Tensor:
+    """Whether Headlight's dropout keeps the elements with these places in a stream."""
+    blocks = {number: block(seed, stream, number)
+              for number in torch.unique(positions // 4).tolist()}
+    numbers = [(blocks[place // 4][place % 4] >> 8) * 2.0**-24
+               for place in positions.flatten().tolist()]
+    limit = torch.tensor(probability, dtype=torch.float32).double()
+    return torch.tensor(numbers, dtype=torch.float64).reshape(positions.shape) >= limit
 
 
 def keep_mask(shape: tuple[int, ...], probability: float, seed: int, stream: int) -> torch.Tensor:
     """What Headlight's dropout keeps of a tensor."""
-    numbers = uniform(seed, stream, int(torch.Size(shape).numel())).reshape(shape)
-    return numbers >= torch.tensor(probability, dtype=torch.float32).double()
+    count = torch.Size(shape).numel()
+    return keep_at(torch.arange(count).reshape(shape), probability, seed, stream)
