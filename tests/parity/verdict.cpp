@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <limits>
+#include <sstream>
 
 #include "parity/runners.h"
 
@@ -23,6 +25,13 @@ double element_error(double actual, double expected, const Tolerance& tolerance)
   return tolerance.relative > 0
              ? distance / (std::abs(expected) + tolerance.absolute / tolerance.relative)
              : kInfinity;
+}
+
+// With enough digits to tell float64 values apart that differ by the tolerance.
+std::string digits(double value) {
+  std::ostringstream out;
+  out << std::setprecision(13) << value;
+  return out.str();
 }
 
 void blame(Verdict& verdict, const std::string& trouble) {
@@ -49,8 +58,8 @@ void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
     const double error = element_error(values[i], wanted[i], tolerance);
     verdict.error = std::max(verdict.error, error);
     if (error > tolerance.relative) {
-      blame(verdict, concat_text(what, " ", expected.shape(), " element ", i, " is ", values[i],
-                                 ", expected ", wanted[i]));
+      blame(verdict, concat_text(what, " ", expected.shape(), " element ", i, " is ",
+                                 digits(values[i]), ", expected ", digits(wanted[i])));
     }
   }
   verdict.elements += expected.numel();
