@@ -46,7 +46,7 @@ struct DropoutRow {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t position = 0;  // of the row's first element; a multiple of 4
-  float probability = 0;       // of being dropped
+  double probability = 0;      // of being dropped
 };
 
 template <class T>

@@ -65,8 +65,10 @@ Tensor Embedding::forward(const Tensor& ids) const {
 }
 
 LayerNorm::LayerNorm(const NormOptions& options) : epsilon_(options.epsilon) {
-  weight = register_parameter("weight", Tensor::ones({options.width}, options.dtype));
-  if (options.bias) {
+  if (options.affine) {
+    weight = register_parameter("weight", Tensor::ones({options.width}, options.dtype));
+  }
+  if (options.affine && options.bias) {
     bias = register_parameter("bias", Tensor::zeros({options.width}, options.dtype));
   }
 }
@@ -76,8 +78,10 @@ Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, 
 BatchNorm1d::BatchNorm1d(const NormOptions& options, double momentum)
     : epsilon_(options.epsilon), momentum_(momentum) {
   const Shape shape{options.width};
-  weight = register_parameter("weight", Tensor::ones(shape, options.dtype));
-  bias = register_parameter("bias", Tensor::zeros(shape, options.dtype));
+  if (options.affine) {
+    weight = register_parameter("weight", Tensor::ones(shape, options.dtype));
+    bias = register_parameter("bias", Tensor::zeros(shape, options.dtype));
+  }
   running.mean = register_buffer("running_mean", Tensor::zeros(shape, options.dtype));
   running.variance = register_buffer("running_var", Tensor::ones(shape, options.dtype));
 }

@@ -71,18 +71,24 @@ Tensor MultiHeadAttention::split_heads(const Tensor& x) const {
   return transpose(reshape(x, {x.size(0), x.size(1), options_.heads, options_.head_width}), 1, 2);
 }
 
+void MultiHeadAttention::check_mask(const Tensor& mask, const Tensor& query,
+                                    const Tensor& key) const {
+  if (!mask.defined()) {
+    return;
+  }
+  const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
+  // Three axes are ambiguous: the first could be the sequences or, as broadcasting has it, the
+  // heads.
+  require((mask.rank() == 2 || mask.rank() == 4) &&
+              broadcast_shapes(mask.shape(), scores, "MultiHeadAttention") == scores,
+          "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits ",
+          "scores ", scores, ", got ", mask.shape());
+}
+
 Tensor MultiHeadAttention::whole_mask(const AttentionMasks& masks, const Tensor& query,
                                       const Tensor& key) const {
   Tensor result = masks.mask;
-  if (result.defined()) {
-    const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
-    // Three axes are ambiguous: the first could be the sequences or, as broadcasting has it, the
-    // heads.
-    require((result.rank() == 2 || result.rank() == 4) &&
-                broadcast_shapes(result.shape(), scores, "MultiHeadAttention") == scores,
-            "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits ",
-            "scores ", scores, ", got ", result.shape());
-  }
+  check_mask(result, query, key);
   if (masks.key_padding.defined()) {
     const Tensor& padding = masks.key_padding;
     require(padding.shape() == Shape({key.size(0), key.size(1)}),
@@ -101,10 +107,12 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
     require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
             "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
   }
+  check_mask(masks.bias, query, key);
   AttentionResult result = scaled_dot_product_attention(
       split_heads(project(query, 0)), split_heads(project(key, 1)), split_heads(project(value, 2)),
       {.mask = whole_mask(masks, query, key),
        .causal = masks.causal,
+       .bias = masks.bias,
        .scale = 0,
        .dropout = context.training ? options_.dropout : 0,
        .random = context.random.fork(options_.dropout_label)});

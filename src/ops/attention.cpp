@@ -25,6 +25,22 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
           ", value ", value.shape());
 }
 
+// Scores [..., T, S] before anything is hidden.
+Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionOptions& options) {
+  const auto width = static_cast<double>(std::max<Index>(query.size(-1), 1));
+  const double scale = options.scale != 0 ? options.scale : 1.0 / std::sqrt(width);
+  const Tensor scores = matmul(query * scale, transpose(key));
+  if (!options.bias.defined()) {
+    return scores;
+  }
+  require_same_type(options.bias, scores, "scaled_dot_product_attention");
+  require(broadcast_shapes(options.bias.shape(), scores.shape(), "scaled_dot_product_attention") ==
+              scores.shape(),
+          "[scaled_dot_product_attention] bias ", options.bias.shape(),
+          " does not broadcast to scores ", scores.shape());
+  return scores + options.bias;
+}
+
 Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_count) {
   if (!options.causal) {
     return options.mask;
@@ -38,10 +54,7 @@ Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_
 AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                              const Tensor& value, const AttentionOptions& options) {
   check_attention(query, key, value);
-  const double scale =
-      options.scale != 0 ? options.scale
-                         : 1.0 / std::sqrt(static_cast<double>(std::max<Index>(query.size(-1), 1)));
-  const Tensor scores = matmul(query * scale, transpose(key));
+  const Tensor scores = attention_scores(query, key, options);
   const Tensor mask = whole_mask(options, query.size(-2), key.size(-2));
   const Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores);
   return {matmul(dropout(weights, options.dropout, options.random), value), weights};

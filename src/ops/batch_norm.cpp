@@ -25,10 +25,13 @@ Tensor batch_norm(const Tensor& x, const Tensor& gain, const Tensor& shift,
   require(x.defined() && (x.rank() == 2 || x.rank() == 3),
           "[batch_norm] expected an input [N, C] or [N, C, L]");
   const Index channels = x.size(1);
+  require(running.mean.defined() && running.variance.defined(),
+          "[batch_norm] running statistics must be given");
   for (const Tensor& values : {gain, shift, running.mean, running.variance}) {
-    require(values.defined(), "[batch_norm] gain, shift and running statistics must be given");
-    require_same_type(values, x, "batch_norm");
-    require_shape(values, {channels}, "batch_norm", "gain, shift and running statistics");
+    if (values.defined()) {
+      require_same_type(values, x, "batch_norm");
+      require_shape(values, {channels}, "batch_norm", "gain, shift and running statistics");
+    }
   }
   Tensor mean_used = per_channel(running.mean.clone(), x);
   Tensor variance_used = per_channel(running.variance.clone(), x);
@@ -46,7 +49,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& gain, const Tensor& shift,
     update(running.variance, reshape(variance_used, {channels}) * unbias, options.momentum);
   }
   const Tensor normalized = (x - mean_used) / sqrt(variance_used + options.epsilon);
-  return normalized * per_channel(gain, x) + per_channel(shift, x);
+  const Tensor scaled = gain.defined() ? normalized * per_channel(gain, x) : normalized;
+  return shift.defined() ? scaled + per_channel(shift, x) : scaled;
 }
 
 }  // namespace headlight

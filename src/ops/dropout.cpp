@@ -18,7 +18,7 @@ Tensor apply(const Tensor& x, double probability, const RandomStream& random) {
       const kernels::DropoutRow row{.seed = random.seed,
                                     .stream = random.stream,
                                     .position = static_cast<std::uint64_t>(begin),
-                                    .probability = static_cast<float>(probability)};
+                                    .probability = probability};
       kernels::loops<T>().dropout(source + begin, to + begin, row, end - begin);
     });
   });

@@ -36,7 +36,7 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .dropout = {.seed = plan.random.seed,
                       .stream = plan.random.stream,
                       .position = 0,
-                      .probability = static_cast<float>(plan.dropout)},
+                      .probability = plan.dropout},
           .sequences = plan.sequences};
 }
 

@@ -210,3 +210,32 @@ TEST_CASE("cached attention names what does not fit") {
   CHECK(mentions(cached(query, {Tensor::zeros({2, 5, 2}, DType::float64), room, 3}),
                  {"[cached_attention]", "float64"}));
 }
+
+TEST_CASE("a bias is added to the scores, and minus infinity hides a key") {
+  const Tensor zeros = Tensor::zeros({2, 2}, DType::float64);
+  const Tensor value = doubles({1, 5}, {2, 1});
+  check_values(attend(zeros, zeros, value, {.bias = doubles({0, std::log(3.0)}, {2})}), {4, 4},
+               1e-15);
+  const double hidden = -std::numeric_limits<double>::infinity();
+  const Tensor rows = doubles({0, hidden, hidden, hidden}, {2, 2});
+  check_values(attend(zeros, zeros, value, {.bias = rows}), {1, 0});
+}
+
+TEST_CASE("a bias collects the gradients of the scores, and a hidden row sends none") {
+  const Tensor zeros = leaf(Tensor::zeros({2, 2}, DType::float64));
+  const double hidden = -std::numeric_limits<double>::infinity();
+  const Tensor bias = leaf(doubles({0, std::log(3.0), hidden, hidden}, {2, 2}));
+  backward(sum(attend(zeros, zeros, doubles({1, 5}, {2, 1}), {.bias = bias})));
+  // p (value - output): 1/4 (1 - 4) and 3/4 (5 - 4).
+  check_values(bias.grad(), {-0.75, 0.75, 0, 0}, 1e-15);
+  check_values(zeros.grad(), {0, 0, 0, 0});
+}
+
+TEST_CASE("attention refuses a bias of another shape or type") {
+  const Tensor x = Tensor::zeros({3, 2}, DType::float64);
+  CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3}, DType::float64)}),
+                 {"[scaled_dot_product_attention]", "[2, 3]", "[3, 3]"}));
+  CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({3, 3})}), {"float32", "float64"}));
+  CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3, 3}, DType::float64)}),
+                 {"bias [2, 3, 3]"}));
+}

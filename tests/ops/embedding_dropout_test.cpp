@@ -133,3 +133,9 @@ TEST_CASE("dropout refuses probabilities outside 0 to below 1 and inputs that do
   CHECK(mentions(error_of([] { dropout(Tensor(), 0.5, {}); }), {"[dropout]", "undefined"}));
   CHECK(mentions(error_of([] { dropout(ints({1}, {1}), 0.5, {}); }), {"[dropout]", "int32"}));
 }
+
+TEST_CASE("dropout of doubles scales with the probability's double precision") {
+  const Tensor y = dropout(Tensor::ones({1}, DType::float64), 0.1, {3, 4});
+  REQUIRE(RandomStream{3, 4}.uniform(0) > 0.1);
+  CHECK(y.item() == Approx(1 / 0.9).epsilon(1e-15));
+}

@@ -56,7 +56,7 @@ Tensor dropout_factors(const Heads& heads, Index begin, Index length) {
         {.seed = kDropoutStream.seed,
          .stream = kDropoutStream.stream,
          .position = static_cast<std::uint64_t>(n * heads.count + row / length) << 24,
-         .probability = static_cast<float>(heads.dropout)},
+         .probability = heads.dropout},
         length);
   }
   return factors;

@@ -54,9 +54,10 @@ struct NormOptions {
   double epsilon = 1e-5;
   bool bias = true;  // LayerNorm only
   DType dtype = DType::float32;
+  bool affine = true;  // learns a gain, and a shift when `bias` says so
 };
 
-// Parameters: weight [width] (the gain), bias [width].
+// Parameters, when affine: weight [width] (the gain), bias [width].
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
@@ -64,21 +65,21 @@ class LayerNorm : public Module {
   // For ops that normalise their input themselves.
   NormParameters norm() const { return {weight, bias, epsilon_}; }
 
-  Tensor weight;
-  Tensor bias;  // undefined without one
+  Tensor weight;  // undefined when not affine, as is the bias
+  Tensor bias;    // undefined without one
 
  private:
   double epsilon_;
 };
 
-// x [N, width] or [N, width, L]. Parameters: weight, bias [width]; buffers: running_mean,
-// running_var [width].
+// x [N, width] or [N, width, L]. Parameters, when affine: weight, bias [width]; buffers:
+// running_mean, running_var [width].
 class BatchNorm1d : public Module {
  public:
   explicit BatchNorm1d(const NormOptions& options, double momentum = 0.1);
   Tensor forward(const Tensor& x, const ForwardContext& context);
 
-  Tensor weight;
+  Tensor weight;  // undefined when not affine, as is the bias
   Tensor bias;
   RunningStatistics running;
 

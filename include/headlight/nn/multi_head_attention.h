@@ -22,11 +22,12 @@ struct MultiHeadAttentionOptions {
   bool zeros = false;  // as in LinearOptions
 };
 
-// What a query may not see. True means hidden; all that are given apply together.
+// What a query may not see, or sees less of. True means hidden; all that are given apply together.
 struct AttentionMasks {
   Tensor key_padding{};  // [B, S] bool: keys that are pads
   Tensor mask{};         // [T, S], [B, 1, T, S] or [B, H, T, S] bool
   bool causal = false;   // also hide the future
+  Tensor bias{};         // shaped like `mask`, floating: added to the scores; -infinity hides
 };
 
 // Concat(head_1, ..., head_H) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
@@ -66,6 +67,7 @@ class MultiHeadAttention : public Module {
  private:
   Tensor project(const Tensor& x, Index part) const;
   Tensor split_heads(const Tensor& x) const;
+  void check_mask(const Tensor& mask, const Tensor& query, const Tensor& key) const;
   Tensor whole_mask(const AttentionMasks& masks, const Tensor& query, const Tensor& key) const;
 
   MultiHeadAttentionOptions options_;

@@ -11,6 +11,7 @@ namespace headlight {
 struct AttentionOptions {
   Tensor mask{};          // bool, broadcasts to [..., T, S]; true = hidden; undefined: nothing is
   bool causal = false;    // also hide keys in a query's future
+  Tensor bias{};          // added to the scores, broadcasts to [..., T, S]; -infinity hides
   double scale = 0;       // of the scores; 0: 1 / sqrt(D)
   double dropout = 0;     // probability, on the weights
   RandomStream random{};  // of the dropout
@@ -21,8 +22,8 @@ struct AttentionResult {
   Tensor weights;  // [..., T, S], before dropout; a row sums to 1, or is 0 when all is hidden
 };
 
-// softmax(query key^T / sqrt(D)) value: query [..., T, D], key [..., S, D], value [..., S, Dv].
-// Vaswani et al., arXiv 1706.03762, equation 1.
+// softmax(query key^T / sqrt(D) + bias) value: query [..., T, D], key [..., S, D], value [..., S,
+// Dv]. Vaswani et al., arXiv 1706.03762, equation 1.
 AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                              const Tensor& value,
                                              const AttentionOptions& options = {});

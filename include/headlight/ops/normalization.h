@@ -21,7 +21,8 @@ struct RunningStatistics {
   Tensor variance;  // unbiased, as PyTorch keeps it
 };
 
-// Normalises each channel over the batch: x [N, C] or [N, C, L]; gain and shift [C].
+// Normalises each channel over the batch: x [N, C] or [N, C, L]; gain and shift [C], either may be
+// undefined (1 and 0).
 // Throws Error when training with fewer than two values a channel.
 // Ioffe and Szegedy, arXiv 1502.03167.
 Tensor batch_norm(const Tensor& x, const Tensor& gain, const Tensor& shift,

@@ -237,7 +237,7 @@ inline PhiloxWords philox(const DropoutRow& row, std::uint64_t block) {
 template <class T>
 void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
   const T kept_scale = T{1} / (T{1} - static_cast<T>(row.probability));
-  const float threshold = row.probability;
+  const auto threshold = static_cast<float>(row.probability);  // random numbers have 24 bits
   for (Index start = 0; start < n; start += 4) {
     const PhiloxWords words = philox(row, (row.position + static_cast<std::uint64_t>(start)) / 4);
     const Index end = start + 4 < n ? start + 4 : n;

@@ -1,0 +1,79 @@
+#include <set>
+
+#include "parity/parity_support.h"
+#include "parity/verdict.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::parity;
+
+namespace {
+
+const std::set<std::string>& op_rungs() {
+  static const std::set<std::string> rungs{"elementwise",
+                                           "matmul, linear, einsum",
+                                           "sum, mean, var, max",
+                                           "softmax, log_softmax",
+                                           "masks",
+                                           "layout",
+                                           "layer_norm, batch_norm",
+                                           "norm_linear, feed_forward",
+                                           "embedding, cross_entropy",
+                                           "attention",
+                                           "MultiHeadAttention",
+                                           "LayerNorm, BatchNorm1d",
+                                           "TransformerEncoderLayer"};
+  return rungs;
+}
+
+}  // namespace
+
+TEST_CASE("functions of single elements agree with PyTorch") { check_rung("ops", "elementwise"); }
+
+TEST_CASE("matrix products agree with PyTorch") { check_rung("ops", "matmul, linear, einsum"); }
+
+TEST_CASE("reductions agree with PyTorch") { check_rung("ops", "sum, mean, var, max"); }
+
+TEST_CASE("softmax and log_softmax agree with PyTorch") {
+  check_rung("ops", "softmax, log_softmax");
+}
+
+TEST_CASE("masks and what they choose agree with PyTorch") { check_rung("ops", "masks"); }
+
+TEST_CASE("views and rearrangements agree with PyTorch") { check_rung("ops", "layout"); }
+
+TEST_CASE("normalisations agree with PyTorch") { check_rung("ops", "layer_norm, batch_norm"); }
+
+TEST_CASE("the fused layers agree with the layers of PyTorch that they join") {
+  check_rung("ops", "norm_linear, feed_forward");
+}
+
+TEST_CASE("embedding and cross-entropy agree with PyTorch") {
+  check_rung("ops", "embedding, cross_entropy");
+}
+
+TEST_CASE("dense, ragged and cached attention agree with PyTorch") {
+  check_rung("ops", "attention");
+}
+
+TEST_CASE("MultiHeadAttention agrees with torch.nn.MultiheadAttention") {
+  check_rung("modules", "MultiHeadAttention");
+}
+
+TEST_CASE("LayerNorm and BatchNorm1d agree with torch.nn") {
+  check_rung("modules", "LayerNorm, BatchNorm1d");
+}
+
+TEST_CASE("transformer layers agree with torch.nn.TransformerEncoderLayer") {
+  check_rung("modules", "TransformerEncoderLayer");
+}
+
+TEST_CASE("no rung of the frozen cases goes without a test") {
+  std::set<std::string> found;
+  for (const std::string group : {"ops", "modules"}) {
+    for (const Case& subject : read_cases(fixture(group))) {
+      found.insert(subject.rung.substr(0, subject.rung.rfind(", ")));
+    }
+  }
+  CHECK(found == op_rungs());
+}

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "parity/parity_support.h"
+#include "parity/runners.h"
+#include "parity/table.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::parity;
+using namespace headlight::test;
+
+namespace {
+
+// y = exp(x) at 0 and log(2), with what is expected of y and of its gradient.
+Case exponential(const Tensor& expected, const Tensor& gradient) {
+  return {.name = "exp",
+          .rung = "exp, float64",
+          .op = "exp",
+          .attributes = Json::object(),
+          .tolerance = {1e-10, 1e-12},
+          .inputs = {{"x", doubles({0, std::log(2.0)}, {2})}, {"d_y", doubles({1, 10}, {2})}},
+          .outputs = {{"y", expected}},
+          .gradients = {{"x", gradient}}};
+}
+
+// Names of the functions that a header declares at the start of a line.
+void collect_functions(const std::filesystem::path& header, std::set<std::string>& names) {
+  static const std::regex kFunction(
+      R"(^(?:inline )?(?:Tensor|AttentionResult|std::vector<Tensor>) (operator\S|\w+)\()");
+  std::ifstream in(header);
+  for (std::string line; std::getline(in, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, kFunction)) {
+      names.insert(match[1]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a parity case passes when outputs and gradients lie within its tolerance") {
+  const Verdict verdict = judge(exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2})));
+  CHECK(verdict.passed);
+  CHECK(verdict.elements == 4);
+  CHECK(verdict.error < 1e-15);
+  CHECK(verdict.limit == 1e-10);
+}
+
+TEST_CASE("a parity case fails by one element of an output, and says which") {
+  const Verdict verdict = judge(exponential(doubles({1, 2 + 1e-9}, {2}), doubles({1, 20}, {2})));
+  CHECK_FALSE(verdict.passed);
+  CHECK(verdict.error == Approx(5e-10).epsilon(0.01));
+  CHECK(mentions(verdict.trouble, {"y [2] element 1 is 2"}));
+  CHECK_FALSE(all_passed({verdict}));
+}
+
+TEST_CASE("a parity case fails by a gradient, a shape, a type and a missing output") {
+  const Tensor y = doubles({1, 2}, {2});
+  const Tensor gradient = doubles({1, 20}, {2});
+  CHECK(mentions(judge(exponential(y, doubles({1, 21}, {2}))).trouble, {"gradient of x"}));
+  CHECK(mentions(judge(exponential(doubles({1, 2}, {1, 2}), gradient)).trouble,
+                 {"float64 [2]", "expected float64 [1, 2]"}));
+  CHECK(mentions(judge(exponential(floats({1, 2}, {2}), gradient)).trouble, {"float32"}));
+  Case missing = exponential(y, gradient);
+  missing.outputs["z"] = y;
+  CHECK(mentions(judge(missing).trouble, {"z is missing"}));
+}
+
+TEST_CASE("a parity case fails by NaN where a number is expected and the other way round") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor gradient = doubles({1, 20}, {2});
+  CHECK_FALSE(judge(exponential(doubles({1, nan}, {2}), gradient)).passed);
+  CHECK_FALSE(judge(exponential(doubles({1, infinity}, {2}), gradient)).passed);
+  Case undefined = exponential(doubles({1, nan}, {2}), doubles({1, nan}, {2}));
+  undefined.inputs["x"] = doubles({0, nan}, {2});
+  CHECK(judge(undefined).passed);
+}
+
+TEST_CASE("a parity case without runner or input fails instead of disappearing") {
+  Case unknown = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
+  unknown.op = "no_such_op";
+  CHECK(mentions(judge(unknown).trouble, {"no runner for no_such_op"}));
+  Case empty = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
+  empty.inputs.clear();
+  CHECK_FALSE(judge(empty).passed);
+}
+
+TEST_CASE("the parity table has a row for each rung and names what differs") {
+  const Tensor gradient = doubles({1, 20}, {2});
+  std::ostringstream out;
+  print_table(out, {judge(exponential(doubles({1, 2}, {2}), gradient)),
+                    judge(exponential(doubles({1, 3}, {2}), gradient))});
+  CHECK(std::regex_search(out.str(), std::regex("exp, float64 +\\| +2 \\|.*\\| FAILED\n")));
+  CHECK(out.str().find("\nexp: y [2] element 1 is 2") != std::string::npos);
+}
+
+TEST_CASE("every function of the ops headers has frozen cases and a runner") {
+  std::set<std::string> functions;
+  const auto headers =
+      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "include" / "headlight" / "ops";
+  for (const auto& header : std::filesystem::directory_iterator(headers)) {
+    collect_functions(header.path(), functions);
+  }
+  CHECK(functions.size() > 50);
+  std::set<std::string> tried;
+  for (const Case& subject : read_cases(fixture("ops"))) {
+    tried.insert(subject.op);
+  }
+  for (const std::string& name : functions) {
+    INFO("no parity case computes " << name);
+    CHECK(tried.count(name) == 1);
+    CHECK(all_runners().count(name) == 1);
+  }
+}
