@@ -16,7 +16,7 @@ struct ForwardContext {
   bool training = false;         // dropout drops, batch norm learns
   RandomStream random{};         // of the dropout; a step of training gets a stream of its own
   Recorder* recorder = nullptr;  // collects attention weights when given
-  // Of products with weight matrices, forward and backward; attention itself stays float32.
+  // Of products with weight matrices and of those inside attention, forward and backward.
   Precision precision = Precision::float32;
 };
 
