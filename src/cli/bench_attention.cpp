@@ -36,13 +36,14 @@ std::vector<Index> lengths_of(const BenchTask& task) {
   return lengths;
 }
 
-void measure_op(const GptConfig& model, Row& row) {
+void measure_op(const GptConfig& model, Precision precision, Row& row) {
   const Index inner = model.n_head * (model.n_embd / model.n_head);
   const std::vector<Index> offsets{0, row.length};
   const Tensor qkv = random_normal({row.length, 3 * inner}, {1, 1});
   const Tensor gradient = random_normal({row.length, inner}, {1, 2});
   const auto attend = [&](const Tensor& x, std::vector<Tensor>* weights) {
-    return ragged_attention(x, {.heads = model.n_head, .offsets = offsets, .weights = weights});
+    return ragged_attention(
+        x, {.heads = model.n_head, .offsets = offsets, .weights = weights, .precision = precision});
   };
   const auto [plain, recorded] = best_seconds_in_turn(
       kSeconds, [&] { attend(qkv, nullptr); },
@@ -60,14 +61,14 @@ void measure_op(const GptConfig& model, Row& row) {
                  });
 }
 
-void measure_model(const Gpt& model, Row& row) {
+void measure_model(const Gpt& model, Precision precision, Row& row) {
   const NoGrad no_grad;
   const Batch batch = make_batch({random_tokens(row.length, model.config().vocab_size, 1)});
   const auto [plain, recorded] = best_seconds_in_turn(
-      kSeconds, [&] { model.logits(batch); },
+      kSeconds, [&] { model.logits(batch, {.precision = precision}); },
       [&] {
         Recorder recorder;
-        model.logits(batch, {.recorder = &recorder});
+        model.logits(batch, {.recorder = &recorder, .precision = precision});
       });
   row.model = 1e3 * plain;
   row.model_recorded = 1e3 * recorded;
@@ -91,6 +92,7 @@ BenchReport bench_attention(const BenchTask& task) {
   const std::vector<Index> lengths = lengths_of(task);
   const GptConfig config = model_for(task, *std::max_element(lengths.begin(), lengths.end()));
   const Gpt model(config, static_cast<std::uint64_t>(task.config.seed));
+  const Precision precision = parse_precision(task.config.dtype);
   BenchReport report;
   report.text = model_text(config) + "\n\n" +
                 line("%7s | %-41s | %-30s\n", "", "attention of one layer, ms",
@@ -99,8 +101,8 @@ BenchReport bench_attention(const BenchTask& task) {
                      "recorded", "ratio", "plain", "recorded", "ratio");
   for (const Index length : lengths) {
     Row row{.length = length};
-    measure_op(config, row);
-    measure_model(model, row);
+    measure_op(config, precision, row);
+    measure_model(model, precision, row);
     report.json["rows"].push_back({{"length", row.length},
                                    {"forward_ms", row.forward},
                                    {"backward_ms", row.backward},

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/shape.h"
 #include "kernels/loops.h"
 
@@ -34,6 +35,9 @@ struct AttentionOperands {
   T scale = 1;
   DropoutRow dropout;  // seed, stream and probability; positions are filled in
   std::span<const AttentionSequence> sequences;
+  // Of what is multiplied: queries, keys, values, weights and the gradients of them; of float only.
+  // The softmax and all sums are as in float32.
+  Precision precision = Precision::float32;
 };
 
 template <class T>
@@ -59,5 +63,12 @@ struct AttentionGradients {
 
 template <class T>
 void attention_backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
+
+// The same with operands rounded to bfloat16, by the given tiles.
+struct Bfloat16Tiles;
+void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
+                       const Bfloat16Tiles& tiles);
+void attention_backward(const AttentionOperands<float>& in,
+                        const AttentionGradients<float>& gradients, const Bfloat16Tiles& tiles);
 
 }  // namespace headlight::kernels

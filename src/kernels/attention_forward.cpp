@@ -1,69 +1,88 @@
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "headlight/tensor/storage.h"
 #include "kernels/attention_products.h"
+#include "kernels/bfloat16/attention_tiles.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
 namespace {
 
 // One head's pass over its queries, with scratch memory of its thread.
-template <class T>
+template <class Tiles>
 class ForwardHead {
  public:
-  ForwardHead(const AttentionHead<T>& head, const AttentionOutputs<T>& out, T* scratch)
-      : head_(head), out_(out), scores_(scratch) {
+  using T = typename Tiles::Real;
+  using Set = typename Tiles::Set;
+
+  ForwardHead(const AttentionHead<T>& head, const AttentionOutputs<T>& out, const Set& set,
+              T* scratch)
+      : head_(head),
+        out_(out),
+        query_tile_(Tiles::query_tile(set)),
+        scores_(scratch),
+        tile_maxima_(scores_ + query_tile_ * kKeyTile),
+        tiles_(set, tile_maxima_ + maxima_size(set, head.sequence.key_count)),
+        products_(head_, tiles_) {
     const AttentionOperands<T>& in = head.in;
     const Index keys = head.sequence.key_count;
-    T* key_panels = scores_ + kQueryTile * kKeyTile;
-    T* value_panels = key_panels + PackedPanels<T>::size(in.head_width, keys);
-    tile_maxima_ = value_panels + PackedPanels<T>::size(keys, in.head_width);
-    key_ = pack_panels<T>({in.key + head.key_offset(), 1, in.key_stride}, in.head_width, keys,
-                          key_panels);
-    value_ = pack_panels<T>({in.value + head.key_offset(), in.key_stride, 1}, keys, in.head_width,
-                            value_panels);
+    T* panels = tile_maxima_ + maxima_size(set, keys) + tiles_size(set, in.head_width);
+    key_ = tiles_.pack_panels({in.key + head.key_offset(), 1, in.key_stride}, in.head_width, keys,
+                              panels);
+    value_ =
+        tiles_.pack_panels({in.value + head.key_offset(), in.key_stride, 1}, keys, in.head_width,
+                           panels + Tiles::panels_size(set, in.head_width, keys));
   }
 
   // Elements for heads with so many keys at most.
-  static Index scratch_size(Index keys, Index head_width) {
-    return kQueryTile * kKeyTile + PackedPanels<T>::size(head_width, keys) +
-           PackedPanels<T>::size(keys, head_width) + chunk_count(keys, kKeyTile) * kQueryTile;
+  static Index scratch_size(const Set& set, Index keys, Index head_width) {
+    return Tiles::query_tile(set) * kKeyTile + maxima_size(set, keys) +
+           tiles_size(set, head_width) + Tiles::panels_size(set, head_width, keys) +
+           Tiles::panels_size(set, keys, head_width);
   }
 
   void run() {
-    for (Index query = 0; query < head_.sequence.query_count; query += kQueryTile) {
-      std::fill_n(maximum_, kQueryTile, -std::numeric_limits<T>::infinity());
-      std::fill_n(sum_, kQueryTile, T{0});
-      for_key_tiles(head_, query, [&](const AttentionTile& tile) { process(tile); });
+    for (Index query = 0; query < head_.sequence.query_count; query += query_tile_) {
+      const Index rows = std::min(query_tile_, head_.sequence.query_count - query);
+      std::fill_n(maximum_, rows, -std::numeric_limits<T>::infinity());
+      std::fill_n(sum_, rows, T{0});
+      for_key_tiles(head_, query, rows, [&](const AttentionTile& tile) { process(tile); });
       if (!out_.weights.empty()) {
-        finish_weights(query);
+        finish_weights(query, rows);
       }
-      finish_rows(query);
+      finish_rows(query, rows);
     }
   }
 
  private:
+  static Index maxima_size(const Set& set, Index keys) {
+    return chunk_count(keys, kKeyTile) * Tiles::query_tile(set);
+  }
+  static Index tiles_size(const Set& set, Index head_width) {
+    return Tiles::scratch_size(set, std::max(head_width, kKeyTile));
+  }
+
   T* output(Index query) const {
     return out_.output + head_.output_offset() + query * head_.output_stride();
   }
 
   void process(const AttentionTile& tile) {
     const AttentionOperands<T>& in = head_.in;
-    query_key_product<T>(
-        head_, tile,
-        {in.query + head_.query_offset() + tile.query * in.query_stride, in.query_stride, 1}, key_,
-        {.c = scores_, .c_stride = kKeyTile, .alpha = in.scale});
-    for_strips(head_, tile, [&](Index first, Index rows, Index keys) {
+    products_.query_key(
+        tile, {in.query + head_.query_offset() + tile.query * in.query_stride, in.query_stride, 1},
+        key_, {.c = scores_, .c_stride = kKeyTile, .alpha = in.scale});
+    for_strips(head_, tile, tiles_.rows(), [&](Index first, Index rows, Index keys) {
       for (Index row = first; row < first + rows; ++row) {
         absorb_row(tile, row, keys);
       }
     });
-    weighted_sum<T>(head_, tile, {scores_, kKeyTile, 1}, value_,
-                    {.c = output(tile.query),
-                     .c_stride = head_.output_stride(),
-                     .beta = tile.key == 0 ? T{0} : T{1}});
+    products_.weighted_sum(tile, {scores_, kKeyTile, 1}, value_,
+                           {.c = output(tile.query),
+                            .c_stride = head_.output_stride(),
+                            .beta = tile.key == 0 ? T{0} : T{1}});
   }
 
   // Turns one row of scores into exp(score - maximum), and corrects the row's sum and output for a
@@ -86,7 +105,7 @@ class ForwardHead {
     sum_[row] += loop.exp_shifted(scores, highest, padded);
     if (!out_.weights.empty()) {
       std::copy_n(scores, visible, weights(tile.query + row) + tile.key);
-      tile_maxima_[tile.key / kKeyTile * kQueryTile + row] = highest;
+      tile_maxima_[tile.key / kKeyTile * query_tile_ + row] = highest;
     }
     if (head_.in.dropout.probability > 0) {
       loop.dropout(scores, scores, dropout_row(head_, tile, row), visible);
@@ -101,26 +120,24 @@ class ForwardHead {
   }
 
   // The weights lie there as exp(score - maximum when their tile was computed).
-  void finish_weights(Index query) {
-    for_key_tiles(head_, query, [&](const AttentionTile& tile) {
+  void finish_weights(Index query, Index rows) {
+    for_key_tiles(head_, query, rows, [&](const AttentionTile& tile) {
       for (Index row = 0; row < tile.rows; ++row) {
         if (visible_columns(head_, tile, row) == 0) {
           continue;
         }
-        const T seen = tile_maxima_[tile.key / kKeyTile * kQueryTile + row];
+        const T seen = tile_maxima_[tile.key / kKeyTile * query_tile_ + row];
         const T factor = std::exp(seen - maximum_[row]) / sum_[row];
         loops<T>().scale(factor, weights(query + row) + tile.key,
                          visible_columns(head_, tile, row));
       }
     });
-    const Index end = std::min(query + kQueryTile, head_.sequence.query_count);
-    for (Index t = query; t < end; ++t) {
+    for (Index t = query; t < query + rows; ++t) {
       std::fill(weights(t) + head_.visible(t), weights(t) + head_.sequence.key_count, T{0});
     }
   }
 
-  void finish_rows(Index query) {
-    const Index rows = std::min(kQueryTile, head_.sequence.query_count - query);
+  void finish_rows(Index query, Index rows) {
     for (Index row = 0; row < rows; ++row) {
       loops<T>().scale(T{1} / sum_[row], output(query + row), head_.in.head_width);
       if (out_.log_sum_exp != nullptr) {
@@ -133,29 +150,51 @@ class ForwardHead {
 
   const AttentionHead<T>& head_;
   const AttentionOutputs<T>& out_;
-  T* scores_;              // [kQueryTile, kKeyTile]
-  T* tile_maxima_;         // [tiles of keys, kQueryTile]
-  PackedPanels<T> key_;    // [D, S]
-  PackedPanels<T> value_;  // [S, D]
-  T maximum_[kQueryTile];  // of a row's scores so far
-  T sum_[kQueryTile];      // of exp(score - maximum)
+  Index query_tile_;  // queries of a tile
+  T* scores_;         // [query_tile_, kKeyTile]
+  T* tile_maxima_;    // [tiles of keys, query_tile_]
+  Tiles tiles_;
+  AttentionProducts<Tiles> products_;
+  typename Tiles::Panels key_;    // [D, S]
+  typename Tiles::Panels value_;  // [S, D]
+  T maximum_[kMaximumQueryTile];  // of a row's scores so far
+  T sum_[kMaximumQueryTile];      // of exp(score - maximum)
 };
+
+template <class Tiles, class T>
+void forward(const AttentionOperands<T>& in, const AttentionOutputs<T>& out,
+             const typename Tiles::Set& set) {
+  const Index size = scratch_per_thread(
+      ForwardHead<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
+  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
+  T* memory = static_cast<T*>(scratch.data());
+  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
+    for (Index item = begin; item < end; ++item) {
+      const AttentionHead<T> head(in, item);
+      ForwardHead<Tiles>(head, out, set, memory + thread * size).run();
+    }
+  });
+}
 
 }  // namespace
 
 template <class T>
 void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>& out) {
-  const Index size = ForwardHead<T>::scratch_size(longest(in.sequences), in.head_width);
-  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
-  T* memory = static_cast<T*>(scratch.data());
-  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
-    for (Index item = begin; item < end; ++item) {
-      ForwardHead<T>(AttentionHead<T>(in, item), out, memory + thread * size).run();
+  if constexpr (std::is_same_v<T, float>) {
+    if (in.precision == Precision::bfloat16) {
+      attention_forward(in, out, *bfloat16_tiles());
+      return;
     }
-  });
+  }
+  forward<RegisterTiles<T>>(in, out, gemm_tiles<T>());
 }
 
 template void attention_forward(const AttentionOperands<float>&, const AttentionOutputs<float>&);
 template void attention_forward(const AttentionOperands<double>&, const AttentionOutputs<double>&);
+
+void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
+                       const Bfloat16Tiles& tiles) {
+  forward<Bfloat16AttentionTiles>(in, out, tiles);
+}
 
 }  // namespace headlight::kernels

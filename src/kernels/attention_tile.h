@@ -10,8 +10,8 @@
 // strip sees are left out.
 namespace headlight::kernels {
 
-inline constexpr Index kQueryTile = 56;  // whole strips of every set of register tiles but one
-inline constexpr Index kKeyTile = 256;   // whole panels of all of them
+inline constexpr Index kMaximumQueryTile = 64;
+inline constexpr Index kKeyTile = 256;  // whole panels of all kinds of tiles
 
 // One head of one sequence.
 template <class T>
@@ -56,6 +56,9 @@ inline Index longest(std::span<const AttentionSequence> sequences) {
   return keys;
 }
 
+// Elements of a thread's scratch memory: threads do not share cache lines.
+inline Index scratch_per_thread(Index elements) { return (elements + 63) / 64 * 64; }
+
 // Heads that together are worth a thread's waking up.
 template <class T>
 Index head_grain(const AttentionOperands<T>& in) {
@@ -76,10 +79,9 @@ struct AttentionTile {
   Index columns;
 };
 
-// Calls body(tile) for the tiles of keys that any query of [query, query + kQueryTile) may see.
+// Calls body(tile) for the tiles of keys that any query of [query, query + rows) sees.
 template <class T, class Body>
-void for_key_tiles(const AttentionHead<T>& head, Index query, const Body& body) {
-  const Index rows = std::min(kQueryTile, head.sequence.query_count - query);
+void for_key_tiles(const AttentionHead<T>& head, Index query, Index rows, const Body& body) {
   const Index end = head.visible(query + rows - 1);
   for (Index key = 0; key < end; key += kKeyTile) {
     body(AttentionTile{query, rows, key, std::min(kKeyTile, end - key)});

@@ -138,7 +138,8 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
             .scale = 0,
             .dropout = context.training ? options_.dropout : 0,
             .random = context.random.fork(options_.dropout_label),
-            .weights = records ? &context.recorder->sequences(options_.layer) : nullptr});
+            .weights = records ? &context.recorder->sequences(options_.layer) : nullptr,
+            .precision = context.precision});
   if (context.hook != nullptr) {
     output = replaced(output, context.hook->outputs(options_.layer, output));
   }

@@ -16,6 +16,7 @@ struct Plan {
   double scale;
   double dropout;
   RandomStream random;
+  Precision precision;
   std::vector<kernels::AttentionSequence> sequences;
 
   Index width() const { return heads * head_width; }  // H D
@@ -37,7 +38,8 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
                       .stream = plan.random.stream,
                       .position = 0,
                       .probability = plan.dropout},
-          .sequences = plan.sequences};
+          .sequences = plan.sequences,
+          .precision = plan.precision};
 }
 
 Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
@@ -47,6 +49,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
           " does not divide into query, key and value", " of ", options.heads, " heads");
   require(options.dropout >= 0 && options.dropout < 1,
           "[ragged_attention] expected a dropout from 0 to below 1, got ", options.dropout);
+  require_precision(options.precision);
   const std::vector<Index>& offsets = options.offsets;
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
           "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
@@ -57,6 +60,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
                                         : 1.0 / std::sqrt(static_cast<double>(head_width)),
             .dropout = options.dropout,
             .random = options.random,
+            .precision = options.precision,
             .sequences = {}};
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
     const Index count = offsets[b + 1] - offsets[b];

@@ -6,6 +6,8 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/layout.h"
+#include "kernels/gemm.h"
+#include "support/cpu_variants.h"
 #include "support/tensors.h"
 
 using namespace headlight;
@@ -262,4 +264,37 @@ TEST_CASE("NaN in one position reaches that position and later ones only") {
     CHECK(std::isnan(first_head) == (t >= 70));
     CHECK_FALSE(std::isnan(output[static_cast<std::size_t>(t * kWidth + kHeadWidth)]));
   }
+}
+
+TEST_CASE("in bfloat16 attention rounds query, key and value, forward and backward") {
+  if (kernels::bfloat16_instructions().empty()) {
+    return;  // refused on this machine
+  }
+  const auto attend = [](const Tensor& values, Precision precision) {
+    const Tensor qkv = leaf(values.clone());
+    const Tensor output =
+        ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 70, 100}, .precision = precision});
+    backward(output, {.gradient = noise(output.shape(), 3, DType::float32)});
+    return std::pair{output.detach(), qkv.grad()};
+  };
+  const Tensor qkv = noise({100, 3 * kWidth}, 1, DType::float32);
+  const Tensor rounded = convert(convert(qkv, DType::bfloat16), DType::float32);
+  const auto [output, gradient] = attend(qkv, Precision::bfloat16);
+  const auto [same_output, same_gradient] = attend(rounded, Precision::bfloat16);
+  CHECK(same_bits(output, same_output));
+  CHECK(same_bits(gradient, same_gradient));
+  const auto [float_output, float_gradient] = attend(rounded, Precision::float32);
+  CHECK_FALSE(same_bits(output, float_output));
+  CHECK_FALSE(same_bits(gradient, float_gradient));
+  check_close(output, float_output, 0.01);
+  check_close(gradient, float_gradient, 0.02);
+}
+
+TEST_CASE("bfloat16 attention is refused where the chosen instruction set has no such products") {
+  const VariantScope scope(kernels::CpuVariant::baseline);
+  const Tensor qkv = noise({4, 3 * kWidth}, 1, DType::float32);
+  CHECK_THROWS_WITH(
+      ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 4}, .precision = Precision::bfloat16}),
+      "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
+      "use float32 here");
 }

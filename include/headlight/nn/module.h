@@ -18,7 +18,7 @@ struct ForwardContext {
   RandomStream random{};         // of the dropout; a step of training gets a stream of its own
   Recorder* recorder = nullptr;  // collects attention weights when given
   HeadHook* hook = nullptr;      // sees and replaces what heads compute when given
-  // Of products with weight matrices, forward and backward; attention itself stays float32.
+  // Of products with weight matrices and of those inside attention, forward and backward.
   Precision precision = Precision::float32;
 };
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "headlight/tensor/precision.h"
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
 
@@ -37,6 +38,9 @@ struct RaggedAttentionOptions {
   // When given: one tensor [H, T, T] per sequence is appended, the weights before dropout, written
   // by the same kernel that computes the output. They carry no gradient.
   std::vector<Tensor>* weights = nullptr;
+  // Of what float32 products take, forward and backward; the softmax, its weights as they are
+  // recorded, and all sums stay float32.
+  Precision precision = Precision::float32;
 };
 
 // Causal self-attention of B sequences laid end to end: qkv [N, 3 H D], query, key and value side

@@ -1,0 +1,262 @@
+// Attention by each kind of bfloat16 tiles against attention in float64. What goes in is rounded to
+// bfloat16 before, so that the weights and the gradient of the scores alone are rounded inside.
+#include <cmath>
+#include <limits>
+
+#include "headlight/ops/layout.h"
+#include "headlight/tensor/machine.h"
+#include "headlight/tensor/storage.h"
+#include "kernels/attention.h"
+#include "kernels/bfloat16/tiles.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::Bfloat16Tiles;
+
+namespace {
+
+// Around the strips (14 or 32 rows), the tiles of queries (56 or 64) and those of keys (256).
+const std::vector<Index> kLengths{1, 2, 13, 15, 31, 32, 33, 57, 64, 65, 100, 255, 256, 257, 600};
+
+// Half a unit in the last of bfloat16's eight binary digits.
+constexpr double kRounding = 1.0 / 512;
+
+struct Case {
+  Index heads = 1;  // H
+  Index width = 1;  // D
+  std::vector<Index> lengths = {};
+  double dropout = 0;
+
+  std::vector<kernels::AttentionSequence> sequences() const {
+    std::vector<kernels::AttentionSequence> result;
+    Index begin = 0;
+    for (const Index length : lengths) {
+      result.push_back({begin, length, begin, length});
+      begin += length;
+    }
+    return result;
+  }
+  Index tokens() const { return sequences().back().query_begin + lengths.back(); }  // N
+};
+
+struct Inputs {
+  Tensor query;        // [N, H D], like the others
+  Tensor key;          //
+  Tensor value;        //
+  Tensor output_grad;  //
+
+  explicit Inputs(const Case& c) {
+    std::uint64_t stream = 1;
+    for (Tensor* tensor : {&query, &key, &value, &output_grad}) {
+      const Tensor normal = random_normal({c.tokens(), c.heads * c.width}, {7, stream++});
+      *tensor = convert(convert(normal, DType::bfloat16), DType::float32);
+    }
+  }
+};
+
+struct Outcome {
+  Tensor output;                // [N, H D]
+  Tensor log_sum_exp;           // [N, H]
+  Tensor query_grad;            // [N, H D]
+  Tensor key_grad;              //
+  Tensor value_grad;            //
+  std::vector<Tensor> weights;  // [H, T, T] per sequence
+};
+
+template <class T>
+Outcome empty_outcome(const Case& c, DType dtype) {
+  const Shape shape{c.tokens(), c.heads * c.width};
+  const auto unset = [&](const Shape& of) {
+    Tensor tensor = Tensor::empty(of, dtype);
+    tensor.fill(std::numeric_limits<double>::quiet_NaN());
+    return tensor;
+  };
+  Outcome result{
+      unset(shape), unset({c.tokens(), c.heads}), unset(shape), unset(shape), unset(shape), {}};
+  for (const Index length : c.lengths) {
+    result.weights.push_back(unset({c.heads, length, length}));
+  }
+  return result;
+}
+
+// Forward and backward; tiles... is a set of bfloat16 tiles or nothing.
+template <class T, class... Tiles>
+Outcome attend(const Case& c, const Inputs& given, const Tiles&... tiles) {
+  const DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+  const Tensor query = convert(given.query, dtype);
+  const Tensor key = convert(given.key, dtype);
+  const Tensor value = convert(given.value, dtype);
+  const Tensor output_grad = convert(given.output_grad, dtype);
+  const std::vector<kernels::AttentionSequence> sequences = c.sequences();
+  const kernels::AttentionOperands<T> operands{
+      .query = query.data<T>(),
+      .key = key.data<T>(),
+      .value = value.data<T>(),
+      .query_stride = c.heads * c.width,
+      .key_stride = c.heads * c.width,
+      .key_head_stride = c.width,
+      .heads = c.heads,
+      .head_width = c.width,
+      .scale = static_cast<T>(1 / std::sqrt(static_cast<double>(c.width))),
+      .dropout = {.seed = 1, .stream = 2, .probability = static_cast<float>(c.dropout)},
+      .sequences = sequences};
+  Outcome result = empty_outcome<T>(c, dtype);
+  std::vector<T*> weights;
+  for (Tensor& tensor : result.weights) {
+    weights.push_back(tensor.data<T>());
+  }
+  kernels::attention_forward(
+      operands,
+      kernels::AttentionOutputs<T>{.output = result.output.data<T>(),
+                                   .log_sum_exp = result.log_sum_exp.data<T>(),
+                                   .weights = weights},
+      tiles...);
+  kernels::attention_backward(
+      operands,
+      kernels::AttentionGradients<T>{.output = result.output.data<T>(),
+                                     .log_sum_exp = result.log_sum_exp.data<T>(),
+                                     .output_grad = output_grad.data<T>(),
+                                     .query_grad = result.query_grad.data<T>(),
+                                     .key_grad = result.key_grad.data<T>(),
+                                     .value_grad = result.value_grad.data<T>()},
+      tiles...);
+  return result;
+}
+
+// Calls body(tiles) for AMX and AVX512-BF16 as far as the machine has them.
+template <class Body>
+void with_each_tile_set(const Body& body) {
+  for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
+    INFO(tiles->name);
+    body(*tiles);
+  }
+}
+
+// Memory that is used again holds NaN for floats and bfloat16 alike.
+void poison_free_memory() {
+  release_unused_storage();
+  Storage storage(std::size_t{64} << 20);
+  std::fill_n(static_cast<unsigned char*>(storage.data()), storage.bytes(),
+              static_cast<unsigned char>(0xFF));
+}
+
+struct Difference {
+  double largest = 0;   // NaN counts as infinite
+  double relative = 0;  // root of summed squares, by that of what is expected
+};
+
+Difference difference(const Tensor& actual, const Tensor& expected) {
+  REQUIRE(actual.shape() == expected.shape());
+  const std::vector<double> a = actual.to_vector();
+  const std::vector<double> b = expected.to_vector();
+  Difference result;
+  double squares = 0;
+  double expected_squares = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double distance = std::abs(a[i] - b[i]);
+    result.largest = distance <= result.largest ? result.largest : distance;
+    result.largest =
+        std::isnan(distance) ? std::numeric_limits<double>::infinity() : result.largest;
+    squares += distance * distance;
+    expected_squares += b[i] * b[i];
+  }
+  result.relative = std::sqrt(squares / std::max(expected_squares, 1e-30));
+  return result;
+}
+
+// A gradient has two rounded factors: that of the scores, and the weights in the output it is
+// computed from.
+void check_rounded(const Tensor& actual, const Tensor& expected) {
+  const Difference found = difference(actual, expected);
+  CAPTURE(found.largest, found.relative);
+  CHECK(found.relative < 2 * kRounding);
+  CHECK(found.largest < 0.02);
+}
+
+void check_case(const Case& c) {
+  CAPTURE(c.heads, c.width, c.dropout);
+  const Inputs inputs(c);
+  const Outcome expected = attend<double>(c, inputs);
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    poison_free_memory();
+    const Outcome actual = attend<float>(c, inputs, tiles);
+    CHECK(difference(actual.log_sum_exp, expected.log_sum_exp).largest < 1e-5);
+    check_rounded(actual.output, expected.output);
+    check_rounded(actual.value_grad, expected.value_grad);
+    check_rounded(actual.query_grad, expected.query_grad);
+    check_rounded(actual.key_grad, expected.key_grad);
+    for (std::size_t b = 0; b < c.lengths.size(); ++b) {
+      CHECK(difference(actual.weights[b], expected.weights[b]).largest < 1e-5);
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16 attention equals attention of rounded inputs for any length and head width") {
+  for (const Index width : {1, 5, 8, 31, 32, 33, 64, 100}) {
+    check_case({.heads = 2, .width = width, .lengths = kLengths});
+  }
+}
+
+TEST_CASE("bfloat16 attention drops the weights that float attention drops") {
+  for (const Index width : {7, 32}) {
+    check_case({.heads = 2, .width = width, .lengths = kLengths, .dropout = 0.3});
+  }
+}
+
+TEST_CASE("bfloat16 attention rounds the weights but not those that are recorded") {
+  const Case c{.heads = 2, .width = 32, .lengths = {300}};
+  const Inputs inputs(c);
+  const Outcome expected = attend<float>(c, inputs);
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    const Outcome actual = attend<float>(c, inputs, tiles);
+    CHECK(difference(actual.output, expected.output).largest > 1e-4);
+    const std::vector<double> weights = actual.weights[0].to_vector();
+    for (std::size_t row = 0; row < 600; ++row) {
+      double sum = 0;
+      for (std::size_t key = 0; key < 300; ++key) {
+        sum += weights[row * 300 + key];
+        REQUIRE((key <= row % 300 || weights[row * 300 + key] == 0));
+      }
+      REQUIRE(sum == Approx(1).margin(2e-6));
+    }
+  });
+}
+
+TEST_CASE("bfloat16 attention does not depend on the number of threads") {
+  const Case c{.heads = 3, .width = 20, .lengths = {300, 1, 77}, .dropout = 0.1};
+  const Inputs inputs(c);
+  const int before = thread_count();
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    set_thread_count(1);
+    const Outcome expected = attend<float>(c, inputs, tiles);
+    for (const int threads : {2, 3, 8}) {
+      set_thread_count(threads);
+      const Outcome actual = attend<float>(c, inputs, tiles);
+      CHECK(same_bits(actual.output, expected.output));
+      CHECK(same_bits(actual.query_grad, expected.query_grad));
+      CHECK(same_bits(actual.key_grad, expected.key_grad));
+      CHECK(same_bits(actual.value_grad, expected.value_grad));
+    }
+    set_thread_count(before);
+  });
+}
+
+TEST_CASE("an embedding later in its sequence changes no bit of bfloat16 attention before it") {
+  const Case c{.heads = 1, .width = 24, .lengths = {300}};
+  const Inputs inputs(c);
+  Inputs changed(c);
+  for (Tensor* tensor : {&changed.query, &changed.key, &changed.value}) {
+    *tensor = tensor->clone();
+    slice(*tensor, 0, 211, 300).fill(5);
+  }
+  with_each_tile_set([&](const Bfloat16Tiles& tiles) {
+    const Tensor first = attend<float>(c, inputs, tiles).output;
+    const Tensor second = attend<float>(c, changed, tiles).output;
+    CHECK(same_bits(slice(first, 0, 0, 211), slice(second, 0, 0, 211)));
+    CHECK_FALSE(same_bits(slice(first, 0, 211, 212), slice(second, 0, 211, 212)));
+  });
+}
