@@ -1,0 +1,81 @@
+#include "headlight/ops/elementwise.h"
+
+#include "headlight/ops/dropout.h"
+#include "parity/runners.h"
+
+namespace headlight::parity {
+namespace {
+
+// Of x alone.
+Runner unary(Tensor (*op)(const Tensor&)) {
+  return [op](Run& run) { run.output("y", op(run.input("x"))); };
+}
+
+// Of a and b, or of a and the number "b" when there is no such tensor.
+template <class OfTensors, class OfNumber>
+Runner binary(OfTensors of_tensors, OfNumber of_number) {
+  return [=](Run& run) {
+    const Tensor a = run.input("a");
+    const Tensor b = run.input("b");
+    run.output("y", b.defined() ? of_tensors(a, b) : of_number(a, run.attribute("b", 0.0)));
+  };
+}
+
+Tensor run_gelu(Run& run) {
+  return gelu(run.input("x"),
+              run.attribute<std::string>("form", "tanh") == "erf" ? GeluForm::erf : GeluForm::tanh);
+}
+
+Tensor run_dropout(Run& run) {
+  return dropout(
+      run.input("x"), run.attribute("probability", 0.0),
+      {run.attribute<std::uint64_t>("seed", 0), run.attribute<std::uint64_t>("stream", 0)});
+}
+
+// 3 * x is an operator of its own.
+Tensor times(const Tensor& a, double b) { return b * (a * b); }
+Tensor minus(Run& run) {
+  const Tensor a = run.input("a");
+  const Tensor b = run.input("b");
+  if (run.attributes().contains("b")) {
+    return a - run.attribute("b", 0.0);
+  }
+  return b.defined() ? a - b : -a;
+}
+
+}  // namespace
+
+Runners elementwise_runners() {
+  using T = const Tensor&;
+  const Runner add_both =
+      binary([](T a, T b) { return add(a, b); }, [](T a, double b) { return add(a, b); });
+  const Runner mul_both =
+      binary([](T a, T b) { return mul(a, b); }, [](T a, double b) { return mul(a, b); });
+  return {
+      {"add", add_both},
+      {"mul", mul_both},
+      {"sub", [](Run& run) { run.output("y", sub(run.input("a"), run.input("b"))); }},
+      {"div", [](Run& run) { run.output("y", div(run.input("a"), run.input("b"))); }},
+      {"operator+", binary([](T a, T b) { return a + b; }, [](T a, double b) { return a + b; })},
+      {"operator-", [](Run& run) { run.output("y", minus(run)); }},
+      {"operator*", binary([](T a, T b) { return a * b; }, times)},
+      {"operator/", binary([](T a, T b) { return a / b; }, [](T a, double b) { return a / b; })},
+      {"neg", unary(neg)},
+      {"exp", unary(headlight::exp)},
+      {"log", unary(headlight::log)},
+      {"sqrt", unary(headlight::sqrt)},
+      {"tanh", unary(headlight::tanh)},
+      {"relu", unary(relu)},
+      {"pow",
+       [](Run& run) { run.output("y", pow(run.input("x"), run.attribute("exponent", 1.0))); }},
+      {"gelu", [](Run& run) { run.output("y", run_gelu(run)); }},
+      {"cast",
+       [](Run& run) {
+         const auto to = run.attribute<std::string>("to", "float32");
+         run.output("y", cast(run.input("x"), parse_dtype(to)));
+       }},
+      {"dropout", [](Run& run) { run.output("y", run_dropout(run)); }},
+  };
+}
+
+}  // namespace headlight::parity

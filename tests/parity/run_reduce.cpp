@@ -1,0 +1,33 @@
+#include "headlight/ops/reduce.h"
+
+#include "parity/runners.h"
+
+namespace headlight::parity {
+namespace {
+
+ReduceOptions options_of(const Run& run) {
+  return {.axes = run.attribute<std::vector<Index>>("axes", {}),
+          .keepdim = run.attribute("keepdim", false)};
+}
+
+Runner reduction(Tensor (*op)(const Tensor&, const ReduceOptions&)) {
+  return [op](Run& run) { run.output("y", op(run.input("x"), options_of(run))); };
+}
+
+void run_var(Run& run) {
+  run.output("y", var(run.input("x"), options_of(run), run.attribute("correction", Index{1})));
+}
+
+}  // namespace
+
+Runners reduce_runners() {
+  return {{"sum", reduction(sum)},
+          {"mean", reduction(mean)},
+          {"max", reduction(max)},
+          {"var", run_var},
+          {"sum_to_shape", [](Run& run) {
+             run.output("y", sum_to_shape(run.input("x"), shape_attribute(run, "shape")));
+           }}};
+}
+
+}  // namespace headlight::parity

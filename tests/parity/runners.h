@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+
+#include "parity/parity_case.h"
+
+// How Headlight computes the cases of an op: takes the inputs of a run, gives its outputs.
+namespace headlight::parity {
+
+using Runner = std::function<void(Run&)>;
+using Runners = std::map<std::string, Runner>;  // by the op's name
+
+Runners elementwise_runners();
+Runners matmul_runners();
+Runners reduce_runners();
+Runners softmax_runners();
+Runners mask_runners();
+Runners layout_runners();
+Runners layer_runners();
+Runners attention_runners();
+
+// All of the above.
+const Runners& all_runners();
+
+// An attribute that is a list of sizes.
+Shape shape_attribute(const Run& run, const std::string& name);
+
+}  // namespace headlight::parity

