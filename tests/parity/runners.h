@@ -18,6 +18,7 @@ Runners mask_runners();
 Runners layout_runners();
 Runners layer_runners();
 Runners attention_runners();
+Runners gpt2_runners();
 
 // All of the above.
 const Runners& all_runners();
