@@ -27,7 +27,10 @@ constexpr const char* kDetails =
     "block_size\n"
     "tokens, all equally likely; only real tokens count. Numbers are medians where nothing else "
     "is\n"
-    "said; gemm, memory and attention give the fastest of several runs.\n\n"
+    "said; gemm, memory and attention give the fastest of several runs.\n"
+    "With --signature nothing is measured: a short, fixed run of training, generation and\n"
+    "attention is made, and one hash of all its bits printed, the same for any number of threads,\n"
+    "before what it depends on: kernel variant, compiler, product library and C library.\n\n"
     "JSON keys of every kind: kind, cpu, kernel_variant, threads, blas{library, version, core,\n"
     "threading, coretype_variable (OPENBLAS_CORETYPE)}, peak_rss_mib.\n"
     "  train      tokens_per_second, ms_per_step, ms_per_step_min, ms_per_step_max,\n"
@@ -42,7 +45,9 @@ constexpr const char* kDetails =
     "             step_gflops_per_second, gemm_flops_per_second, blas_flops_per_second\n"
     "  memory     read_gb_per_second, copy_gb_per_second, triad_gb_per_second\n"
     "  attention  rows[{length, forward_ms, backward_ms, recorded_ms, recorded_ratio, model_ms,\n"
-    "             model_recorded_ms, model_recorded_ratio}]";
+    "             model_recorded_ms, model_recorded_ratio}]\n"
+    "  signature  signature, parts{packed, padded, generation, attention}, compiler, products, "
+    "libc";
 
 struct Kind {
   const char* name;
@@ -77,7 +82,8 @@ Options make_options() {
                                 "headlight bench train --config "
                                 "configs/bench/gpt2-256.toml --steps 10",
                                 "headlight bench generate --model runs/toy",
-                                "headlight bench attention --lengths 64,256,1024 --json"}});
+                                "headlight bench attention --lengths 64,256,1024 --json",
+                                "headlight bench --signature --cpu_variant v3"}});
   options.value("config", "TOML file with the configuration")
       .value("steps", "train: timed steps", "20")
       .value("warmup", "train: steps before them", "5")
@@ -86,8 +92,8 @@ Options make_options() {
       .value("prompt_tokens", "generate: tokens of the prompt", "16")
       .value("new_tokens", "generate: tokens to generate", "48")
       .value("rounds", "generate: times to generate them", "3")
-      .value("lengths",
-             "attention: sequence lengths, as 64,256; doubling to block_size by default");
+      .value("lengths", "attention: sequence lengths, as 64,256; doubling to block_size by default")
+      .flag("signature", "print a hash of the bits that this build computes");
   add_config_options(options, default_config());
   return options;
 }
@@ -119,6 +125,31 @@ const Kind& chosen_kind(const Options& options) {
   fail("bench: expected train, generate, gemm, memory or attention, got '", name, "'");
 }
 
+BenchReport measure(const Kind& kind, const Options& options) {
+  const BenchTask task{.config = read_config(options),
+                       .options = options,
+                       .steps = count_of(options, "steps", 1),
+                       .warmup = count_of(options, "warmup", 0)};
+  if (!machine_warning().empty()) {
+    log_warning(machine_warning());
+  }
+  BenchReport report = kind.run(task);
+  report.text = machine_text() + "\n" + report.text;
+  return report;
+}
+
+void print(const char* kind, const BenchReport& report, bool as_json) {
+  if (!as_json) {
+    std::cout << report.text;
+    return;
+  }
+  nlohmann::ordered_json json{{"kind", kind}};
+  json.update(machine_json());
+  json["peak_rss_mib"] = peak_memory() / kMebibyte;
+  json.update(report.json);
+  std::cout << json.dump() << "\n";
+}
+
 }  // namespace
 
 Index count_of(const Options& options, const std::string& name, Index least) {
@@ -134,23 +165,13 @@ int run_bench(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  const Kind& kind = chosen_kind(options);
-  const BenchTask task{.config = read_config(options),
-                       .options = options,
-                       .steps = count_of(options, "steps", 1),
-                       .warmup = count_of(options, "warmup", 0)};
-  if (!machine_warning().empty()) {
-    log_warning(machine_warning());
-  }
-  const BenchReport report = kind.run(task);
-  if (options.json()) {
-    nlohmann::ordered_json json{{"kind", kind.name}};
-    json.update(machine_json());
-    json["peak_rss_mib"] = peak_memory() / kMebibyte;
-    json.update(report.json);
-    std::cout << json.dump() << "\n";
+  if (options.is_set("signature")) {
+    require(options.positionals().empty(),
+            "bench: --signature measures nothing; leave either it or the kind away");
+    print("signature", bench_signature(), options.json());
   } else {
-    std::cout << machine_text() << "\n" << report.text;
+    const Kind& kind = chosen_kind(options);
+    print(kind.name, measure(kind, options), options.json());
   }
   return 0;
 }

@@ -36,4 +36,9 @@ BenchReport bench_gemm(const BenchTask& task);
 BenchReport bench_memory(const BenchTask& task);
 BenchReport bench_attention(const BenchTask& task);
 
+// The hash of everything that a short, fixed run computes: training packed and padded, texts,
+// attention weights. The same for every number of threads. The text is a line of
+// tests/parity/signatures.txt: the hash and what else it depends on.
+BenchReport bench_signature();
+
 }  // namespace headlight::cli

@@ -22,12 +22,23 @@ Json read_metadata(const std::filesystem::path& file) {
   return Json::parse(header).at("__metadata__");
 }
 
+// "scales": {"logits": [limit, scale]}.
+std::map<std::string, Tolerance> read_scales(const Json& description) {
+  std::map<std::string, Tolerance> tolerances;
+  const Json scales = description.value("scales", Json::object());
+  for (const auto& [name, pair] : scales.items()) {
+    tolerances[name] = {.relative = pair.at(0), .absolute = 0, .scale = pair.at(1)};
+  }
+  return tolerances;
+}
+
 Case described(const std::string& name, const Json& description) {
   return {.name = name,
           .rung = description.at("rung"),
           .op = description.at("op"),
           .attributes = description.at("attributes"),
           .tolerance = {description.at("rtol"), description.at("atol")},
+          .tolerances = read_scales(description),
           .inputs = {},
           .outputs = {},
           .gradients = {}};

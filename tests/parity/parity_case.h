@@ -15,10 +15,12 @@ namespace headlight::parity {
 using Json = nlohmann::json;
 using TensorMap = std::map<std::string, Tensor>;
 
-// |actual - expected| <= absolute + relative |expected|, for every element.
+// |actual - expected| <= absolute + relative |expected|, for every element; with a scale
+// |actual - expected| <= relative scale.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
+  double scale = 0;
 };
 
 // One section of a fixture file: tensors `<name>/in/x`, `<name>/out/y` and `<name>/grad/x`, and an
@@ -29,6 +31,7 @@ struct Case {
   std::string op;    // the name of its runner
   Json attributes;   // of the op; "views" says how inputs lie in memory
   Tolerance tolerance;
+  std::map<std::string, Tolerance> tolerances = {};  // other ones, by output or gradient
   TensorMap inputs;
   TensorMap outputs;    // expected
   TensorMap gradients;  // expected; an input `d_y` is the gradient that reaches output y

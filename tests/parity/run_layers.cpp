@@ -75,6 +75,13 @@ Runners layer_runners() {
          run.output("y", linear_cross_entropy(run.input("x"), run.input("weight"),
                                               run.input("targets"), loss_options(run)));
        }},
+      {"linear_cross_entropy_rows",
+       [](Run& run) {
+         const Tensor x = run.input("x");
+         const Tensor losses = linear_cross_entropy_rows(x, run.input("weight"),
+                                                         run.input("targets"), loss_options(run));
+         run.output("y", convert(losses, x.dtype()));
+       }},
   };
 }
 

@@ -19,6 +19,7 @@ Runners layout_runners();
 Runners layer_runners();
 Runners attention_runners();
 Runners module_runners();
+Runners gpt2_runners();
 
 // All of the above.
 const Runners& all_runners();

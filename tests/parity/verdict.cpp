@@ -21,6 +21,9 @@ double element_error(double actual, double expected, const Tolerance& tolerance)
   if (!std::isfinite(distance)) {
     return kInfinity;
   }
+  if (tolerance.scale > 0) {
+    return distance / tolerance.scale;
+  }
   // No tolerance at all asks for equality.
   return tolerance.relative > 0
              ? distance / (std::abs(expected) + tolerance.absolute / tolerance.relative)
@@ -41,6 +44,14 @@ void blame(Verdict& verdict, const std::string& trouble) {
   verdict.passed = false;
 }
 
+// Shows the tensor that comes closest to its limit.
+void keep_tightest(Verdict& verdict, double error, double limit) {
+  if (verdict.elements == 0 || error * verdict.limit > verdict.error * limit) {
+    verdict.error = error;
+    verdict.limit = limit;
+  }
+}
+
 void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
              const Tensor& expected, const Tolerance& tolerance) {
   if (!actual.defined() || actual.shape() != expected.shape() ||
@@ -54,14 +65,16 @@ void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
   }
   const std::vector<double> values = actual.to_vector();
   const std::vector<double> wanted = expected.to_vector();
+  double largest = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double error = element_error(values[i], wanted[i], tolerance);
-    verdict.error = std::max(verdict.error, error);
+    largest = std::max(largest, error);
     if (error > tolerance.relative) {
       blame(verdict, concat_text(what, " ", expected.shape(), " element ", i, " is ",
                                  digits(values[i]), ", expected ", digits(wanted[i])));
     }
   }
+  keep_tightest(verdict, largest, tolerance.relative);
   verdict.elements += expected.numel();
 }
 
@@ -70,12 +83,16 @@ void compare_all(Verdict& verdict, const Case& subject, const Run& run) {
     const auto place = map.find(name);
     return place == map.end() ? Tensor() : place->second;
   };
+  const auto tolerance_of = [&](const std::string& name) {
+    const auto place = subject.tolerances.find(name);
+    return place == subject.tolerances.end() ? subject.tolerance : place->second;
+  };
   for (const auto& [name, expected] : subject.outputs) {
-    compare(verdict, name, found(run.outputs(), name), expected, subject.tolerance);
+    compare(verdict, name, found(run.outputs(), name), expected, tolerance_of(name));
   }
   for (const auto& [name, expected] : subject.gradients) {
     compare(verdict, "the gradient of " + name, found(run.gradients(), name), expected,
-            subject.tolerance);
+            tolerance_of(name));
   }
 }
 

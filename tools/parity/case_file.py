@@ -50,6 +50,8 @@ class Case:
         self.outputs: dict[str, torch.Tensor] = {}
         self.gradients: dict[str, torch.Tensor] = {}
         self.sizes: dict[str, int] = {}
+        # Other limits than `tolerance`, by output or gradient: |difference| <= limit * scale.
+        self.scales: dict[str, tuple[float, float]] = {}
 
     @property
     def dtype(self) -> torch.dtype:
@@ -133,9 +135,11 @@ class Case:
 
     def description(self) -> str:
         rtol, atol = self.tolerance or TOLERANCES[self.dtype_name]
-        assert self.tolerance is None or self.reason, f"{self.name}: a limit needs its reason"
+        assert not (self.tolerance or self.scales) or self.reason, f"{self.name}: a limit needs its reason"
         entry = {"op": self.op, "rung": self.rung, "attributes": self.attributes,
                  "dtype": self.dtype_name, "rtol": rtol, "atol": atol}
+        if self.scales:
+            entry["scales"] = self.scales
         return json.dumps(entry | ({"reason": self.reason} if self.reason else {}))
 
 

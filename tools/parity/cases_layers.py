@@ -157,11 +157,21 @@ def loss_cases(file: CaseFile) -> None:
                 targets = targets_of(case, count, vocabulary, ignored, index)
                 case.output("y", loss(F.linear(x, weight), targets, index, normalizer))
 
+            def by_row(case: Case) -> None:
+                count, vocabulary = case.shape(shape)
+                (width,) = case.shape("c4")
+                x = case.input("x", case.normal((count, width), scale), view, gradient=False)
+                weight = case.input("weight", case.normal((vocabulary, width)), gradient=False)
+                targets = targets_of(case, count, vocabulary, ignored, index)
+                case.output("y", F.cross_entropy(F.linear(x, weight), targets, ignore_index=index, reduction="none"))
+
             name = f"{what}, ignoring {ignored} at {index}, normalizer {normalizer}"
             attributes = {"ignore_index": index, "normalizer": normalizer}
             frozen = what == "rows" or (ignored, index, normalizer) == ("some", -1, 0)
             file.both("cross_entropy", name, plain, frozen, attributes=attributes)
             file.both("linear_cross_entropy", name, fused, frozen, attributes=attributes)
+            if normalizer == 0:
+                file.both("linear_cross_entropy_rows", name, by_row, frozen and what == "rows", attributes=attributes)
 
 
 def build(file: CaseFile) -> None:

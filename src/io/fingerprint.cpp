@@ -1,0 +1,63 @@
+#include "io/fingerprint.h"
+
+#include <xxhash.h>
+
+#include <memory>
+#include <span>
+
+#include "headlight/tensor/dtype.h"
+#include "headlight/tensor/error.h"
+#include "io/tensor_file.h"
+
+namespace headlight {
+namespace {
+
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) {
+    require(state_ != nullptr && XXH3_128bits_reset(state_.get()) == XXH_OK,
+            "[fingerprint] cannot allocate memory");
+  }
+
+  // The count goes in as well, so that neighbouring pieces cannot trade bytes.
+  void add(const void* bytes, std::size_t count) {
+    const std::uint64_t size = count;
+    XXH3_128bits_update(state_.get(), &size, sizeof size);
+    XXH3_128bits_update(state_.get(), bytes, count);
+  }
+
+  std::string text() const {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
+    std::string digits;
+    for (const unsigned char byte : canonical.digest) {
+      digits += "0123456789abcdef"[byte >> 4];
+      digits += "0123456789abcdef"[byte & 0xF];
+    }
+    return digits;
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, Free> state_;
+};
+
+}  // namespace
+
+std::string fingerprint(const NamedTensors& tensors) {
+  Hash hash;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string_view type = dtype_name(tensor.dtype());
+    const Tensor elements = to_contiguous(tensor);
+    const std::span<const std::byte> bytes = bytes_of(elements);
+    hash.add(name.data(), name.size());
+    hash.add(type.data(), type.size());
+    hash.add(tensor.shape().begin(), static_cast<std::size_t>(tensor.rank()) * sizeof(Index));
+    hash.add(bytes.data(), bytes.size());
+  }
+  return hash.text();
+}
+
+}  // namespace headlight

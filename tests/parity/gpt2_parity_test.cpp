@@ -1,0 +1,54 @@
+// Whole models of the transformers library and their training by PyTorch, frozen.
+#include "parity/verdict.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::parity;
+using headlight::test::ThreadScope;
+
+namespace {
+
+std::vector<Case> frozen(const std::string& group) {
+  return read_cases(std::string(HEADLIGHT_SOURCE_DIR "/tests/parity/fixtures/") + group +
+                    ".safetensors");
+}
+
+void check_all(const std::string& group, std::size_t count) {
+  const ThreadScope one_thread(1);  // these are many tiny passes
+  const std::vector<Case> cases = frozen(group);
+  CHECK(cases.size() == count);
+  for (const Case& subject : cases) {
+    const Verdict verdict = judge(subject);
+    INFO(verdict.name << ": " << verdict.trouble);
+    CHECK(verdict.passed);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("whole GPT-2 models give the numbers of transformers", "[parity]") {
+  check_all("gpt2", 10);
+}
+
+TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {
+  check_all("training", 12);
+}
+
+TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[parity]") {
+  const ThreadScope one_thread(1);
+  Case subject = frozen("training").at(1);
+  REQUIRE(subject.name == "gpt2_training, adamw, packed, float64");
+  REQUIRE(judge(subject).passed);
+  for (const char* attribute : {"learning_rate", "weight_decay", "grad_clip"}) {
+    Case changed = subject;
+    changed.attributes[attribute] = 1.001 * subject.attributes[attribute].get<double>();
+    INFO(attribute);
+    CHECK_FALSE(judge(changed).passed);
+  }
+  Tensor losses = subject.outputs.at("losses").clone();
+  losses.copy_from(Tensor::zeros(losses.shape(), losses.dtype()));
+  subject.outputs["losses"] = losses;
+  const Verdict verdict = judge(subject);
+  CHECK_FALSE(verdict.passed);
+  CHECK(verdict.trouble.find("losses") == 0);
+}

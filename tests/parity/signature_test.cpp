@@ -1,0 +1,105 @@
+// What the program computes must not change by accident, and not with the number of threads.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "headlight/tensor/machine.h"
+#include "kernels/cpu_variant.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+// "HASH VARIANT COMPILER PRODUCTS LIBC".
+std::string signature_line(const std::string& variant, const std::string& threads = "1") {
+  const ProgramResult result =
+      run_headlight({"bench", "--signature", "--cpu_variant", variant, "--threads", threads});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  REQUIRE(result.out.size() > 33);
+  CHECK(result.out.back() == '\n');
+  return result.out.substr(0, result.out.size() - 1);
+}
+
+std::string without_hash(const std::string& line) { return line.substr(line.find(' ') + 1); }
+
+// The committed line for the same variant, compiler and libraries; empty: there is none.
+std::string committed_line(const std::string& line) {
+  std::ifstream in(HEADLIGHT_SOURCE_DIR "/tests/parity/signatures.txt");
+  REQUIRE(in.is_open());
+  for (std::string committed; std::getline(in, committed);) {
+    if (without_hash(committed) == without_hash(line)) {
+      return committed;
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> supported_variants() {
+  std::vector<std::string> names;
+  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
+    if (kernels::supports(variant)) {
+      names.emplace_back(kernels::name_of(variant));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("the bits that a build computes are those that were committed for it", "[parity]") {
+  for (const std::string& variant : supported_variants()) {
+    const std::string line = signature_line(variant);
+    const std::string committed = committed_line(line);
+    if (committed.empty()) {
+      WARN("no committed signature to compare with for: " << without_hash(line));
+      continue;
+    }
+    INFO(
+        "If this change of the numbers is meant, put what `headlight bench --signature "
+        "--cpu_variant "
+        << variant << "` prints into tests/parity/signatures.txt, for every variant.");
+    CHECK(line == committed);
+  }
+}
+
+TEST_CASE("the signature is the same for any number of threads", "[parity]") {
+  const std::vector<std::string> variants = supported_variants();
+  for (const std::string& variant : {variants.front(), variants.back()}) {
+    std::set<std::string> different;
+    for (const char* threads : {"1", "2", "3", "4", "8"}) {
+      different.insert(signature_line(variant, threads));
+    }
+    INFO(*different.begin());
+    CHECK(different.size() == 1);
+  }
+}
+
+TEST_CASE("the signature as JSON names its parts and what it depends on", "[parity]") {
+  const ProgramResult result = run_headlight({"bench", "--signature", "--json"});
+  REQUIRE(result.exit_code == 0);
+  const nlohmann::json report = nlohmann::json::parse(result.out);
+  CHECK(report["kind"] == "signature");
+  std::ostringstream line;
+  line << report["signature"].get<std::string>();
+  for (const char* key : {"kernel_variant", "compiler", "products", "libc"}) {
+    line << " " << report[key].get<std::string>();
+  }
+  CHECK(line.str() == signature_line(std::string(cpu_variant_name())));
+  std::set<std::string> different{report["signature"].get<std::string>()};
+  for (const char* part : {"packed", "padded", "generation", "attention"}) {
+    different.insert(report["parts"][part].get<std::string>());
+  }
+  CHECK(different.size() == 5);
+}
+
+TEST_CASE("a signature beside a kind of measurement is refused", "[parity]") {
+  const ProgramResult result = run_headlight({"bench", "train", "--signature"});
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  CHECK(result.messages().size() == 1);
+  CHECK(result.err.find("--signature") != std::string::npos);
+}
