@@ -7,6 +7,7 @@
 #include "cli/numbers.h"
 #include "cli/options.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/open_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/text_file.h"
@@ -46,6 +47,11 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   if (config.tokenizer == "byte") {
     return ByteTokenizer().vocab_size();
   }
+  if (config.tokenizer != "char" && config.tokenizer != "bpe") {
+    return open_tokenizer(config.tokenizer)->vocab_size();
+  }
+  require(config.tokenizer != "bpe",
+          "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
   return build_char_tokenizer(read_text_file(config.data)).vocab_size();
 }

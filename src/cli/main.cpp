@@ -32,6 +32,7 @@ constexpr std::array kCommands{
     Command{"attribute", "What every head adds to the logit of a token", run_attribute},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
+    Command{"tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
     Command{"bench", "Measure the speed of training, generation and their parts", run_bench},
 };

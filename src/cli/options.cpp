@@ -142,20 +142,16 @@ void Options::print_help() const {
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> clean = normalized(arguments);
-  std::vector<std::string> options_only;
-  for (const std::string& argument : clean) {
-    (argument.rfind("--", 0) == 0 ? options_only : positionals_).push_back(argument);
-  }
-  std::vector<const char*> pointers{"headlight"};
-  for (const std::string& argument : options_only) {
-    pointers.push_back(argument.c_str());
-  }
-  const cxxopts::ParseResult result =
-      parser_->options.parse(static_cast<int>(pointers.size()), pointers.data());
-  for (const cxxopts::KeyValue& pair : result.arguments()) {
-    given_[pair.key()] = true;
-    values_[pair.key()] = pair.value();
+  // By hand, not by cxxopts, whose values cannot hold a line end.
+  for (const std::string& argument : normalized(arguments)) {
+    if (argument.rfind("--", 0) != 0) {
+      positionals_.push_back(argument);
+    } else if (argument != "--") {
+      const std::size_t equals = std::min(argument.find('='), argument.size());
+      const std::string name = argument.substr(2, equals - 2);
+      given_[name] = true;
+      values_[name] = equals < argument.size() ? argument.substr(equals + 1) : "";
+    }
   }
   if (is_set("help")) {
     print_help();

@@ -44,9 +44,13 @@ constexpr Index kLongestCharacter = 4;  // bytes
 
 }  // namespace
 
+std::size_t valid_utf8_prefix(std::string_view text) {
+  return static_cast<std::size_t>(utf8::find_invalid(text.begin(), text.end()) - text.begin());
+}
+
 void require_utf8(std::string_view text, std::string_view name) {
-  const auto bad = utf8::find_invalid(text.begin(), text.end());
-  require(bad == text.end(), name, ": invalid UTF-8 at byte ", bad - text.begin());
+  const std::size_t valid = valid_utf8_prefix(text);
+  require(valid == text.size(), name, ": invalid UTF-8 at byte ", valid);
 }
 
 Utf8Character first_character(std::string_view text) {

@@ -18,9 +18,11 @@ constexpr std::array kFields{
     ConfigField{"documents", &C::documents,
                 "How the text is cut: none (one stream), line, blank_line, token"},
     ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
-    ConfigField{"tokenizer", &C::tokenizer, "char (Unicode characters) or byte"},
+    ConfigField{"tokenizer", &C::tokenizer,
+                "char (Unicode characters), byte, bpe (learned from data) or a tokenizer's path"},
     ConfigField{"vocab_size", &C::vocab_size,
-                "Vocabulary; bench and info need it, as they read no data; 0: the tokenizer's"},
+                "Tokens that bpe learns; else 0, the tokenizer's own (bench and info, which read "
+                "no data, take any)"},
     ConfigField{"batching", &C::batching,
                 "packed (blocks of one stream), padded or bucketed (documents)"},
     ConfigField{"batch_size", &C::batch_size, "Sequences of a batch"},

@@ -75,9 +75,12 @@ Start prepare(const TrainConfig& config, bool resume) {
   Start start;
   LoadedModel loaded = initial_model(config, resume, start);
   start.data = load_training_data(config, std::move(loaded.tokenizer));
+  start.notes.insert(start.notes.end(), start.data.notes.begin(), start.data.notes.end());
   const Index ids = start.data.tokenizer->vocab_size();
-  require(config.vocab_size == 0 || config.vocab_size == ids, "vocab_size: expected ", ids,
-          ", which the tokenizer has, or 0, got ", config.vocab_size);
+  // A text that ran out of pairs gave fewer tokens than bpe was to learn.
+  const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
+  require(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size: expected ",
+          ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
   if (loaded.model != nullptr) {
     require(config.block_size <= loaded.model->config().block_size,
             "block_size: ", config.block_size, " is more than the ",

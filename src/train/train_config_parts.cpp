@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include "headlight/train/train_config.h"
 
 namespace headlight {
@@ -24,13 +26,22 @@ void require_one_of(std::string_view key, const std::string& value, std::string_
           value, "'");
 }
 
+// A path is only looked at when the tokenizer is needed: a run that goes on has its own.
+void require_tokenizer(const std::string& tokenizer) {
+  const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
+  const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
+  std::error_code error;
+  require(known || path || std::filesystem::exists(tokenizer, error),
+          "tokenizer: expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
+}
+
 double dropout_or(double specific, double general) { return specific < 0 ? general : specific; }
 
 }  // namespace
 
 void TrainConfig::validate() const {
   require_precision(parse_precision(dtype));
-  require_one_of("tokenizer", tokenizer, "char", "byte");
+  require_tokenizer(tokenizer);
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");
   require_at_least("vocab_size", vocab_size, 0);

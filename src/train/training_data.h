@@ -9,7 +9,8 @@ namespace headlight {
 struct TrainingData {
   std::unique_ptr<Tokenizer> tokenizer;
   TokenDataset train;
-  TokenDataset validation;  // no sequences: there is none
+  TokenDataset validation;         // no sequences: there is none
+  std::vector<std::string> notes;  // what the user should know
 };
 
 // Reads the texts of a run. `tokenizer` is that of a model that exists already; without one, a new

@@ -14,6 +14,9 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 // Overlong forms, surrogates and values above U+10FFFF are not UTF-8.
 void require_utf8(std::string_view text, std::string_view name);
 
+// Number of bytes of `text` before the first that is not UTF-8: text.size() when all are.
+std::size_t valid_utf8_prefix(std::string_view text);
+
 // What stands at the beginning of a text.
 struct Utf8Character {
   char32_t code_point = U'\uFFFD';  // U+FFFD when the bytes are no character

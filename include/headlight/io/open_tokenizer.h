@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+// The tokenizer that a user names: a tokenizer.json, a folder that load_tokenizer() reads, or a run
+// directory (its best checkpoint, else its latest). Throws Error naming the path.
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
+
+// Writes tokenizer.json and tokenizer_config.json, which Hugging Face's AutoTokenizer reads, into
+// `directory`, which is made when it is missing. Throws Error when it holds a model, whose
+// tokenizer must stay, and when a step fails.
+void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
+
+}  // namespace headlight

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Text for a terminal.
+namespace headlight::cli {
+
+// A token's label with everything in sight: a blank is ·, a line end ↵, a tab →, and other control
+// characters, which could steer the terminal, are <U+001B>.
+std::string visible_text(std::string_view text);
+
+// Columns that a terminal gives to a text: two to East Asian wide characters and emoji, none to
+// combining marks (Unicode Standard Annex 11, in ranges that leave out rare scripts).
+std::size_t display_width(std::string_view text);
+
+}  // namespace headlight::cli

@@ -1,0 +1,147 @@
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/file_pieces.h"
+#include "cli/log.h"
+#include "cli/numbers.h"
+#include "cli/options.h"
+#include "cli/tokenizer.h"
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/tensor/error.h"
+#include "headlight/text/bpe_trainer.h"
+#include "headlight/text/utf8.h"
+
+namespace headlight::cli {
+namespace {
+
+Options make_options() {
+  Options options(
+      {.name = "tokenizer train",
+       .summary = "Learn a byte-level BPE tokenizer from text files.",
+       .positional = "[MORE_FILES]",
+       .details =
+           "Learns the same merges and ids as Hugging Face's BpeTrainer with its ByteLevel\n"
+           "pre-tokenizer and alphabet, and writes a tokenizer.json that its libraries open. Each\n"
+           "line of a file is a text of its own, as in their Tokenizer.train(files); --sequences\n"
+           "text takes each file whole, so that indented lines become tokens as GPT-2's pattern\n"
+           "cuts them. Files must be UTF-8 and are read as they are, a part at a time.\n"
+           "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
+       .examples = {"headlight tokenizer train --data book.txt --vocab_size 4096 --out runs/bpe",
+                    "headlight tokenizer train --data a.txt b.txt --vocab_size 8192 --out runs/bpe "
+                    "--special_tokens \"<|endoftext|>,<|pad|>\""}});
+  options.value("data", "Text file to learn from; more files may follow")
+      .value("vocab_size", "Tokens: the special tokens, the 256 bytes, and a token for each merge")
+      .value("special_tokens", "Names in the order of their ids", std::string(kEndOfTextName))
+      .value("min_frequency", "A pair that comes less often is not merged", "0")
+      .value("sequences", "line: each line by itself; text: each file as a whole", "line")
+      .value("out", "Folder to write tokenizer.json and tokenizer_config.json into");
+  return options;
+}
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  std::stringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+BpeTrainerOptions trainer_options(const Options& options) {
+  require(options.given("vocab_size"), "--vocab_size: expected the number of tokens to learn");
+  BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
+                           .min_frequency = options.integer("min_frequency"),
+                           .special_tokens = names_in(options.text("special_tokens"))};
+  try {
+    result.validate();
+  } catch (const Error& error) {
+    fail("--", error.what());
+  }
+  return result;
+}
+
+std::vector<std::string> data_files(const Options& options) {
+  require(options.given("data"), "--data: expected a text file");
+  std::vector<std::string> files{options.text("data")};
+  files.insert(files.end(), options.positionals().begin(), options.positionals().end());
+  return files;
+}
+
+CutAt cut_of(const Options& options) {
+  const std::string sequences = options.text("sequences");
+  require(sequences == "line" || sequences == "text", "--sequences: expected line or text, got '",
+          sequences, "'");
+  return sequences == "line" ? CutAt::line : CutAt::piece;
+}
+
+// Bytes that were read.
+std::size_t feed_file(BpeTrainer& trainer, const std::string& path, CutAt cut) {
+  std::size_t bytes = 0;
+  read_in_parts(path, cut, [&](std::string_view part, std::size_t offset) {
+    const std::size_t valid = valid_utf8_prefix(part);
+    require(valid == part.size(), path, ": invalid UTF-8 at byte ", offset + valid);
+    cut == CutAt::line ? trainer.feed_lines(part) : trainer.feed(part);
+    bytes = offset + part.size();
+  });
+  return bytes;
+}
+
+struct Report {
+  Index vocab_size = 0;
+  std::size_t merges = 0;
+  std::size_t bytes = 0;
+  double seconds = 0;
+  std::string directory;
+};
+
+void print(const Report& report, bool json) {
+  if (json) {
+    std::cout << nlohmann::ordered_json{{"vocab_size", report.vocab_size},
+                                        {"merges", report.merges},
+                                        {"bytes", report.bytes},
+                                        {"seconds", report.seconds},
+                                        {"directory", report.directory}}
+                     .dump()
+              << "\n";
+    return;
+  }
+  std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",
+              report.directory.c_str(), grouped(report.vocab_size).c_str(),
+              grouped(static_cast<Index>(report.merges)).c_str(),
+              bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+}
+
+}  // namespace
+
+int run_tokenizer_train(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const BpeTrainerOptions wanted = trainer_options(options);
+  const CutAt cut = cut_of(options);
+  const std::vector<std::string> files = data_files(options);
+  require(options.given("out"), "--out: expected a folder to write the tokenizer into");
+  Report report{.directory = options.text("out")};
+  BpeTrainer trainer(wanted);
+  for (const std::string& path : files) {
+    report.bytes += feed_file(trainer, path, cut);
+  }
+  const BpeTokenizer tokenizer(trainer.finish());
+  report.vocab_size = tokenizer.vocab_size();
+  report.merges = tokenizer.vocabulary().merges.size();
+  if (report.vocab_size < wanted.vocab_size) {
+    log_warning(concat_text("the text ran out of pairs: ", report.vocab_size, " tokens instead of ",
+                            wanted.vocab_size));
+  }
+  save_tokenizer(report.directory, tokenizer);
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  print(report, options.json());
+  return 0;
+}
+
+}  // namespace headlight::cli

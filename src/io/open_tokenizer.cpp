@@ -1,0 +1,49 @@
+#include "headlight/io/open_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headlight/io/file_writer.h"
+#include "headlight/io/tokenizer_directory.h"
+#include "headlight/tensor/error.h"
+#include "headlight/text/tokenizer_file.h"
+#include "io/input_file.h"
+#include "text/printable.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestFile = Index{1} << 28;  // bytes
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
+  require(fs::exists(path), shown(path), ": no such file or directory");
+  if (!fs::is_directory(path)) {
+    return parse_tokenizer_json(read_text_file(path, kLargestFile), shown(path));
+  }
+  for (const char* place : {".", "best", "latest"}) {
+    const fs::path folder = std::string_view(place) == "." ? path : path / place;
+    if (fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json")) {
+      return load_tokenizer(folder);
+    }
+  }
+  fail(shown(path), ": no tokenizer here: expected tokenizer.json, or vocab.json and merges.txt");
+}
+
+void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  require(!error, shown(directory), ": cannot make the folder: ", error.message());
+  require(!fs::exists(directory / "config.json"), shown(directory),
+          ": holds a model, whose tokenizer must stay; choose another folder");
+  const nlohmann::ordered_json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                      {"bos_token", kEndOfTextName},
+                                      {"eos_token", kEndOfTextName},
+                                      {"clean_up_tokenization_spaces", false}};
+  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
+}
+
+}  // namespace headlight

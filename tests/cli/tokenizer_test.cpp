@@ -1,0 +1,307 @@
+#include <nlohmann/json.hpp>
+
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// headlight tokenizer and train --tokenizer with the real program.
+using namespace headlight;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+std::string small_corpus() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "Mina has a red kite. \"Fly!\" said Mina.\n\n미나는 연을 봐요.\n\n";
+    text += std::to_string(i) + " birds sing (softly) near the river.\n\n";
+  }
+  return text;
+}
+
+std::string output_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+// The last message of a run that is refused.
+std::string refusal(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  return result.messages().empty() ? "" : result.messages().back();
+}
+
+// A folder with a tokenizer of 300 tokens.
+std::string small_tokenizer(const ScratchFolder& folder) {
+  const std::string data = folder.write("corpus.txt", small_corpus());
+  output_of({"tokenizer", "train", "--data", data, "--vocab_size", "300", "--out", folder.at("bpe"),
+             "--log_level", "error"});
+  return folder.at("bpe");
+}
+
+// The ids of a file of little-endian 16-bit numbers.
+std::vector<int> uint16_ids(const std::string& path) {
+  const std::string bytes = file_contents(path);
+  std::vector<int> ids;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    ids.push_back(static_cast<unsigned char>(bytes[i]) +
+                  256 * static_cast<unsigned char>(bytes[i + 1]));
+  }
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("tokenizer train writes a tokenizer and says what it learned", "[cli]") {
+  const ScratchFolder folder;
+  // Ids and merges of this text are worked out in tests/text/bpe_trainer_test.cpp.
+  const std::string data = folder.write("a.txt", "hug pug pun");
+  const std::string more = folder.write("b.txt", " bun hugs");
+  const std::string out = folder.at("new/bpe");
+  const ProgramResult result = run_headlight(
+      {"tokenizer", "train", "--data", data, more, "--vocab_size", "300", "--out", out, "--json"});
+  REQUIRE(result.exit_code == 0);
+  const Json report = Json::parse(result.out);
+  CHECK(report["vocab_size"] == 267);
+  CHECK(report["merges"] == 10);
+  CHECK(report["bytes"] == 20);
+  CHECK(report["directory"] == out);
+  REQUIRE(result.messages().size() == 1);
+  CHECK(result.messages()[0] == "warning: the text ran out of pairs: 267 tokens instead of 300");
+  const Json file = Json::parse(file_contents(out + "/tokenizer.json"));
+  CHECK(file["model"]["vocab"]["hug"] == 258);
+  CHECK(file["added_tokens"][0]["content"] == "<|endoftext|>");
+  CHECK(Json::parse(file_contents(out + "/tokenizer_config.json"))["eos_token"] == "<|endoftext|>");
+  CHECK(output_of({"tokenizer", "encode", out, "--text", "hug bun!"}) == "258 263 1\n");
+}
+
+TEST_CASE("tokenizer train takes special tokens, a least frequency and whole files", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("a.txt", "a\n\n\n\na\n\n\n\na hug pug pun bun hugs");
+  const Arguments command{"tokenizer",         "train", "--data",           data,
+                          "--vocab_size",      "259",   "--special_tokens", "<|pad|>,<|endoftext|>",
+                          "--min_frequency=2", "--out", folder.at("bpe")};
+  CHECK(output_of(command).rfind(
+            "wrote " + folder.at("bpe") + "/tokenizer.json: 259 tokens (1 merges), from 32 B in ",
+            0) == 0);
+  CHECK(output_of({"tokenizer", "encode", folder.at("bpe"), "--text", "<|pad|>ug"}) == "0 258\n");
+  Arguments whole = command;
+  whole.insert(whole.end(), {"--sequences", "text"});
+  output_of(whole);
+  // Two line ends come together four times, more often than "ug".
+  CHECK(output_of({"tokenizer", "encode", folder.at("bpe"), "--text", "\n\n"}) == "258\n");
+}
+
+TEST_CASE("encode and decode give back any bytes", "[cli]") {
+  const ScratchFolder folder;
+  const std::string bpe = small_tokenizer(folder);
+  std::string bytes = "Mina <|endoftext|> 미나는\r\n";
+  for (int i = 0; i < 256; ++i) {
+    bytes += static_cast<char>(i);
+  }
+  const std::string file = folder.write("bytes", bytes);
+  save_tokenizer(folder.at("byte"), ByteTokenizer());
+  for (const std::string& tokenizer : {bpe, folder.at("byte")}) {
+    const std::string ids =
+        folder.write("ids", output_of({"tokenizer", "encode", tokenizer, "--file", file}));
+    CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", ids}) == bytes);
+    const std::string bin = folder.at("ids.bin");
+    output_of({"tokenizer", "encode", tokenizer, "--file", file, "--out", bin});
+    CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", bin}) == bytes);
+  }
+  CHECK(output_of({"tokenizer", "decode", bpe, "--ids", "0,1,0", "--skip_special"}) == "!");
+  CHECK(Json::parse(output_of({"tokenizer", "decode", bpe, "--ids", "0,188", "--json"})) ==
+        Json{{"text", "<|endoftext|>\xEF\xBF\xBD"}});
+}
+
+TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string bpe = small_tokenizer(folder);
+  const Json text = Json::parse(output_of({"tokenizer", "encode", bpe, "--text", "#$", "--json"}));
+  CHECK(text == Json{{"ids", {3, 4}}});
+  const std::string lines = folder.write("lines.jsonl", "\"#$\"\n\"\"\n\"#\"\n");
+  CHECK(Json::parse(output_of({"tokenizer", "encode", bpe, "--jsonl", lines, "--json"})) ==
+        Json{{"ids", {{3, 4}, Json::array(), {3}}}});
+  CHECK(output_of({"tokenizer", "encode", bpe, "--jsonl", lines}) == "3 4\n\n3\n");
+  CHECK(output_of({"tokenizer", "encode", bpe, "--text", "", "--json"}) == "{\"ids\": []}\n");
+  // Standard input is empty here.
+  CHECK(output_of({"tokenizer", "encode", bpe, "--jsonl", "-", "--json"}) == "{\"ids\": []}\n");
+}
+
+TEST_CASE("names of special tokens become those tokens unless asked otherwise", "[cli]") {
+  const ScratchFolder folder;
+  const std::string bpe = small_tokenizer(folder);
+  const std::string name = "!<|endoftext|>!";
+  CHECK(output_of({"tokenizer", "encode", bpe, "--text", name}) == "1 0 1\n");
+  const std::string plain = output_of({"tokenizer", "encode", bpe, "--text", name, "--no_special"});
+  CHECK(plain.rfind("1 28 ", 0) == 0);  // '!' and '<'
+}
+
+TEST_CASE("a long file is encoded in parts to what its whole text gives", "[cli]") {
+  const ScratchFolder folder;
+  const std::string bpe = small_tokenizer(folder);
+  // Above the 4 MiB that are read at once, with a special token and white space of all kinds.
+  std::string text;
+  while (text.size() < 9 * 1024 * 1024) {
+    text += small_corpus() + "<|endoftext|>  \t\n\n x" + std::to_string(text.size()) + "  ";
+  }
+  const std::string file = folder.write("long.txt", text);
+  const Json report = Json::parse(output_of(
+      {"tokenizer", "encode", bpe, "--file", file, "--out", folder.at("train.bin"), "--json"}));
+  CHECK(report["bytes"] == text.size());
+  CHECK(report["file"] == folder.at("train.bin"));
+  const std::vector<int> ids = uint16_ids(folder.at("train.bin"));
+  CHECK(report["tokens"] == ids.size());
+  const auto tokenizer = open_tokenizer(bpe);
+  std::vector<int> expected;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find("<|endoftext|>", begin), text.size());
+    const auto part = tokenizer->encode(text.substr(begin, end - begin));
+    expected.insert(expected.end(), part.begin(), part.end());
+    if (end < text.size()) {
+      expected.push_back(tokenizer->end_of_text());
+    }
+    begin = end < text.size() ? end + 13 : end;
+  }
+  CHECK((ids == expected));  // printing them would take minutes
+}
+
+TEST_CASE("info describes every kind of tokenizer", "[cli]") {
+  const ScratchFolder folder;
+  const std::string bpe = small_tokenizer(folder);
+  const Json report = Json::parse(output_of({"tokenizer", "info", bpe, "--json"}));
+  CHECK(report["kind"] == "bpe");
+  CHECK(report["vocab_size"] == 300);
+  CHECK(report["merges"] == 43);
+  CHECK(report["special_tokens"] == Json{{"<|endoftext|>", 0}});
+  CHECK(report["end_of_text"] == 0);
+  CHECK(report["longest_bytes"].get<int>() ==
+        static_cast<int>(report["longest_token"].get<std::string>().size()));
+  save_tokenizer(folder.at("char"), build_char_tokenizer("abc"));
+  const std::string text = output_of({"tokenizer", "info", folder.at("char")});
+  CHECK(text.find("char (one token for each character)") != std::string::npos);
+  CHECK(text.find("<|unk|> = 1") != std::string::npos);
+  CHECK(Json::parse(output_of({"tokenizer", "info", folder.at("char") + "/tokenizer.json",
+                               "--json"}))["vocab_size"] == 5);
+}
+
+TEST_CASE("show prints each token above its id, wide characters in two columns", "[cli]") {
+  const ScratchFolder folder;
+  save_tokenizer(folder.at("char"), build_char_tokenizer("ab 한\n\x1B"));
+  // Ids: line end 2, escape 3, blank 4, a 5, b 6, U+D55C 7.
+  CHECK(output_of({"tokenizer", "show", folder.at("char"), "a 한b\n<|endoftext|>\x1B"}) ==
+        "a · 한 b ↵ <|endoftext|> <U+001B>\n"
+        "5 4 7  6 2 0             3\n");
+  CHECK(output_of({"tokenizer", "show", folder.at("char"), std::string(41, 'a')}) == [] {
+    std::string rows;
+    for (const char* item : {"a", "5"}) {
+      for (int i = 0; i < 40; ++i) {
+        rows += std::string(item) + (i < 39 ? " " : "\n");
+      }
+    }
+    return rows + "\na\n5\n";
+  }());
+  save_tokenizer(folder.at("byte"), ByteTokenizer());
+  CHECK(output_of({"tokenizer", "show", folder.at("byte"), "é"}) == "<0xC3> <0xA9>\n195    169\n");
+  CHECK(Json::parse(output_of({"tokenizer", "show", folder.at("byte"), "a", "--json"})) ==
+        Json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
+}
+
+TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", "a text");
+  const auto train = [&](const std::string& option, const std::string& value) {
+    return refusal({"tokenizer", "train", "--data", data, "--vocab_size", "300", "--out",
+                    folder.at("bpe"), option, value});
+  };
+  CHECK(train("--vocab_size", "256") ==
+        "error: --vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 256");
+  CHECK(train("--special_tokens", "<|pad|>") ==
+        "error: --special_tokens: expected <|endoftext|> among them");
+  CHECK(train("--sequences", "page") == "error: --sequences: expected line or text, got 'page'");
+  CHECK(train("--data", folder.write("bad.txt", "ab\xFF")) ==
+        "error: " + folder.at("bad.txt") + ": invalid UTF-8 at byte 2");
+  CHECK(train("--data", folder.at("none")) ==
+        "error: cannot open " + folder.at("none") + ": No such file or directory");
+  CHECK(!std::filesystem::exists(folder.at("bpe")));
+  CHECK(refusal({"tokenizer"}) ==
+        "error: tokenizer: expected a subcommand; see headlight tokenizer --help");
+  CHECK(refusal({"tokenizer", "encod"}) ==
+        "error: tokenizer: unknown subcommand 'encod'; did you mean 'encode'? (see headlight "
+        "tokenizer --help)");
+  CHECK(refusal({"tokenizer", "info", folder.path().string()}) ==
+        "error: " + folder.path().string() +
+            ": no tokenizer here: expected tokenizer.json, or vocab.json and merges.txt");
+  const std::string bpe = small_tokenizer(folder);
+  CHECK(refusal({"tokenizer", "encode", bpe}) ==
+        "error: --text, --file, --jsonl: expected one of them, got 0");
+  CHECK(refusal({"tokenizer", "encode", bpe, "--jsonl", folder.write("x.jsonl", "3\n")}) ==
+        "error: " + folder.at("x.jsonl") + ": line 1: expected a JSON string");
+  CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
+        "error: --ids: expected ids of 0 to 299, got 300");
+  CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
+        "error: " + folder.at("odd.bin") + ": expected 16-bit numbers, got 3 bytes");
+  CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==
+        "error: " + folder.at("ids") + ": expected ids between blanks or commas at byte 2");
+  save_tokenizer(folder.at("char"), build_char_tokenizer("ab"));
+  CHECK(refusal({"tokenizer", "encode", folder.at("char"), "--file", folder.at("bad.txt")}) ==
+        "error: " + folder.at("bad.txt") + ": invalid UTF-8 at byte 2");
+}
+
+TEST_CASE("training learns a tokenizer of its own and keeps it when it is resumed", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", small_corpus());
+  const std::string run = folder.at("run");
+  Arguments command{"train",  "--data",       data,  "--out_dir",    run,          "--tokenizer",
+                    "bpe",    "--vocab_size", "320", "--documents",  "blank_line", "--batching",
+                    "padded", "--n_layer",    "1",   "--n_head",     "2",          "--n_embd",
+                    "16",     "--block_size", "32",  "--batch_size", "4",          "--eval_iters",
+                    "1",      "--max_iters",  "2"};
+  const ProgramResult result = run_headlight(command);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err.find("learned 320 tokens from the text") != std::string::npos);
+  const std::string learned = file_contents(run + "/latest/tokenizer.json");
+  CHECK(Json::parse(output_of({"tokenizer", "info", run, "--json"}))["kind"] == "bpe");
+
+  command.back() = "4";
+  command.emplace_back("--resume");
+  const ProgramResult resumed = run_headlight(command);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(resumed.err.find("learned") == std::string::npos);
+  CHECK(file_contents(run + "/latest/tokenizer.json") == learned);
+  CHECK(output_of({"generate", run, "--prompt", "Mina", "--n", "3"}).rfind("Mina", 0) == 0);
+
+  SECTION("and another run can start with that tokenizer") {
+    command.pop_back();
+    command[4] = folder.at("second");
+    command[6] = run;
+    REQUIRE(run_headlight(command).exit_code == 0);
+    CHECK(file_contents(folder.at("second/latest/tokenizer.json")) == learned);
+  }
+}
+
+TEST_CASE("training says what is wrong with the tokenizer it is to use", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", "hug pug pun bun hugs " + small_corpus());
+  const auto train = [&](const std::string& tokenizer, const std::string& size) {
+    return refusal({"train", "--data", data, "--out_dir", folder.at("run"), "--n_layer", "1",
+                    "--n_head", "1", "--n_embd", "8", "--tokenizer", tokenizer, "--vocab_size",
+                    size, "--log_level", "error"});
+  };
+  CHECK(train("bytes", "0") ==
+        "error: tokenizer: expected char, byte, bpe or the path of a tokenizer, got 'bytes'");
+  CHECK(train("bpe", "0") ==
+        "error: vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
+  CHECK(train("bpe", "100") ==
+        "error: vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 100");
+  CHECK(train(folder.at("none.json"), "0") ==
+        "error: " + folder.at("none.json") + ": no such file or directory");
+}

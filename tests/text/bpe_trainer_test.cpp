@@ -1,0 +1,194 @@
+#include "headlight/text/bpe_trainer.h"
+
+#include <array>
+
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+#include "headlight/text/bpe_pattern.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+using Merges = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+// The beginning of data/toy.txt: a story in English, one in Korean.
+const std::string kStories =
+    "Pig and Hare sat down near the river."
+    " \"How many ducks can you see on the pond?\" Pig asked."
+    " Hare looked and looked."
+    " \"One, two, three, four, five, six,\" said Hare."
+    " \"There are six ducks.\" Just then two of them went away."
+    " \"Six take away two leaves four,\" said Pig."
+    " \"Now there are four ducks.\" Then they went home and counted the stars.\n\n아침에 비가 "
+    "왔어요."
+    " 민지는 우산이 없었어요."
+    " 그때 지안이 민지에게 말했어요."
+    " \"이 우산을 가지고 가.\" 그리고 지안이 민지에게 빨간 우산을 주었어요."
+    " 아침에 민지는 지안에게 빨간 우산을 다시 가지고 갔어요."
+    " (떡도 하나 주었어요.) 지안이 문 옆에서 웃었어요.\n";
+
+// What tokenizers 0.23.3 learns from kStories with vocab_size 330, min_frequency 0, the special
+// token <|endoftext|> and ByteLevel's alphabet.
+const Merges kStoryMerges{
+    {221, 169}, {221, 84},  {101, 223}, {169, 246}, {221, 168}, {72, 69},   {82, 69},   {109, 169},
+    {221, 65},  {231, 169}, {113, 169}, {167, 109}, {221, 83},  {245, 267}, {249, 243}, {258, 262},
+    {270, 271}, {169, 259}, {221, 2},   {260, 239}, {79, 85},   {169, 244}, {252, 113}, {266, 273},
+    {69, 68},   {78, 68},   {108, 121}, {118, 102}, {221, 68},  {221, 70},  {221, 268}, {225, 264},
+    {249, 264}, {257, 259}, {257, 289}, {260, 280}, {261, 283}, {290, 278}, {291, 288}, {293, 274},
+    {14, 2},    {40, 65},   {48, 73},   {67, 75},   {73, 88},   {75, 281},  {78, 84},   {79, 87},
+    {85, 300},  {86, 69},   {87, 79},   {111, 235}, {112, 255}, {167, 308}, {167, 309}, {221, 76},
+    {221, 298}, {252, 227}, {258, 307}, {265, 282}, {266, 279}, {269, 65},  {276, 310}, {277, 82},
+    {285, 305}, {286, 320}, {287, 223}, {294, 317}, {295, 314}, {299, 71},  {313, 263}, {321, 83},
+    {12, 2}};
+
+Merges merges_of(const BpeVocabulary& vocabulary) {
+  Merges merges;
+  for (const BpeMerge& merge : vocabulary.merges) {
+    merges.emplace_back(merge.left, merge.right);
+  }
+  return merges;
+}
+
+BpeVocabulary learn(std::string_view text, BpeTrainerOptions options) {
+  BpeTrainer trainer(std::move(options));
+  trainer.feed(text);
+  return trainer.finish();
+}
+
+std::string refusal(const BpeTrainerOptions& options) {
+  try {
+    options.validate();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Words from a few syllables, lines of different lengths.
+std::string babble(std::size_t words) {
+  std::string text;
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < words; ++i) {
+    for (std::uint32_t part = 0; part <= i % 4; ++part) {
+      state = state * 1664525U + 1013904223U;
+      text += std::array{"lo", "la", "\xEB\x82\x98", "12", "!?", "o"}[(state >> 16) % 6];
+    }
+    text += i % 7 == 0 ? "\n\n  " : " ";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the most frequent pair is merged first and ties go to the smaller ids", "[text]") {
+  // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
+  // "ug" comes 3 times, then "h" "ug", "u" "n" and " " "p" come twice, the rest once.
+  const BpeVocabulary vocabulary = learn("hug pug pun bun hugs", {.vocab_size = 300});
+  CHECK(merges_of(vocabulary) == Merges{{85, 71},     // 257 ug
+                                        {72, 257},    // 258 hug
+                                        {85, 78},     // 259 un
+                                        {221, 80},    // 260 " p"
+                                        {66, 259},    // 261 bun
+                                        {221, 258},   // 262 " hug"
+                                        {221, 261},   // 263 " bun"
+                                        {260, 257},   // 264 " pug"
+                                        {260, 259},   // 265 " pun"
+                                        {262, 83}});  // 266 " hugs"
+  REQUIRE(vocabulary.tokens.size() == 267);
+  CHECK(vocabulary.tokens[0].empty());
+  CHECK(vocabulary.tokens[1] == "!");
+  CHECK(vocabulary.tokens[94] == "~");
+  CHECK(vocabulary.tokens[95] == "\xA1");
+  CHECK(vocabulary.tokens[188] == "\xFF");
+  CHECK(vocabulary.tokens[189] == std::string(1, '\0'));
+  CHECK(vocabulary.tokens[256] == "\xAD");
+  CHECK(vocabulary.tokens[257] == "ug");
+  CHECK(vocabulary.tokens[266] == " hugs");
+}
+
+TEST_CASE("the merges of an English and a Korean story are those of Hugging Face", "[text]") {
+  CHECK(merges_of(learn(kStories, {.vocab_size = 330})) == kStoryMerges);
+}
+
+TEST_CASE("training stops at the size of the vocabulary or at the least frequency", "[text]") {
+  const BpeVocabulary small = learn(kStories, {.vocab_size = 260});
+  CHECK(small.tokens.size() == 260);
+  CHECK(merges_of(small) == Merges(kStoryMerges.begin(), kStoryMerges.begin() + 3));
+  // "ug" is the only pair that comes three times.
+  CHECK(merges_of(learn("hug pug pun bun hugs", {.vocab_size = 300, .min_frequency = 3})) ==
+        Merges{{85, 71}});
+  CHECK(learn("", {.vocab_size = 300}).tokens.size() == 257);
+}
+
+TEST_CASE("special tokens have the first ids and are plain text to the trainer", "[text]") {
+  const BpeVocabulary vocabulary =
+      learn("<|pad|><|pad|>",
+            {.vocab_size = 259, .special_tokens = {"<|pad|>", std::string(kEndOfTextName)}});
+  REQUIRE(vocabulary.special.size() == 2);
+  CHECK(vocabulary.special[0].name == "<|pad|>");
+  CHECK(vocabulary.special[0].id == 0);
+  CHECK(vocabulary.special[1].name == kEndOfTextName);
+  CHECK(vocabulary.special[1].id == 1);
+  CHECK(vocabulary.tokens[2] == "!");
+  // Pieces: <| pad |><| pad |>. "|" ">" is the most frequent pair of the smallest ids.
+  CHECK(vocabulary.tokens[258] == "<|");
+}
+
+TEST_CASE("it makes no difference how a text is handed over or how many threads count", "[text]") {
+  const std::string text = babble(40000);
+  const BpeVocabulary whole = learn(text, {.vocab_size = 600});
+  CHECK(whole.tokens.size() == 600);
+  set_thread_count(3);
+  CHECK(merges_of(learn(text, {.vocab_size = 600})) == merges_of(whole));
+  set_thread_count(1);
+  BpeTrainer trainer({.vocab_size = 600});
+  for (const std::string_view segment : split_between_pieces(text, 1000)) {
+    trainer.feed(segment);
+  }
+  CHECK(merges_of(trainer.finish()) == merges_of(whole));
+}
+
+TEST_CASE("texts that are fed by line have no token across the end of a line", "[text]") {
+  const std::string text = "a\n\n\n\na\n\n\n\na";
+  // The white space of the whole is "\n\n\n" and "\n" each time.
+  CHECK(learn(text, {.vocab_size = 300}).tokens.back() == "\n\n\n");
+  BpeTrainer trainer({.vocab_size = 300});
+  trainer.feed_lines(text);
+  CHECK(trainer.finish().merges.size() == 0);
+  BpeTrainer lines({.vocab_size = 300});
+  lines.feed_lines("  ab\n  ab");
+  CHECK(lines.finish().tokens.back() == " ab");
+}
+
+TEST_CASE("a trainer can be used again after it has finished", "[text]") {
+  BpeTrainer trainer({.vocab_size = 300});
+  trainer.feed("xyxyxy");
+  CHECK(trainer.finish().tokens.back() == "xyxyxy");
+  trainer.feed("ab");
+  const BpeVocabulary second = trainer.finish();
+  CHECK(second.tokens.size() == 258);
+  CHECK(second.tokens.back() == "ab");
+}
+
+TEST_CASE("options that no vocabulary fits are refused by name", "[text]") {
+  const std::string end(kEndOfTextName);
+  CHECK(refusal({.vocab_size = 257}).empty());
+  CHECK(refusal({.vocab_size = 256}) ==
+        "vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 256");
+  CHECK(refusal({.vocab_size = Index{1} << 31}) ==
+        "vocab_size: expected at most 2147483647, got 2147483648");
+  CHECK(refusal({.min_frequency = -1}) == "min_frequency: expected at least 0, got -1");
+  CHECK(refusal({.special_tokens = {}}) == "special_tokens: expected <|endoftext|> among them");
+  CHECK(refusal({.special_tokens = {end, ""}}) ==
+        "special_tokens: expected names, got an empty one");
+  CHECK(refusal({.special_tokens = {end, end}}) == "special_tokens: '<|endoftext|>' comes twice");
+  CHECK(refusal({.special_tokens = {end, "\xFF!"}}) == "special_tokens: invalid UTF-8 at byte 0");
+  const std::string learnable = " could be learned from text as well; choose a name like <|pad|>";
+  CHECK(refusal({.special_tokens = {end, "pad"}}) == "special_tokens: 'pad'" + learnable);
+  // The way in which files write the token " .".
+  CHECK(refusal({.special_tokens = {end, "\xC4\xA0."}}) ==
+        "special_tokens: '\xC4\xA0.'" + learnable);
+  CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
+}
