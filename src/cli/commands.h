@@ -16,6 +16,9 @@ int run_generate(const std::vector<std::string>& arguments);
 // Writes the attention weights of a text, as arrays and as pictures.
 int run_attention(const std::vector<std::string>& arguments);
 
+// Writes a model, or a file of tensors, in the format of another program.
+int run_export(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

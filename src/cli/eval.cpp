@@ -5,8 +5,10 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "headlight/data/documents.h"
+#include "headlight/data/token_file.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
 #include "headlight/text/text_file.h"
 #include "headlight/train/evaluation.h"
 
@@ -18,13 +20,21 @@ Options make_options() {
       {.name = "eval",
        .summary = "Loss, perplexity and bits per byte of a model on a text.",
        .positional = "MODEL",
-       .details = "Every token of the text is predicted once, in blocks of the model's length; the "
-                  "mean is\n"
-                  "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-                  "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
-       .examples = {"headlight eval runs/toy --data data/toy.txt --documents blank_line",
-                    "headlight eval runs/toy --data book.txt --json"}});
-  options.value("data", "Text file to evaluate on")
+       .details =
+           "Every token of the text is predicted once, in blocks of the model's length; the "
+           "mean is\n"
+           "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+           "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
+           "input and of what follows it, logits [N, V], and offsets, the row at which each "
+           "block\n"
+           "begins.\n"
+           "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
+       .examples = {
+           "headlight eval runs/toy --data data/toy.txt --documents blank_line",
+           "headlight eval runs/toy --data book.txt --json",
+           "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
+  options.value("data", "Text file to evaluate on, or nanoGPT's token ids: FILE.bin")
+      .value("logits", "Also write the logits of every token to this .npz file")
       .value("documents", "How the text is cut: none, line, blank_line or token", "none")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("batch_size", "Sequences computed at once", "12")
@@ -58,6 +68,28 @@ WeightFormat weight_format(const Options& options) {
   }
 }
 
+TokenDataset read_dataset(const Options& options, const Tokenizer& tokenizer) {
+  const std::string path = options.text("data");
+  const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
+                                   .separator = options.text("separator")};
+  if (is_token_file(path)) {
+    require(split.mode == DocumentSplit::none, "--documents: ", path,
+            " holds one stream of token ids, expected none");
+    return stream_dataset(read_token_file(path, tokenizer.vocab_size()));
+  }
+  return encode_dataset(
+      read_text_file(path), split, [&](std::string_view part) { return tokenizer.encode(part); },
+      tokenizer.end_of_text());
+}
+
+EvaluationOptions evaluation_options(const Options& options) {
+  const Index batch_size = options.integer("batch_size");
+  require(batch_size >= 1, "--batch_size: expected at least 1, got ", batch_size);
+  const Index max_batches = options.integer("max_batches");
+  require(max_batches >= 0, "--max_batches: expected at least 0, got ", max_batches);
+  return {.batch_size = batch_size, .block_size = 0, .max_batches = max_batches};
+}
+
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
@@ -69,19 +101,12 @@ int run_eval(const std::vector<std::string>& arguments) {
   const WeightFormat format = weight_format(options);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
-  const std::string text = read_text_file(options.text("data"));
-  const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
-                                   .separator = options.text("separator")};
-  const TokenDataset dataset = encode_dataset(
-      text, split, [&](std::string_view part) { return loaded.tokenizer->encode(part); },
-      loaded.tokenizer->end_of_text());
-  const Index batch_size = options.integer("batch_size");
-  require(batch_size >= 1, "--batch_size: expected at least 1, got ", batch_size);
-  const Index max_batches = options.integer("max_batches");
-  require(max_batches >= 0, "--max_batches: expected at least 0, got ", max_batches);
-  print(evaluate(*loaded.model, *loaded.tokenizer, dataset,
-                 {.batch_size = batch_size, .block_size = 0, .max_batches = max_batches}),
-        options.json());
+  const TokenDataset dataset = read_dataset(options, *loaded.tokenizer);
+  const EvaluationOptions evaluation = evaluation_options(options);
+  if (options.given("logits")) {
+    write_npz(options.text("logits"), evaluation_logits(*loaded.model, dataset, evaluation));
+  }
+  print(evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation), options.json());
   return 0;
 }
 

@@ -27,6 +27,7 @@ constexpr std::array kCommands{
     Command{"attention", "Dump and draw what every attention head looks at", run_attention},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
+    Command{"export", "Write a model for transformers, nanoGPT or NumPy", run_export},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
     Command{"bench", "Measure the speed of training, generation and their parts", run_bench},
 };
