@@ -136,7 +136,7 @@ def compare(table, label, program, directory):
     table.add(f"{label}: lines of warning", len(lines), 0)
     tokenizer = AutoTokenizer.from_pretrained(directory)
     numbers, arrays = program.evaluate(directory)
-    ids = tokenizer(TEXT).input_ids
+    ids = tokenizer(TEXT, verbose=False).input_ids
     stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
     table.add(f"{label}: token ids that differ",
               np.count_nonzero(np.array(ids) != stream) if len(ids) == len(stream) else len(ids), 0)
