@@ -30,6 +30,9 @@ int run_attribute(const std::vector<std::string>& arguments);
 // Learns tokenizers and turns text into ids and back; the subcommands are in cli/tokenizer.h.
 int run_tokenizer(const std::vector<std::string>& arguments);
 
+// Writes a model, or a file of tensors, in the format of another program.
+int run_export(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

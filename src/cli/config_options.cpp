@@ -28,6 +28,21 @@ void set_from_file(TrainConfig& config, const std::string& path) {
   }
 }
 
+std::vector<std::string> given_keys(const Options& options) {
+  std::vector<std::string> keys;
+  for (const std::string& path : options.positionals()) {
+    for (const ConfigEntry& entry : read_config_file(path)) {
+      keys.push_back(canonical_key(entry.key));
+    }
+  }
+  for (const ConfigField& field : config_fields()) {
+    if (options.given(std::string(field.key))) {
+      keys.emplace_back(field.key);
+    }
+  }
+  return keys;
+}
+
 void set_from_options(TrainConfig& config, const Options& options) {
   for (const ConfigField& field : config_fields()) {
     const std::string key(field.key);

@@ -18,6 +18,9 @@ void add_ignored_options(Options& options);
 // Overwrites the keys that a TOML file sets; warns about those that are ignored.
 void set_from_file(TrainConfig& config, const std::string& path);
 
+// The keys that the files of the command line or its options set, without aliases.
+std::vector<std::string> given_keys(const Options& options);
+
 // Overwrites the keys whose options were given.
 void set_from_options(TrainConfig& config, const Options& options);
 

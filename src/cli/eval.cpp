@@ -7,6 +7,7 @@
 #include "cli/text_data.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
 #include "headlight/train/evaluation.h"
 
 namespace headlight::cli {
@@ -17,14 +18,22 @@ Options make_options() {
       {.name = "eval",
        .summary = "Loss, perplexity and bits per byte of a model on a text.",
        .positional = "MODEL",
-       .details = "Every token of the text is predicted once, in blocks of the model's length; the "
-                  "mean is\n"
-                  "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-                  "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
-       .examples = {"headlight eval runs/toy --data data/toy.txt --documents blank_line",
-                    "headlight eval runs/toy --data book.txt --json"}});
+       .details =
+           "Every token of the text is predicted once, in blocks of the model's length; the "
+           "mean is\n"
+           "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+           "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
+           "input and of what follows it, logits [N, V], and offsets, the row at which each "
+           "block\n"
+           "begins.\n"
+           "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
+       .examples = {
+           "headlight eval runs/toy --data data/toy.txt --documents blank_line",
+           "headlight eval runs/toy --data book.txt --json",
+           "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
   add_text_data_options(options);
-  options.value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
+  options.value("logits", "Also write the logits of every token to this .npz file")
+      .value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
       .value("max_batches", "Batches to use, spread evenly over the text; 0: all", "0");
   return options;
 }
@@ -46,6 +55,12 @@ void print(const Evaluation& result, bool json) {
             << " bytes)\n";
 }
 
+EvaluationOptions evaluation_options(const Options& options) {
+  return {.batch_size = count_option(options, "batch_size", 1),
+          .block_size = 0,
+          .max_batches = count_option(options, "max_batches", 0)};
+}
+
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
@@ -58,11 +73,11 @@ int run_eval(const std::vector<std::string>& arguments) {
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
-  const Index batch_size = count_option(options, "batch_size", 1);
-  const Index max_batches = count_option(options, "max_batches", 0);
-  print(evaluate(*loaded.model, *loaded.tokenizer, dataset,
-                 {.batch_size = batch_size, .block_size = 0, .max_batches = max_batches}),
-        options.json());
+  const EvaluationOptions evaluation = evaluation_options(options);
+  if (options.given("logits")) {
+    write_npz(options.text("logits"), evaluation_logits(*loaded.model, dataset, evaluation));
+  }
+  print(evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation), options.json());
   return 0;
 }
 

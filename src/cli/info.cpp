@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/tensor_list.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
@@ -23,16 +24,21 @@ constexpr Index kWideHead = 128;
 Options make_options() {
   Options options(
       {.name = "info",
-       .summary = "Parameters, memory and FLOPs of a configuration or a model.",
-       .positional = "CONFIG.toml|MODEL",
+       .summary =
+           "Parameters, memory and FLOPs of a configuration or a model; the tensors of a file.",
+       .positional = "CONFIG.toml|MODEL|FILE",
        .details =
            "Prints the parameters of every part with the formula beside it, what training and\n"
            "generation need, and warns about head counts that rarely work well. A configuration's\n"
            "vocabulary is its vocab_size, or counted from its data file; --vocab_size sets it.\n"
+           "Of a FILE.safetensors or FILE.npz it lists the tensors: name, type and shape. JSON "
+           "keys\n"
+           "then: format, tensors (name, dtype, shape), metadata, elements. Else\n"
            "JSON keys: parameters, layers, heads, width, head_width, block_size, vocab_size,\n"
            "by_part, memory_bytes, flops_per_token, warnings.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
-                    "headlight info configs/toy.toml --vocab_size 50257"}});
+                    "headlight info configs/toy.toml --vocab_size 50257",
+                    "headlight info runs/toy/best/model.safetensors"}});
   options.value("vocab_size", "Vocabulary of a configuration, instead of reading its data");
   return options;
 }
@@ -194,6 +200,11 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
 int run_info(const std::vector<std::string>& arguments) {
   Options options = make_options();
   if (!options.parse(arguments)) {
+    return 0;
+  }
+  if (is_tensor_file(options.positional()) &&
+      !std::filesystem::is_directory(options.positional())) {
+    print_tensor_file(options.positional(), options.json());
     return 0;
   }
   const Subject subject = read_subject(options);

@@ -33,6 +33,7 @@ constexpr std::array kCommands{
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
+    Command{"export", "Write a model for transformers, nanoGPT or NumPy", run_export},
     Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
     Command{"bench", "Measure the speed of training, generation and their parts", run_bench},
 };

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "headlight/train/run.h"
+#include "headlight/train/starting_model.h"
 
 namespace headlight::cli {
 namespace {
@@ -27,24 +28,37 @@ Options make_options() {
       {.name = "train",
        .summary = "Train a model from a configuration.",
        .positional = "[CONFIG.toml]",
-       .details = "Settings come from the TOML file, then from the options below, which have the "
-                  "names and\n"
-                  "defaults of nanoGPT where it has them. The run directory gets config.toml (the "
-                  "effective\n"
-                  "settings), metrics.jsonl (a line for each update and evaluation) and "
-                  "checkpoints, which\n"
-                  "are Hugging Face GPT-2 directories; best and latest lead to two of them.\n"
-                  "Ctrl-C finishes the update, saves and exits; --resume goes on bit for bit.\n"
-                  "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
-                  "tokens_per_second, directory.",
+       .details =
+           "Settings come from the TOML file, then from the options below, which have the "
+           "names and\n"
+           "defaults of nanoGPT where it has them. The run directory gets config.toml (the "
+           "effective\n"
+           "settings), metrics.jsonl (a line for each update and evaluation) and "
+           "checkpoints, which\n"
+           "are Hugging Face GPT-2 directories; best and latest lead to two of them.\n"
+           "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or "
+           "a\n"
+           "GPT-2 directory of transformers; sizes come from the model, and a smaller "
+           "--block_size\n"
+           "drops its last positions.\n"
+           "Ctrl-C finishes the update, saves and exits; --resume goes on bit for bit.\n"
+           "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
+           "tokens_per_second, directory.",
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train configs/toy.toml --resume --max_iters 4000",
-                    "headlight train configs/shakespeare_char_cpu.toml --data input.txt"}});
+                    "headlight train configs/shakespeare_char_cpu.toml --data input.txt",
+                    "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
+                    "--learning_rate 3e-5"}});
   options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
   add_config_options(options, {});
   add_ignored_options(options);
   return options;
+}
+
+// nanoGPT asks for the same with init_from.
+bool wants_resume(const TrainConfig& config, const Options& options) {
+  return options.is_set("resume") || config.init_from == "resume";
 }
 
 TrainConfig effective_config(const Options& options) {
@@ -55,6 +69,7 @@ TrainConfig effective_config(const Options& options) {
     set_from_file(config, path);
   }
   set_from_options(config, options);
+  adopt_architecture(config, given_keys(options), wants_resume(config, options));
   config.validate();
   return config;
 }
@@ -88,8 +103,7 @@ int run_train(const std::vector<std::string>& arguments) {
   std::signal(SIGINT, on_stop_signal);
   std::signal(SIGTERM, on_stop_signal);
   TrainProgress progress;
-  // nanoGPT asks for the same with init_from.
-  const bool resume = options.is_set("resume") || config.init_from == "resume";
+  const bool resume = wants_resume(config, options);
   const RunResult result =
       run_training(config, {.resume = resume, .observers = {&progress}, .stop_requested = [] {
                               return stop_signals > 0;

@@ -1,6 +1,8 @@
 #include "io/gpt2_config.h"
 
-#include <optional>
+#include <algorithm>
+
+#include "headlight/io/model_directory.h"
 
 #include "text/checked_json.h"
 #include "text/printable.h"
@@ -26,14 +28,11 @@ class ConfigReader {
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  Index integer(const char* key, std::optional<Index> fallback = std::nullopt) const {
+  Index integer(const char* key, Index fallback) const {
     const Json* value = find(key);
-    require(value != nullptr || fallback.has_value(), name_, ": ", key, " is missing");
-    if (value == nullptr) {
-      return *fallback;
-    }
-    require(value->is_number_integer(), name_, ": ", key, ": expected a whole number");
-    return value->get<Index>();
+    require(value == nullptr || value->is_number_integer(), name_, ": ", key,
+            ": expected a whole number");
+    return value == nullptr ? fallback : value->get<Index>();
   }
 
   double number(const char* key, double fallback) const {
@@ -80,6 +79,19 @@ void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptC
   }
 }
 
+Activation read_activation(const ConfigReader& reader, std::string_view name) {
+  const std::string text = reader.text("activation_function", "gelu_new");
+  if (text == "gelu_pytorch_tanh") {  // transformers has two names for the tanh approximation
+    return Activation::gelu_tanh;
+  }
+  try {
+    return parse_activation(text);
+  } catch (const Error&) {
+    fail(name, ": activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or relu, got ",
+         in_quotes(text));
+  }
+}
+
 void check_supported(const ConfigReader& reader, std::string_view name, const GptConfig& config) {
   const Index inner = reader.integer("n_inner", 4 * config.n_embd);
   require(inner == 4 * config.n_embd, name, ": n_inner: expected 4 * n_embd = ", 4 * config.n_embd,
@@ -90,6 +102,25 @@ void check_supported(const ConfigReader& reader, std::string_view name, const Gp
 }
 
 }  // namespace
+
+void require_gpt2(const GptConfig& config) {
+  require(config.norm == NormPosition::pre,
+          "hf: norm = post cannot be expressed: GPT-2 has its norms in front");
+  require(fits_gpt2(config),
+          "hf: pruned heads cannot be expressed: GPT-2 has n_head heads of width ",
+          "n_embd / n_head in every layer");
+}
+
+void simplify_heads(GptConfig& config) {
+  const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
+                                      [&](Index heads) { return heads == config.n_head; });
+  const bool usual_width =
+      config.head_width == 0 || config.head_width * config.n_head == config.n_embd;
+  if (same_count && usual_width) {
+    config.heads_per_layer.clear();
+    config.head_width = 0;
+  }
+}
 
 std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer) {
   const bool gpt2 = fits_gpt2(config);
@@ -116,7 +147,8 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
       {"bos_token_id", tokenizer.end_of_text()},
       {"eos_token_id", tokenizer.end_of_text()},
       {"tie_word_embeddings", config.tie_weights},
-      {"torch_dtype", "float32"},
+      {"dtype", "float32"},        // transformers 5
+      {"torch_dtype", "float32"},  // and before
       {"headlight_bias", config.bias}};
   if (!gpt2) {
     json["norm"] = config.norm == NormPosition::post ? "post" : "pre";
@@ -133,11 +165,11 @@ GptConfig parse_gpt2_config(std::string_view text, std::string_view name) {
   require(type == "gpt2" || type == "headlight", name, ": model_type: expected gpt2, got ",
           in_quotes(type));
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size");
+  config.vocab_size = reader.integer("vocab_size", 50257);
   config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
-  config.n_embd = reader.integer("n_embd");
-  config.n_layer = reader.integer("n_layer");
-  config.n_head = reader.integer("n_head");
+  config.n_embd = reader.integer("n_embd", 768);
+  config.n_layer = reader.integer("n_layer", 12);
+  config.n_head = reader.integer("n_head", 12);
   config.attention_dropout = reader.number("attn_pdrop", 0.1);
   config.residual_dropout = reader.number("resid_pdrop", 0.1);
   config.embedding_dropout = reader.number("embd_pdrop", 0.1);
@@ -147,8 +179,8 @@ GptConfig parse_gpt2_config(std::string_view text, std::string_view name) {
   if (type == "headlight") {
     read_headlight_keys(reader, name, config);
   }
+  config.activation = read_activation(reader, name);
   try {
-    config.activation = parse_activation(reader.text("activation_function", "gelu_new"));
     config.validate();
   } catch (const Error& error) {
     fail(name, ": ", error.what());

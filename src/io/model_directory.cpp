@@ -1,6 +1,5 @@
 #include "headlight/io/model_directory.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -8,9 +7,9 @@
 #include "headlight/io/manifest.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
-#include "headlight/ops/layout.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/gpt2_config.h"
+#include "io/gpt2_weights.h"
 #include "io/input_file.h"
 #include "text/printable.h"
 
@@ -20,84 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Index kLargestConfig = Index{1} << 20;  // bytes
-constexpr std::string_view kPrefix = "transformer.";
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
-// GPT-2's checkpoints keep these weights as inputs x outputs, the transpose of ours.
-bool is_transposed(std::string_view name) {
-  return ends_with(name, "c_attn.weight") || ends_with(name, "c_proj.weight") ||
-         ends_with(name, "c_fc.weight");
-}
-
-// Causal masks, which old checkpoints carry along.
-bool is_mask_buffer(std::string_view name) {
-  return ends_with(name, ".attn.bias") || ends_with(name, ".attn.masked_bias");
-}
-
-std::string without_prefix(const std::string& name) {
-  return name.rfind(kPrefix, 0) == 0 ? name.substr(kPrefix.size()) : name;
-}
-
-std::string with_prefix(const std::string& name) {
-  return name.rfind("lm_head", 0) == 0 ? name : std::string(kPrefix) + name;
-}
-
-Tensor flipped(const std::string& name, const Tensor& tensor) {
-  return is_transposed(name) && tensor.rank() == 2 ? transpose(tensor) : tensor;
-}
-
-// The name and shape that GPT-2 has there and a model without biases lacks.
-NamedTensors missing_biases(const NamedTensors& parameters) {
-  NamedTensors biases;
-  for (const auto& [name, tensor] : parameters) {
-    const std::string stem = name.substr(0, name.rfind('.'));
-    if (stem != "wte" && stem != "wpe" && stem != "lm_head") {
-      biases.emplace_back(stem + ".bias", Tensor::zeros({tensor.size(0)}));
-    }
-  }
-  return biases;
-}
-
-bool is_zero(const Tensor& tensor) {
-  const std::vector<double> values = tensor.to_vector();
-  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
-}
-
-NamedTensors gpt2_tensors(const Gpt& model) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : model.parameters()) {
-    result.emplace_back(with_prefix(name), flipped(name, tensor.detach()));
-  }
-  if (!model.config().bias) {
-    for (const auto& [name, tensor] : missing_biases(model.parameters())) {
-      result.emplace_back(with_prefix(name), tensor);
-    }
-  }
-  return result;
-}
-
-// The tensors of the file under the names and with the layout that Gpt::parameters() has.
-NamedTensors own_tensors(const NamedTensors& file, const GptConfig& config,
-                         const std::string& where) {
-  NamedTensors result;
-  for (const auto& [full_name, tensor] : file) {
-    const std::string name = without_prefix(full_name);
-    const bool tied_copy = config.tie_weights && name == "lm_head.weight";
-    if (is_mask_buffer(name) || tied_copy) {
-      continue;
-    }
-    if (!config.bias && ends_with(name, ".bias")) {
-      require(is_zero(tensor), where, ": ", name,
-              ": the model has no biases, but this is not zero");
-      continue;
-    }
-    result.emplace_back(name, flipped(name, tensor));
-  }
-  return result;
-}
 
 void write_small_files(const fs::path& directory, const Gpt& model, const Tokenizer& tokenizer) {
   const nlohmann::ordered_json tokenizer_config{{"tokenizer_class", "PreTrainedTokenizerFast"},
@@ -144,32 +65,47 @@ GptConfig read_model_config(const fs::path& directory) {
   return parse_gpt2_config(read_text_file(path, kLargestConfig), shown(path));
 }
 
-LoadedModel load_model(const fs::path& path, DType dtype) {
+GptConfig read_settled_config(const fs::path& directory) {
+  GptConfig config = read_model_config(directory);
+  Gpt2Weights(directory).settle(config);
+  return config;
+}
+
+std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
   if (has_manifest(directory)) {
     verify_manifest(directory);
   }
-  const GptConfig config = read_model_config(directory);
-  LoadedModel loaded{
-      .model = nullptr, .tokenizer = load_tokenizer(directory), .directory = directory};
-  require(loaded.tokenizer->vocab_size() <= config.vocab_size, shown(directory / "tokenizer.json"),
-          ": ", loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
-          config.vocab_size);
-  const fs::path weights_path = directory / "model.safetensors";
-  NamedTensors weights = own_tensors(read_safetensors(weights_path), config, shown(weights_path));
-  Index elements = 0;
-  for (const auto& [name, tensor] : weights) {
-    elements += tensor.numel();
-  }
+  GptConfig config = read_model_config(directory);
+  Gpt2Weights weights(directory);
+  weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
-  const Index expected = count_parameters(config).total();
-  require(elements == expected, shown(weights_path), ": ", elements,
-          " elements, but config.json describes a model of ", expected);
-  loaded.model = Gpt::blank(config, dtype);
-  copy_tensors(weights, loaded.model->parameters(), shown(weights_path));
-  weights.clear();
-  release_unused_storage();  // the file's tensors are as large as the model
+  weights.check(config);
+  if (options.adjust) {
+    options.adjust(config);
+  }
+  std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
+  weights.read_into(*model);
+  release_unused_storage();  // what single tensors took on their way
+  return model;
+}
+
+NamedTensors model_tensors(const Gpt& model) { return gpt2_tensors(model); }
+
+LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
+  const fs::path directory = find_model_directory(path);
+  LoadedModel loaded{.model = load_weights(directory, options),
+                     .tokenizer = load_tokenizer(directory),
+                     .directory = directory};
+  const Index vocabulary = loaded.model->config().vocab_size;
+  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(directory / "tokenizer.json"), ": ",
+          loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
+          vocabulary);
   return loaded;
+}
+
+LoadedModel load_model(const fs::path& path, DType dtype) {
+  return load_model(path, LoadOptions{.dtype = dtype});
 }
 
 void write_model_files(const fs::path& directory, const Gpt& model, const Tokenizer& tokenizer) {

@@ -93,6 +93,8 @@ class DictionaryParser {
   bool parse_false() {
     constexpr std::string_view kFalse = "False";
     skip_spaces();
+    check(!rest_.starts_with("True"),
+          "says fortran_order True; write numpy.ascontiguousarray(array) instead");
     check(rest_.starts_with(kFalse), "says other than fortran_order False");
     rest_.remove_prefix(kFalse.size());
     return true;

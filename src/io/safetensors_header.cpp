@@ -51,11 +51,14 @@ std::string read_header_text(const InputFile& file) {
   return text;
 }
 
-void check_metadata(const Json& metadata, const std::string& file) {
+std::map<std::string, std::string> parse_metadata(const Json& metadata, const std::string& file) {
   require(metadata.is_object(), file, ": __metadata__ is not an object");
+  std::map<std::string, std::string> result;
   for (const auto& [key, value] : metadata.items()) {
     require(value.is_string(), file, ": __metadata__ ", in_quotes(key), " is not a string");
+    result.emplace(key, value.get<std::string>());
   }
+  return result;
 }
 
 // Reads the object that describes one tensor. `where` names file and tensor.
@@ -151,14 +154,19 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start
 
 }  // namespace
 
-std::vector<SafetensorsEntry> parse_safetensors_header(const InputFile& file) {
+std::vector<SafetensorsEntry> parse_safetensors_header(
+    const InputFile& file, std::map<std::string, std::string>* metadata) {
   const std::string file_name = shown(file.path());
   const std::string text = read_header_text(file);
   const Index data_start = kLengthBytes + static_cast<Index>(text.size());
   std::vector<SafetensorsEntry> entries;
   parse_json_members(text, file_name + ": header", [&](const std::string& name, Json& value) {
     if (name == kMetadataName) {
-      return check_metadata(value, file_name);
+      std::map<std::string, std::string> texts = parse_metadata(value, file_name);
+      if (metadata != nullptr) {
+        *metadata = std::move(texts);
+      }
+      return;
     }
     require(entries.size() < kMaxTensors, file_name, ": more than ", kMaxTensors, " tensors");
     check_tensor_name(file.path(), name);
@@ -178,6 +186,12 @@ std::map<std::string, TensorInfo> read_safetensors_header(const std::filesystem:
     result.emplace(std::move(entry.name), std::move(entry.info));
   }
   return result;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path) {
+  std::map<std::string, std::string> metadata;
+  parse_safetensors_header(InputFile(path), &metadata);
+  return metadata;
 }
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,8 @@ struct SafetensorsEntry {
 };
 
 // The entries in the order of their data. Throws what read_safetensors promises: whoever gets the
-// entries may trust every size and offset in them.
-std::vector<SafetensorsEntry> parse_safetensors_header(const InputFile& file);
+// entries may trust every size and offset in them. `metadata` gets the texts about the file.
+std::vector<SafetensorsEntry> parse_safetensors_header(
+    const InputFile& file, std::map<std::string, std::string>* metadata = nullptr);
 
 }  // namespace headlight

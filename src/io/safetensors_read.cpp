@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "headlight/tensor/error.h"
-#include "io/safetensors_header.h"
+#include "io/safetensors_file.h"
 #include "io/tensor_file.h"
 #include "text/printable.h"
 
@@ -86,23 +86,35 @@ constexpr std::array<ElementReader, 5> kConvertingReaders{{
     {"U8", read_integers<std::uint8_t>},
 }};
 
-Tensor read_tensor(const Source& source) {
-  const TensorInfo& info = source.entry.info;
-  Tensor tensor = Tensor::empty(info.shape, source.entry.dtype);
-  const auto* reader =
-      std::find_if(kConvertingReaders.begin(), kConvertingReaders.end(),
-                   [&](const auto& candidate) { return candidate.file_type == info.dtype; });
+// The tensor has the type entry.dtype.
+void fill(const Source& source, Tensor& tensor) {
+  const auto* reader = std::find_if(
+      kConvertingReaders.begin(), kConvertingReaders.end(),
+      [&](const auto& candidate) { return candidate.file_type == source.entry.info.dtype; });
   (reader == kConvertingReaders.end() ? read_unchanged : reader->read)(source, tensor);
-  return tensor;
 }
 
 }  // namespace
 
+Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
+  Tensor tensor = Tensor::empty(entry.info.shape, entry.dtype);
+  fill({file_, entry}, tensor);
+  return tensor;
+}
+
+void SafetensorsFile::read_into(const SafetensorsEntry& entry, Tensor& target) const {
+  if (target.dtype() == entry.dtype) {
+    fill({file_, entry}, target);
+  } else {
+    target.copy_from(read(entry));
+  }
+}
+
 NamedTensors read_safetensors(const std::filesystem::path& path) {
-  const InputFile file(path);
+  const SafetensorsFile file(path);
   NamedTensors tensors;
-  for (const SafetensorsEntry& entry : parse_safetensors_header(file)) {
-    tensors.emplace_back(entry.name, read_tensor({file, entry}));
+  for (const SafetensorsEntry& entry : file.entries()) {
+    tensors.emplace_back(entry.name, file.read(entry));
   }
   return tensors;
 }

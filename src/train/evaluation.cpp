@@ -6,6 +6,8 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/ops/layout.h"
+#include "headlight/tensor/machine.h"
 
 namespace headlight {
 namespace {
@@ -30,20 +32,49 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
   return bytes;
 }
 
+// The batches that an evaluation looks at.
+class EvaluationBatches {
+ public:
+  EvaluationBatches(const Gpt& model, const TokenDataset& dataset, const EvaluationOptions& options)
+      : batches_(dataset, {.batch_size = options.batch_size,
+                           .block_size = options.block_size > 0 ? options.block_size
+                                                                : model.config().block_size}),
+        count_(options.max_batches > 0 ? std::min(options.max_batches, batches_.count())
+                                       : batches_.count()) {}
+
+  Index count() const { return count_; }
+  Batch batch(Index index) const { return batches_.batch(index * batches_.count() / count_); }
+
+ private:
+  SequentialBatches batches_;
+  Index count_;
+};
+
+// Copies rows into `whole` from row `begin` on; returns the row after them.
+Index copy_rows(const Tensor& rows, Tensor& whole, Index begin) {
+  slice(whole, 0, begin, begin + rows.size(0)).copy_from(rows);
+  return begin + rows.size(0);
+}
+
+void require_logits_fit(Index tokens, Index vocabulary) {
+  const double needed = 4.0 * static_cast<double>(tokens) * static_cast<double>(vocabulary);
+  const double available = available_memory();
+  require(available == 0 || needed <= available, "logits: ", tokens, " tokens x ", vocabulary,
+          " ids need ", static_cast<Index>(needed / 1e6), " MB, and ",
+          static_cast<Index>(available / 1e6), " MB are free; look at fewer batches");
+}
+
 }  // namespace
 
 Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
                     const EvaluationOptions& options) {
   const NoGrad no_grad;
-  const Index block = options.block_size > 0 ? options.block_size : model.config().block_size;
-  const SequentialBatches batches(dataset, {.batch_size = options.batch_size, .block_size = block});
-  const Index all = batches.count();
-  const Index count = options.max_batches > 0 ? std::min(options.max_batches, all) : all;
+  const EvaluationBatches batches(model, dataset, options);
   const std::vector<Index> token_bytes = bytes_of_tokens(tokenizer);
   Evaluation result;
   double sum = 0;
-  for (Index i = 0; i < count; ++i) {
-    const Batch batch = batches.batch(i * all / count);
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
     sum += model.loss(batch, {}, 1).item();
     result.tokens += batch.target_count;
     result.bytes += target_bytes(batch, token_bytes);
@@ -54,6 +85,36 @@ Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDat
     result.bits_per_byte = sum / std::numbers::ln2 / static_cast<double>(result.bytes);
   }
   return result;
+}
+
+NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
+                               const EvaluationOptions& options) {
+  const NoGrad no_grad;
+  const EvaluationBatches batches(model, dataset, options);
+  std::vector<std::int32_t> offsets{0};
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    const std::int32_t before = offsets.back();
+    for (std::size_t s = 1; s < batch.offsets.size(); ++s) {
+      offsets.push_back(before + static_cast<std::int32_t>(batch.offsets[s]));
+    }
+  }
+  const Index tokens = offsets.back();
+  require_logits_fit(tokens, model.config().vocab_size);
+  Tensor inputs = Tensor::empty({tokens}, DType::int32);
+  Tensor targets = Tensor::empty({tokens}, DType::int32);
+  Tensor logits = Tensor::empty({tokens, model.config().vocab_size});
+  Index row = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    copy_rows(batch.tokens, inputs, row);
+    copy_rows(batch.targets, targets, row);
+    row = copy_rows(model.logits(batch), logits, row);
+  }
+  return {{"tokens", inputs},
+          {"targets", targets},
+          {"offsets", Tensor::from(offsets, {static_cast<Index>(offsets.size())})},
+          {"logits", logits}};
 }
 
 }  // namespace headlight

@@ -8,6 +8,7 @@
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/tensor/machine.h"
+#include "headlight/train/starting_model.h"
 #include "text/printable.h"
 #include "train/metrics_log.h"
 #include "train/training_data.h"
@@ -54,9 +55,12 @@ LoadedModel initial_model(const TrainConfig& config, bool resume, Start& start) 
     start.state = read_training_state(start.checkpoint);
     require_same_run(start.state.config, to_toml(config));
     start.notes.push_back("resuming from " + start.checkpoint.string());
-    return load_model(start.checkpoint);
   }
-  return config.init_from == "scratch" ? LoadedModel{} : load_model(config.init_from);
+  if (start.checkpoint.empty() && !starts_from_model(config)) {
+    return {};
+  }
+  return load_model(resume ? start.checkpoint : fs::path(config.init_from),
+                    {.adjust = [&](GptConfig& model) { fit_to_run(model, config); }});
 }
 
 // Weights, gradients and the optimizer's two moments, in float32; activations come on top.
@@ -82,9 +86,6 @@ Start prepare(const TrainConfig& config, bool resume) {
   require(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size: expected ",
           ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
   if (loaded.model != nullptr) {
-    require(config.block_size <= loaded.model->config().block_size,
-            "block_size: ", config.block_size, " is more than the ",
-            loaded.model->config().block_size, " of the model that the run starts from");
     start.model = std::move(loaded.model);
   } else {
     const GptConfig model = config.model(ids);

@@ -12,17 +12,6 @@
 namespace headlight {
 namespace {
 
-std::string canonical(std::string_view given) {
-  std::string key(given);
-  std::replace(key.begin(), key.end(), '-', '_');
-  for (const ConfigAlias& alias : config_aliases()) {
-    if (alias.other == key) {
-      return std::string(alias.key);
-    }
-  }
-  return key;
-}
-
 const ConfigField* find_field(const std::string& key) {
   const auto fields = config_fields();
   const auto found = std::find_if(fields.begin(), fields.end(),
@@ -35,7 +24,7 @@ const ConfigField* find_field(const std::string& key) {
   for (const ConfigField& field : config_fields()) {
     known.emplace_back(field.key);
   }
-  const std::string near = nearest_name(canonical(key), known);
+  const std::string near = nearest_name(canonical_key(key), known);
   fail(where, "unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
@@ -128,9 +117,20 @@ constexpr std::array<const char*, 4> kTypeNames{"a whole number", "a number", "t
 
 }  // namespace
 
+std::string canonical_key(std::string_view given) {
+  std::string key(given);
+  std::replace(key.begin(), key.end(), '-', '_');
+  for (const ConfigAlias& alias : config_aliases()) {
+    if (alias.other == key) {
+      return std::string(alias.key);
+    }
+  }
+  return key;
+}
+
 ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
                                const std::string& where) {
-  const std::string name = canonical(key);
+  const std::string name = canonical_key(key);
   const ConfigField* field = find_field(name);
   if (field == nullptr) {
     const auto ignored = ignored_config_keys();
@@ -145,7 +145,7 @@ ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const 
 
 ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
                                const std::string& where) {
-  const ConfigField* field = find_field(canonical(entry.key));
+  const ConfigField* field = find_field(canonical_key(entry.key));
   require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
           kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ", entry.value);
   return set_config_value(config, entry.key, entry.value, where);

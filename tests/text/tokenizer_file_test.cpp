@@ -105,6 +105,16 @@ TEST_CASE("prepending the end of text is a template in the file") {
   CHECK_FALSE(parse_tokenizer_json(byte_file().dump(), "t.json")->prepends_end_of_text());
 }
 
+TEST_CASE("a template of the text alone prepends nothing") {
+  json file = byte_file();
+  file["post_processor"] = {{"type", "TemplateProcessing"},
+                            {"single", json::parse(R"([{"Sequence":{"id":"A","type_id":0}}])")},
+                            {"special_tokens", json::object()}};
+  const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+  CHECK_FALSE(tokenizer->prepends_end_of_text());
+  CHECK(tokenizer->vocab_size() == 257);
+}
+
 TEST_CASE("special tokens may stand in added_tokens alone") {
   json file = byte_file();
   file["model"]["vocab"].erase("<|endoftext|>");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,26 @@ struct LoadedModel {
   std::filesystem::path directory;  // where it was read from
 };
 
+struct LoadOptions {
+  DType dtype = DType::float32;  // of the parameters, whatever the file holds
+  // Changes the configuration before the model is made: dropout, or fewer positions.
+  std::function<void(GptConfig&)> adjust = {};
+};
+
 // Reads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, or a GPT-2 directory that other tools wrote.
+// directory, or a GPT-2 directory that other tools wrote: one model.safetensors or shards with an
+// index, of float32, float64, float16 or bfloat16, with or without the prefix "transformer.".
 // Throws Error, naming the file and what is wrong with it, when anything is missing or damaged.
+LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::float32);
+
+// The model alone, from a directory that need not have a tokenizer.
+std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
+                                  const LoadOptions& options = {});
+
+// The tensors of model.safetensors: GPT-2's names with the prefix "transformer.", attention and MLP
+// matrices as inputs x outputs, zeros for the biases of a model without them.
+NamedTensors model_tensors(const Gpt& model);
 
 // The directory that load_model would read.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
@@ -33,6 +50,18 @@ void write_model_files(const std::filesystem::path& directory, const Gpt& model,
 
 // The configuration alone, from `directory`/config.json.
 GptConfig read_model_config(const std::filesystem::path& directory);
+
+// The configuration of the model that load_model would make of a model directory: what config.json
+// says, or the weights say better: a head that differs
+// from the token embedding is not tied, and biases other than zero are biases.
+GptConfig read_settled_config(const std::filesystem::path& directory);
+
+// Throws Error, saying what and why, for a model that Hugging Face's GPT-2 cannot express: norms
+// behind, or pruned heads.
+void require_gpt2(const GptConfig& config);
+
+// Drops a list of heads and a head width that say no more than n_head and n_embd do.
+void simplify_heads(GptConfig& config);
 
 // Copies the elements of `from` into the tensors of the same name in `into`. Both must have the
 // same names and shapes. Throws Error naming `where` and the first tensor that is missing, too many

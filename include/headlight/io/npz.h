@@ -24,4 +24,14 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors);
 // Throws Error, naming file, member and reason, for anything else.
 NamedTensors read_npz(const std::filesystem::path& path);
 
+// One array of an archive, without its elements.
+struct ArrayInfo {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+};
+
+// The arrays in the order of the archive. Throws what read_npz throws, except about elements.
+std::vector<ArrayInfo> read_npz_header(const std::filesystem::path& path);
+
 }  // namespace headlight

@@ -38,4 +38,7 @@ struct TensorInfo {
 // The checked header without the data, by tensor name. Throws what read_safetensors throws.
 std::map<std::string, TensorInfo> read_safetensors_header(const std::filesystem::path& path);
 
+// The texts about the file, its __metadata__; empty when it has none.
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
+
 }  // namespace headlight

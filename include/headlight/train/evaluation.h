@@ -3,6 +3,7 @@
 #include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/tensor/named_tensors.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
@@ -25,5 +26,13 @@ struct EvaluationOptions {
 // Throws Error when the dataset has no target.
 Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
                     const EvaluationOptions& options = {});
+
+// What an evaluation with these options would compute, token by token, N in all: tokens [N] int32,
+// the inputs; targets [N] int32, the token that follows each; offsets [S + 1] int32, where each of
+// the S sequences begins (each is a context of its own, at most a block long) and N; logits [N, V]
+// float32. Throws Error when the dataset has no target, and when the memory that is free does not
+// hold the logits.
+NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
+                               const EvaluationOptions& options = {});
 
 }  // namespace headlight

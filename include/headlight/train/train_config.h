@@ -94,6 +94,9 @@ struct ConfigAlias {
 
 std::span<const ConfigAlias> config_aliases();
 
+// The name that a key has here: '_' for '-', and no alias.
+std::string canonical_key(std::string_view given);
+
 // Keys of nanoGPT that mean nothing here, such as "device".
 std::span<const std::string_view> ignored_config_keys();
 

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/log.h"
+#include "cli/options.h"
+#include "cli/tensor_list.h"
+#include "headlight/io/atomic_directory.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/nanogpt_checkpoint.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/io/tokenizer_directory.h"
+#include "headlight/train/checkpoint.h"
+
+namespace headlight::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDetails =
+    "--to says the format:\n"
+    "  hf           a directory for transformers: AutoModelForCausalLM.from_pretrained(OUT)\n"
+    "  nanogpt      a directory with ckpt.pt for nanoGPT's sample.py and train.py, and meta.pkl, "
+    "the\n"
+    "               vocabulary, for a model of characters: copy it to data/NAME, where NAME is "
+    "OUT's\n"
+    "               last part. The optimizer's state is not written.\n"
+    "  npz          the tensors for numpy.load, under the names and with the layout of "
+    "model.safetensors\n"
+    "               (\"transformer.wte.weight\"); bfloat16 becomes float32\n"
+    "  safetensors  the same tensors in that format\n"
+    "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
+    "directory OUT\n"
+    "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody.\n"
+    "MODEL is a run directory, a checkpoint or a GPT-2 directory. What a format cannot express is\n"
+    "refused. nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
+    "is\n"
+    "exported with a warning, as its logits differ there by about 1e-3.\n\n"
+    "JSON keys: format, files (paths), tensors (how many were written), warnings.";
+
+Options make_options() {
+  Options options(
+      {.name = "export",
+       .summary = "Write a model, or a file of tensors, for another program.",
+       .positional = "MODEL|FILE",
+       .details = kDetails,
+       .examples = {"headlight export runs/toy --to hf --out toy_hf",
+                    "headlight export runs/toy --to nanogpt --out toy_nanogpt",
+                    "headlight export runs/toy --to npz --out toy.npz",
+                    "headlight export weights.npz --to safetensors --out w.safetensors"}});
+  options.value("to", "hf, nanogpt, npz or safetensors").value("out", "What to write; see above");
+  return options;
+}
+
+struct Report {
+  std::vector<std::string> files = {};
+  Index tensors = 0;
+  std::vector<std::string> warnings = {};
+};
+
+// The paths of what lies in a directory, in order.
+std::vector<std::string> files_in(const fs::path& directory) {
+  std::vector<std::string> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Report export_hf(const fs::path& model, const fs::path& out) {
+  const LoadedModel loaded = load_model(model, {.adjust = [](GptConfig& config) {
+                                          simplify_heads(config);
+                                          require_gpt2(config);
+                                        }});
+  AtomicDirectory directory(out);
+  write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
+  directory.commit();
+  const auto header = read_safetensors_header(out / "model.safetensors");
+  return {.files = files_in(out), .tensors = static_cast<Index>(header.size())};
+}
+
+NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
+  NanoGptDetails details{.dataset = fs::absolute(out).lexically_normal().filename().string()};
+  if (fs::exists(model / "state.json")) {
+    const TrainingState state = read_training_state(model);
+    details.iteration = state.iteration;
+    details.best_validation_loss = state.best_validation_loss;
+  }
+  return details;
+}
+
+Report export_nanogpt(const fs::path& model, const fs::path& out) {
+  const fs::path source = find_model_directory(model);
+  const std::unique_ptr<Gpt> weights = load_weights(source, {.adjust = [](GptConfig& config) {
+                                                      simplify_heads(config);
+                                                      require_nanogpt(config);
+                                                    }});
+  AtomicDirectory directory(out);
+  write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
+  if (fs::exists(source / "tokenizer.json")) {
+    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source);
+    if (tokenizer->kind() == "char") {
+      write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
+    }
+  }
+  directory.commit();
+  Report report{.files = files_in(out),
+                .tensors = static_cast<Index>(weights->parameters().size()) + 1};
+  if (nanogpt_differs(weights->config())) {
+    report.warnings.emplace_back(
+        "nanoGPT computes GELU exactly, this model its tanh approximation: logits differ by about "
+        "1e-3");
+  }
+  return report;
+}
+
+NamedTensors read_tensors(const fs::path& source) {
+  if (!is_tensor_file(source) || fs::is_directory(source)) {
+    return model_tensors(*load_weights(source, {}));
+  }
+  return source.extension() == ".npz" ? read_npz(source) : read_safetensors(source);
+}
+
+void write_tensors(const fs::path& file, const NamedTensors& tensors) {
+  file.extension() == ".npz" ? write_npz(file, tensors) : write_safetensors(file, tensors);
+}
+
+Report export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
+  const std::string suffix = "." + format;
+  const NamedTensors tensors = read_tensors(source);
+  Report report{.tensors = static_cast<Index>(tensors.size())};
+  if (out.extension() == suffix) {
+    write_tensors(out, tensors);
+    report.files = {out.string()};
+    return report;
+  }
+  AtomicDirectory directory(out);
+  write_tensors(directory.path() / ("weights" + suffix), tensors);
+  directory.commit();
+  report.files = files_in(out);
+  return report;
+}
+
+Report run(const std::string& format, const fs::path& source, const fs::path& out) {
+  const bool of_tensors = format == "npz" || format == "safetensors";
+  require(of_tensors || format == "hf" || format == "nanogpt",
+          "--to: expected hf, nanogpt, npz or safetensors, got '", format, "'");
+  require(of_tensors || !is_tensor_file(source) || fs::is_directory(source), "--to: ", format,
+          " needs a model directory, ", source.string(), " is a file of tensors");
+  if (of_tensors) {
+    return export_tensors(source, format, out);
+  }
+  return format == "hf" ? export_hf(source, out) : export_nanogpt(source, out);
+}
+
+void print(const Report& report, const std::string& format, bool json) {
+  for (const std::string& warning : report.warnings) {
+    log_warning(warning);
+  }
+  if (json) {
+    std::cout << nlohmann::ordered_json{{"format", format},
+                                        {"files", report.files},
+                                        {"tensors", report.tensors},
+                                        {"warnings", report.warnings}}
+                     .dump()
+              << "\n";
+    return;
+  }
+  for (const std::string& file : report.files) {
+    std::cout << file << "\n";
+  }
+}
+
+}  // namespace
+
+int run_export(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  require(options.given("to"), "--to: expected hf, nanogpt, npz or safetensors");
+  require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
+  const std::string format = options.text("to");
+  print(run(format, options.positional(), options.text("out")), format, options.json());
+  return 0;
+}
+
+}  // namespace headlight::cli

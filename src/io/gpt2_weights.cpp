@@ -1,0 +1,199 @@
+#include "io/gpt2_weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headlight/nn/parameter_shapes.h"
+#include "headlight/ops/layout.h"
+#include "io/gpt2_names.h"
+#include "io/shard_index.h"
+#include "text/printable.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kEmbedding = "wte.weight";
+constexpr const char* kPositions = "wpe.weight";
+
+bool is_zero(const Tensor& tensor) {
+  const std::vector<double> values = tensor.to_vector();
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+bool are_equal(const Tensor& a, const Tensor& b) {
+  const Tensor x = convert(a, DType::float32);
+  const Tensor y = convert(b, DType::float32);
+  return x.shape() == y.shape() &&
+         std::equal(x.data<float>(), x.data<float>() + x.numel(), y.data<float>());
+}
+
+// The first names of a list, for a message.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i > 0 ? ", " : "") + in_quotes(names[i]);
+  }
+  return names.size() > kShown ? text + " and " + std::to_string(names.size() - kShown) + " more"
+                               : text;
+}
+
+// As it lies in the file.
+Shape file_shape(const std::string& name, const Shape& own) {
+  return is_conv1d(name) ? Shape{own[1], own[0]} : own;
+}
+
+// Biases that GPT-2 has and a model without biases lacks.
+NamedTensors zero_biases(const GptConfig& config) {
+  GptConfig with_biases = config;
+  with_biases.bias = true;
+  NamedTensors biases;
+  for (const auto& [name, shape] : parameter_shapes(with_biases)) {
+    if (name.ends_with(".bias")) {
+      biases.emplace_back(name, Tensor::zeros(shape));
+    }
+  }
+  return biases;
+}
+
+}  // namespace
+
+NamedTensors gpt2_tensors(const Gpt& model) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : model.parameters()) {
+    const Tensor values = tensor.detach();
+    result.emplace_back(gpt2_name(name), is_conv1d(name) ? transpose(values) : values);
+  }
+  if (!model.config().bias) {
+    for (const auto& [name, tensor] : zero_biases(model.config())) {
+      result.emplace_back(gpt2_name(name), tensor);
+    }
+  }
+  return result;
+}
+
+Gpt2Weights::Gpt2Weights(const fs::path& directory) {
+  const fs::path whole = directory / "model.safetensors";
+  const fs::path index = directory / "model.safetensors.index.json";
+  std::error_code ignored;
+  if (!fs::exists(whole, ignored) && fs::exists(index, ignored)) {
+    where_ = shown(index);
+    add_shards(index);
+    return;
+  }
+  require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
+          shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
+          "model.safetensors");
+  where_ = shown(whole);
+  add_file(whole);
+}
+
+void Gpt2Weights::add_file(const fs::path& path) {
+  const SafetensorsFile& file = files_.emplace_back(path);
+  for (const SafetensorsEntry& entry : file.entries()) {
+    const std::string name = own_name(entry.name);
+    if (!is_mask_buffer(name)) {
+      require(tensors_.emplace(name, Place{&file, &entry}).second, shown(path), ": tensor ",
+              in_quotes(entry.name), ": its weight has come before");
+    }
+  }
+}
+
+void Gpt2Weights::add_shards(const fs::path& index) {
+  const std::map<std::string, std::string> homes = read_shard_index(index);
+  std::set<std::string> shards;
+  for (const auto& [name, shard] : homes) {
+    shards.insert(shard);
+  }
+  std::set<std::string> found;
+  for (const std::string& shard : shards) {
+    const fs::path path = index.parent_path() / shard;
+    add_file(path);
+    for (const SafetensorsEntry& entry : files_.back().entries()) {
+      const auto home = homes.find(entry.name);
+      require(home != homes.end() && home->second == shard, shown(path), ": tensor ",
+              in_quotes(entry.name), ": ", where_,
+              home == homes.end() ? " does not list it" : " lists it in another file");
+      found.insert(entry.name);
+    }
+  }
+  for (const auto& [name, shard] : homes) {
+    require(found.contains(name), where_, ": tensor ", in_quotes(name), " is not in ",
+            in_quotes(shard), ", where it is listed");
+  }
+}
+
+Tensor Gpt2Weights::read(const std::string& name) const {
+  const Place& place = tensors_.at(name);
+  return place.file->read(*place.entry);
+}
+
+void Gpt2Weights::settle(GptConfig& config) {
+  const auto head = tensors_.find(kHead);
+  if (config.tie_weights && head != tensors_.end() && tensors_.contains(kEmbedding)) {
+    config.tie_weights = are_equal(read(kHead), read(kEmbedding));
+    if (config.tie_weights) {
+      tensors_.erase(head);
+    }
+  }
+  if (config.bias) {
+    return;
+  }
+  const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };
+  config.bias = std::any_of(tensors_.begin(), tensors_.end(), [&](const auto& item) {
+    return is_bias(item) && !is_zero(read(item.first));
+  });
+  if (!config.bias) {
+    std::erase_if(tensors_, is_bias);
+  }
+}
+
+void Gpt2Weights::check(const GptConfig& config) const {
+  std::vector<std::string> missing;
+  std::vector<std::string> unexpected;
+  std::set<std::string> known;
+  for (const auto& [name, own] : parameter_shapes(config)) {
+    known.insert(name);
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) {
+      missing.push_back(gpt2_name(name));
+      continue;
+    }
+    const Shape& shape = found->second.entry->info.shape;
+    const Shape expected = file_shape(name, own);
+    require(shape == expected, where_, ": tensor ", found->second.entry->name, ": expected shape ",
+            expected, ", as config.json says, got ", shape);
+  }
+  for (const auto& [name, place] : tensors_) {
+    if (!known.contains(name)) {
+      unexpected.push_back(place.entry->name);
+    }
+  }
+  require(missing.empty() && unexpected.empty(), where_,
+          ": does not fit config.json:", missing.empty() ? "" : " missing " + listed(missing),
+          missing.empty() || unexpected.empty() ? "" : ";",
+          unexpected.empty() ? "" : " unexpected " + listed(unexpected));
+}
+
+void Gpt2Weights::fill(const std::string& name, Tensor& parameter) const {
+  const Place& place = tensors_.at(name);
+  if (is_conv1d(name)) {
+    parameter.copy_from(transpose(place.file->read(*place.entry)));
+  } else if (name == kPositions && place.entry->info.shape != parameter.shape()) {
+    parameter.copy_from(slice(place.file->read(*place.entry), 0, 0, parameter.size(0)));
+  } else {
+    place.file->read_into(*place.entry, parameter);
+  }
+}
+
+void Gpt2Weights::read_into(Gpt& model) const {
+  for (auto& [name, parameter] : model.parameters()) {
+    Tensor elements = parameter.detach();
+    fill(name, elements);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,85 @@
+#include "headlight/train/starting_model.h"
+
+#include <algorithm>
+
+#include "headlight/io/model_directory.h"
+#include "headlight/train/checkpoint.h"
+
+namespace headlight {
+namespace {
+
+// The keys that describe a model, with the values that `model` has.
+TrainConfig described(const GptConfig& model) {
+  TrainConfig config;
+  config.n_layer = model.n_layer;
+  config.n_head = model.n_head;
+  config.n_embd = model.n_embd;
+  config.block_size = model.block_size;
+  config.bias = model.bias;
+  config.tie_weights = model.tie_weights;
+  config.norm = model.norm == NormPosition::post ? "post" : "pre";
+  config.activation = activation_name(model.activation);
+  return config;
+}
+
+constexpr std::string_view kBlockSize = "block_size";
+
+bool is_architecture(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"n_layer", "n_head",      "n_embd", kBlockSize,
+                                        "bias",    "tie_weights", "norm",   "activation"};
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+// A field that the model and the run both have.
+void require_same(const ConfigField& field, const TrainConfig& run, const TrainConfig& model) {
+  const std::string wanted = config_value(run, field);
+  const std::string present = config_value(model, field);
+  const bool fits =
+      field.key == kBlockSize ? run.block_size <= model.block_size : wanted == present;
+  require(fits, field.key, ": ", wanted,
+          field.key == kBlockSize ? " is more than the " : " contradicts the ", present,
+          " of the model that the run starts from");
+}
+
+std::filesystem::path starting_directory(const TrainConfig& config, bool resume) {
+  std::vector<std::string> skipped;  // told when the run itself looks for its checkpoint
+  return resume ? find_latest_checkpoint(config.out_dir, skipped)
+                : find_model_directory(config.init_from);
+}
+
+}  // namespace
+
+bool starts_from_model(const TrainConfig& config) { return config.init_from != "scratch"; }
+
+void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given, bool resume) {
+  if (!starts_from_model(config)) {
+    return;
+  }
+  const TrainConfig model = described(read_settled_config(starting_directory(config, resume)));
+  for (const ConfigField& field : config_fields()) {
+    if (!is_architecture(field.key)) {
+      continue;
+    }
+    if (std::find(given.begin(), given.end(), field.key) != given.end()) {
+      require_same(field, config, model);
+    } else {
+      set_config_value(config, field.key, config_value(model, field), "init_from: ");
+    }
+  }
+}
+
+void fit_to_run(GptConfig& model, const TrainConfig& config) {
+  const TrainConfig present = described(model);
+  for (const ConfigField& field : config_fields()) {
+    if (is_architecture(field.key)) {
+      require_same(field, config, present);
+    }
+  }
+  const GptConfig wanted = config.model(model.vocab_size);
+  model.block_size = wanted.block_size;
+  model.attention_dropout = wanted.attention_dropout;
+  model.residual_dropout = wanted.residual_dropout;
+  model.embedding_dropout = wanted.embedding_dropout;
+}
+
+}  // namespace headlight

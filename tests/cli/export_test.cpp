@@ -1,0 +1,188 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// export, and info on files of tensors, with the real program.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string model_directory(const ScratchFolder& folder, GptConfig config,
+                            const Tokenizer& tokenizer) {
+  config.vocab_size = tokenizer.vocab_size();
+  config.block_size = 5;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.n_embd = 6;
+  const std::string path = folder.at("model");
+  fs::create_directory(path);
+  write_model_files(path, Gpt(config), tokenizer);
+  return path;
+}
+
+Json json_of(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return Json::parse(result.out);
+}
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  return result.messages().size() == 1 ? result.messages()[0] : "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("export writes the tensors of a model for NumPy and back", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  const std::string npz = folder.at("weights.npz");
+  const Json report = json_of({"export", model, "--to", "npz", "--out", npz, "--json"});
+  CHECK(report["tensors"] == 16);
+  CHECK(report["files"] == Json::array({npz}));
+  const std::string back = folder.at("back.safetensors");
+  json_of({"export", npz, "--to", "safetensors", "--out", back, "--json"});
+  const NamedTensors expected = read_safetensors(model + "/model.safetensors");
+  const NamedTensors read = read_safetensors(back);
+  REQUIRE(read.size() == expected.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    CHECK(read[i].first == expected[i].first);
+    CHECK(read[i].second.to_vector() == expected[i].second.to_vector());
+  }
+  json_of({"export", npz, "--to", "npz", "--out", folder.at("new"), "--json"});
+  CHECK(file_contents(folder.path() / "new" / "weights.npz") == file_contents(npz));
+}
+
+TEST_CASE("info lists the tensors of a file", "[cli]") {
+  const ScratchFolder folder;
+  const NamedTensors tensors{{"a", Tensor::zeros({2, 3})},
+                             {"b", Tensor::scalar(1, DType::int32)},
+                             {"c", Tensor::zeros({0, 4}, DType::boolean)}};
+  const std::string safetensors = folder.at("x.safetensors");
+  write_safetensors(safetensors, tensors, {{"format", "pt"}, {"made by", "hand"}});
+  const Json listed = json_of({"info", safetensors, "--json"});
+  CHECK(listed["format"] == "safetensors");
+  CHECK(listed["metadata"] == Json({{"format", "pt"}, {"made by", "hand"}}));
+  CHECK(listed["elements"] == 7);
+  REQUIRE(listed["tensors"].size() == 3);
+  CHECK(listed["tensors"][0] ==
+        Json({{"name", "a"}, {"dtype", "F32"}, {"shape", Json::array({2, 3})}}));
+  CHECK(listed["tensors"][1]["shape"] == Json::array());
+  CHECK(listed["tensors"][2]["dtype"] == "BOOL");
+
+  const std::string npz = folder.at("x.npz");
+  write_npz(npz, tensors);
+  const Json arrays = json_of({"info", npz, "--json"});
+  CHECK(arrays["format"] == "npz");
+  CHECK(arrays["tensors"][1] ==
+        Json({{"name", "b"}, {"dtype", "int32"}, {"shape", Json::array()}}));
+  const ProgramResult text = run_headlight({"info", npz});
+  CHECK(contains(text.out, "a  float32 [2, 3]\n"));
+  CHECK(contains(text.out, "3 tensors, 7 elements"));
+}
+
+TEST_CASE("export writes a clean directory for transformers", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  const std::string out = folder.at("hf");
+  json_of({"export", model, "--to", "hf", "--out", out, "--json"});
+  CHECK(file_contents(out + "/model.safetensors") == file_contents(model + "/model.safetensors"));
+  CHECK(file_contents(out + "/config.json") == file_contents(model + "/config.json"));
+  CHECK(fs::exists(out + "/tokenizer.json"));
+  CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
+}
+
+TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
+  const ScratchFolder folder;
+  const CharTokenizer tokenizer = build_char_tokenizer("abc\n");
+  GptConfig config;
+  config.activation = Activation::gelu_erf;
+  config.bias = false;
+  const std::string model = model_directory(folder, config, tokenizer);
+  const std::string out = folder.at("nano");
+  const Json report = json_of({"export", model, "--to", "nanogpt", "--out", out, "--json"});
+  CHECK(report["warnings"].empty());
+  // An uncompressed zip archive: what torch.load looks for lies in it as it is.
+  const std::string checkpoint = file_contents(out + "/ckpt.pt");
+  for (const char* part : {"ckpt/data.pkl", "ckpt/data/0", "ckpt/version", "_rebuild_tensor_v2",
+                           "transformer.wte.weight", "lm_head.weight", "model_args", "iter_num"}) {
+    INFO(part);
+    CHECK(contains(checkpoint, part));
+  }
+  CHECK_FALSE(contains(checkpoint, "ln_f.bias"));
+  const std::string vocabulary = file_contents(out + "/meta.pkl");
+  CHECK(vocabulary.substr(0, 4) == "\x80\x02}(");
+  CHECK(contains(vocabulary, std::string("X\x01\x00\x00\x00"
+                                         "aJ\x03\x00\x00\x00",
+                                         11)));
+}
+
+TEST_CASE("export says what a format cannot express", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("out");
+  GptConfig config;
+  const auto refused = [&](const std::string& format) {
+    fs::remove_all(folder.at("model"));
+    const std::string model = model_directory(folder, config, ByteTokenizer());
+    const std::string message = refusal({"export", model, "--to", format, "--out", out});
+    CHECK_FALSE(fs::exists(out));
+    return message;
+  };
+  SECTION("norms behind") {
+    config.norm = NormPosition::post;
+    CHECK(contains(refused("hf"), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
+    CHECK(contains(refused("nanogpt"), "nanogpt: norm = post cannot be expressed"));
+  }
+  SECTION("pruned heads") {
+    config.heads_per_layer = {1};
+    config.head_width = 3;
+    CHECK(contains(refused("hf"), "pruned heads cannot be expressed"));
+    CHECK(contains(refused("nanogpt"), "pruned heads cannot be expressed"));
+  }
+  SECTION("a head of its own, relu, another epsilon") {
+    config.tie_weights = false;
+    CHECK(contains(refused("nanogpt"), "a head that is not tied cannot be expressed"));
+    config.tie_weights = true;
+    config.activation = Activation::relu;
+    CHECK(contains(refused("nanogpt"), "activation = relu cannot be expressed"));
+    config.activation = Activation::gelu_erf;
+    config.layer_norm_epsilon = 1e-3;
+    CHECK(contains(refused("nanogpt"), "layer_norm_epsilon 0.001 cannot be expressed"));
+  }
+  SECTION("other formats and inputs") {
+    CHECK(contains(refused("onnx"), "--to: expected hf, nanogpt, npz or safetensors, got 'onnx'"));
+    const std::string file = folder.at("a.npz");
+    write_npz(file, {{"a", Tensor::zeros({1})}});
+    CHECK(contains(refusal({"export", file, "--to", "hf", "--out", out}),
+                   "--to: hf needs a model directory"));
+    CHECK(contains(refusal({"export", file, "--to", "npz"}), "--out: expected"));
+  }
+}
+
+TEST_CASE("export warns that nanoGPT has another GELU", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  const ProgramResult result =
+      run_headlight({"export", model, "--to", "nanogpt", "--out", folder.at("out")});
+  REQUIRE(result.exit_code == 0);
+  CHECK(contains(result.err, "nanoGPT computes GELU exactly"));
+  CHECK(fs::exists(folder.at("out") + "/ckpt.pt"));
+  CHECK_FALSE(fs::exists(folder.at("out") + "/meta.pkl"));
+}

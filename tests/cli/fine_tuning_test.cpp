@@ -1,0 +1,237 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/ops/layout.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// Training that starts from a model or from token files, with the real program.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Three layers, untied, with biases; dropout as transformers writes it by default.
+std::string start_model(const ScratchFolder& folder) {
+  const std::string path = folder.at("start");
+  std::filesystem::create_directory(path);
+  GptConfig config;
+  config.vocab_size = 257;
+  config.block_size = 24;
+  config.n_layer = 3;
+  config.n_head = 2;
+  config.n_embd = 8;
+  config.tie_weights = false;
+  config.residual_dropout = 0.1;
+  write_model_files(path, Gpt(config, 3), ByteTokenizer());
+  return path;
+}
+
+std::string text_file(const ScratchFolder& folder) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    text += "abcdefgh " + std::to_string(i) + "\n";
+  }
+  return folder.write("text.txt", text);
+}
+
+// The bytes of a text as 16-bit ids.
+std::string ids_of(const std::string& text) {
+  std::string bytes;
+  for (const char c : text) {
+    bytes += c;
+    bytes += '\0';
+  }
+  return bytes;
+}
+
+std::vector<std::string> train(const std::string& data, const std::string& out,
+                               const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"train", "--data",         data, "--out_dir",
+                                     out,     "--batch_size",   "2",  "--learning_rate",
+                                     "0.01",  "--warmup_iters", "1",  "--lr_decay_iters",
+                                     "4",     "--eval_iters",   "1",  "--max_iters"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string refusal(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  return result.messages().empty() ? "" : result.messages().back();
+}
+
+void run(const std::vector<std::string>& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+}
+
+NamedTensors weights(const std::string& directory) {
+  return read_safetensors(directory + "/model.safetensors");
+}
+
+}  // namespace
+
+TEST_CASE("a run that starts from a model begins with its weights and sizes", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  const std::string out = folder.at("run");
+  run(train(text_file(folder), out, {"0", "--init_from", start}));
+  const NamedTensors before = weights(start);
+  const NamedTensors after = weights(out + "/latest");
+  REQUIRE(before.size() == after.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    INFO(before[i].first);
+    CHECK(after[i].first == before[i].first);
+    CHECK(after[i].second.to_vector() == before[i].second.to_vector());
+  }
+  const std::string saved = file_contents(out + "/config.toml");
+  for (const char* line : {"n_layer = 3\n", "n_embd = 8\n", "block_size = 24\n",
+                           "tie_weights = false\n", "bias = true\n", "dropout = 0\n"}) {
+    INFO(line);
+    CHECK(contains(saved, line));
+  }
+  // Dropout is the run's, not the model's.
+  CHECK(Json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
+}
+
+TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  const std::string data = text_file(folder);
+  const std::string whole = folder.at("whole");
+  const std::string parts = folder.at("parts");
+  run(train(data, whole, {"4", "--init_from", start, "--block_size", "10"}));
+  run(train(data, parts, {"2", "--init_from", start, "--block_size", "10"}));
+  run(train(data, parts, {"4", "--init_from", start, "--block_size", "10", "--resume"}));
+  CHECK(file_contents(whole + "/latest/model.safetensors") ==
+        file_contents(parts + "/latest/model.safetensors"));
+  CHECK(file_contents(whole + "/latest/model.safetensors") !=
+        file_contents(start + "/model.safetensors"));
+}
+
+TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  const std::string out = folder.at("run");
+  run(train(text_file(folder), out, {"0", "--init_from", start, "--block_size", "10"}));
+  Tensor kept;
+  Tensor all;
+  for (const auto& [name, tensor] : weights(out + "/latest")) {
+    kept = name == "transformer.wpe.weight" ? tensor : kept;
+  }
+  for (const auto& [name, tensor] : weights(start)) {
+    all = name == "transformer.wpe.weight" ? tensor : all;
+  }
+  CHECK(kept.shape() == Shape{10, 8});
+  CHECK(kept.to_vector() == slice(all, 0, 0, 10).to_vector());
+}
+
+TEST_CASE("keys that contradict the model to start from are refused by name", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  const std::string data = text_file(folder);
+  const std::string out = folder.at("run");
+  const auto refused = [&](const std::string& option, const std::string& value) {
+    return refusal(train(data, out, {"0", "--init_from", start, option, value}));
+  };
+  CHECK(contains(refused("--n_layer", "2"),
+                 "n_layer: 2 contradicts the 3 of the model that the run starts from"));
+  CHECK(contains(refused("--bias", "false"), "bias: false contradicts the true"));
+  CHECK(contains(refused("--norm", "post"), "norm: post contradicts the pre"));
+  CHECK(contains(refused("--block_size", "25"), "block_size: 25 is more than the 24"));
+  CHECK_FALSE(std::filesystem::exists(out));
+  const std::string file = folder.write("a.toml", "hidden_size = 16\n");
+  std::vector<std::string> arguments = train(data, out, {"0", "--init_from", start});
+  arguments.insert(arguments.begin() + 1, file);
+  CHECK(contains(refusal(arguments), "n_embd: 16 contradicts the 8"));
+}
+
+TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]") {
+  const ScratchFolder folder;
+  const std::string text = file_contents(text_file(folder));
+  const std::string train_text = folder.write("train.txt", text.substr(0, 300));
+  const std::string validation_text = folder.write("val.txt", text.substr(300));
+  std::filesystem::create_directory(folder.at("tokens"));
+  const std::string train_ids = folder.write("tokens/train.bin", ids_of(text.substr(0, 300)));
+  const std::string validation_ids = folder.write("tokens/val.bin", ids_of(text.substr(300)));
+  const std::vector<std::string> small{"2", "--tokenizer", "byte", "--n_layer",    "1", "--n_head",
+                                       "1", "--n_embd",    "4",    "--block_size", "8"};
+  const auto trained = [&](const std::string& name, const std::string& data,
+                           const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = train(data, folder.at(name), small);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    run(arguments);
+    return file_contents(folder.at(name) + "/latest/model.safetensors");
+  };
+  const std::string expected = trained("a", train_text, {"--validation_data", validation_text});
+  CHECK(trained("b", train_ids, {"--val_data", validation_ids}) == expected);
+  CHECK(trained("c", folder.at("tokens"), {}) == expected);
+  CHECK(trained("d", train_ids, {"--val_data", validation_text}) == expected);
+  CHECK(Json::parse(file_contents(folder.at("c") + "/latest/state.json"))["best_validation_loss"] ==
+        Json::parse(file_contents(folder.at("a") + "/latest/state.json"))["best_validation_loss"]);
+
+  const auto evaluated = [&](const std::string& data) {
+    const ProgramResult result = run_headlight({"eval", folder.at("a"), "--data", data, "--json"});
+    REQUIRE(result.exit_code == 0);
+    return result.out;
+  };
+  CHECK(evaluated(validation_ids) == evaluated(validation_text));
+}
+
+TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("run");
+  const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
+  CHECK(contains(refusal(train(ids, out, {"1"})), "from which no char tokenizer can be made"));
+  CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte"})),
+                 "a.bin: token 6 is 257, but the tokenizer has the ids 0 to 256"));
+  CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte", "--documents", "line"})),
+                 "documents: "));
+  const std::string odd = folder.write("odd.bin", "abc");
+  CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
+                 "odd.bin: 3 bytes are no whole number"));
+  CHECK(contains(refusal(train(folder.path().string(), out, {"1", "--tokenizer", "byte"})),
+                 "a directory must hold train.bin"));
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
+  const std::string file = folder.at("logits.npz");
+  const ProgramResult result =
+      run_headlight({"eval", start, "--data", data, "--logits", file, "--json"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const NamedTensors arrays = read_npz(file);
+  REQUIRE(arrays.size() == 4);
+  const Tensor& targets = arrays[1].second;
+  const Tensor& logits = arrays[3].second;
+  CHECK(arrays[0].second.numel() == 61);
+  CHECK(targets.to_vector().back() == 'z');
+  CHECK(arrays[2].second.to_vector() == std::vector<double>{0, 24, 48, 61});
+  CHECK(logits.shape() == Shape{61, 257});
+  double loss = 0;
+  for (Index row = 0; row < 61; ++row) {
+    double sum = 0;
+    for (Index id = 0; id < 257; ++id) {
+      sum += std::exp(static_cast<double>(logits.data<float>()[row * 257 + id]));
+    }
+    const Index target = targets.data<std::int32_t>()[row];
+    loss += std::log(sum) - static_cast<double>(logits.data<float>()[row * 257 + target]);
+  }
+  CHECK(Json::parse(result.out)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
+}

@@ -1,0 +1,343 @@
+#include "headlight/io/model_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/ops/layout.h"
+#include "io/gpt2_config.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+// What transformers writes, and what damaged or foreign directories look like.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// A model whose every weight, biases included, is its own.
+std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
+  GptConfig config;
+  config.vocab_size = 259;
+  config.block_size = 6;
+  config.n_layer = 2;
+  config.n_head = 3;
+  config.n_embd = 9;
+  config.tie_weights = tie;
+  config.bias = bias;
+  auto model = std::make_unique<Gpt>(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : model->parameters()) {
+    parameter.copy_from(random_normal(parameter.shape(), RandomStream{9, number++}, 0, 1));
+  }
+  return model;
+}
+
+fs::path written(const TemporaryFolder& folder, const Gpt& model) {
+  const fs::path path = folder / "model";
+  fs::create_directory(path);
+  write_model_files(path, model, ByteTokenizer());
+  return path;
+}
+
+NamedTensors file_tensors(const fs::path& directory) {
+  return read_safetensors(directory / "model.safetensors");
+}
+
+void write_tensors(const fs::path& directory, const NamedTensors& tensors) {
+  write_safetensors(directory / "model.safetensors", tensors);
+}
+
+Tensor* find(NamedTensors& tensors, const std::string& name) {
+  for (auto& [other, tensor] : tensors) {
+    if (other == name) {
+      return &tensor;
+    }
+  }
+  return nullptr;
+}
+
+void change_config(const fs::path& directory, const Json& changes) {
+  Json config = Json::parse(read_bytes(directory / "config.json"));
+  config.update(changes);
+  write_bytes(directory / "config.json", config.dump());
+}
+
+void check_same_parameters(const Gpt& a, const Gpt& b) {
+  const NamedTensors x = a.parameters();
+  const NamedTensors y = b.parameters();
+  REQUIRE(x.size() == y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    INFO(x[i].first);
+    CHECK(x[i].first == y[i].first);
+    CHECK(x[i].second.to_vector() == y[i].second.to_vector());
+  }
+}
+
+std::string load_error(const fs::path& directory) {
+  return error_of([&] { load_model(directory); });
+}
+
+// Puts the tensors into two shards, the head of the list into the first, and writes their index.
+Json shard(const fs::path& directory) {
+  const NamedTensors tensors = file_tensors(directory);
+  const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
+  const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
+                                          NamedTensors(middle, tensors.end())};
+  Json map;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
+    write_safetensors(directory / name, parts[i]);
+    for (const auto& [tensor, values] : parts[i]) {
+      map[tensor] = name;
+    }
+  }
+  fs::remove(directory / "model.safetensors");
+  const Json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
+  write_bytes(directory / "model.safetensors.index.json", index.dump());
+  return index;
+}
+
+}  // namespace
+
+TEST_CASE("a model directory gives the weights back bit by bit") {
+  const TemporaryFolder folder;
+  for (const bool tie : {true, false}) {
+    for (const bool bias : {true, false}) {
+      const auto model = model_of(tie, bias);
+      const LoadedModel loaded = load_model(written(folder, *model));
+      CHECK(loaded.model->config().tie_weights == tie);
+      CHECK(loaded.model->config().bias == bias);
+      check_same_parameters(*loaded.model, *model);
+      fs::remove_all(folder / "model");
+    }
+  }
+}
+
+TEST_CASE("tensor names may lack their prefix and stand beside causal masks") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : file_tensors(directory)) {
+    tensors.emplace_back(name.substr(std::string("transformer.").size()), tensor);
+  }
+  for (const std::string layer : {"h.0", "h.1"}) {
+    tensors.emplace_back(layer + ".attn.bias", Tensor::ones({1, 1, 6, 6}, DType::boolean));
+    tensors.emplace_back(layer + ".attn.masked_bias", Tensor::scalar(-1e4));
+  }
+  write_tensors(directory, tensors);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  tensors.emplace_back("transformer.ln_f.bias", Tensor::zeros({9}));
+  write_tensors(directory, tensors);
+  CHECK(contains(load_error(directory), "ln_f.bias': its weight has come before"));
+}
+
+TEST_CASE("weights of other types become float32") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  for (auto& [name, tensor] : tensors) {
+    tensor = convert(tensor, name.ends_with("bias") ? DType::float64 : DType::bfloat16);
+  }
+  write_tensors(directory, tensors);
+  const LoadedModel loaded = load_model(directory);
+  for (const auto& [name, parameter] : loaded.model->parameters()) {
+    CHECK(parameter.dtype() == DType::float32);
+  }
+  const auto expected = [&](const std::string& name, DType dtype) {
+    NamedTensors all = model->parameters();
+    return convert(*find(all, name), dtype).to_vector();
+  };
+  NamedTensors read = loaded.model->parameters();
+  for (const std::string name : {"wte.weight", "lm_head.weight", "h.1.attn.c_attn.weight"}) {
+    INFO(name);
+    CHECK(find(read, name)->to_vector() == expected(name, DType::bfloat16));
+  }
+  CHECK(find(read, "h.1.mlp.c_fc.bias")->to_vector() ==
+        expected("h.1.mlp.c_fc.bias", DType::float32));
+}
+
+TEST_CASE("shards are read where their index says") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path directory = written(folder, *model);
+  const Json index = shard(directory);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  const fs::path index_path = directory / "model.safetensors.index.json";
+  const auto error_with = [&](const std::string& tensor, const Json& file) {
+    Json changed = index;
+    changed["weight_map"][tensor] = file;
+    write_bytes(index_path, changed.dump());
+    return load_error(directory);
+  };
+  const std::string first = "model-00001-of-00002.safetensors";
+  const std::string second = "model-00002-of-00002.safetensors";
+  const std::string wte = "transformer.wte.weight";
+  const bool in_first = index["weight_map"][wte] == first;
+  SECTION("a tensor that lies in another shard is refused") {
+    CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
+  }
+  SECTION("a tensor that no shard holds is refused") {
+    CHECK(contains(error_with("transformer.x", first), "'transformer.x' is not in 'model-00001"));
+  }
+  SECTION("a tensor that the index does not list is refused") {
+    Json changed = index;
+    changed["weight_map"].erase(wte);
+    write_bytes(index_path, changed.dump());
+    CHECK(contains(load_error(directory), "does not list it"));
+  }
+  SECTION("a shard that is missing is named") {
+    CHECK(contains(error_with("transformer.x", "none.safetensors"), "none.safetensors"));
+  }
+  SECTION("names that lead out of the directory are refused") {
+    for (const std::string name : {"../a.safetensors", "/a.safetensors", "a/b.safetensors",
+                                   ".safetensors", "a.bin", "", "..\\a.safetensors"}) {
+      INFO(name);
+      CHECK(contains(error_with(wte, name), "is not the name of a .safetensors file"));
+    }
+    CHECK(contains(error_with(wte, 5), "expected the name of a file"));
+  }
+  SECTION("an index without a map is refused") {
+    write_bytes(index_path, R"({"weight_map": {}})");
+    CHECK(contains(load_error(directory), "weight_map: expected names of files"));
+  }
+}
+
+TEST_CASE("a head that differs from the embedding is a head of its own") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  Tensor head = find(tensors, "transformer.wte.weight")->clone();
+  tensors.emplace_back("lm_head.weight", head);
+  write_tensors(directory, tensors);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  head.data<float>()[7] += 1;
+  write_tensors(directory, tensors);
+  const LoadedModel untied = load_model(directory);
+  CHECK_FALSE(untied.model->config().tie_weights);
+  CHECK(untied.model->head_weight().to_vector() == head.to_vector());
+  CHECK_FALSE(read_settled_config(directory).tie_weights);
+}
+
+TEST_CASE("biases that a model without them has learned elsewhere are kept") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true, false));
+  CHECK_FALSE(read_settled_config(directory).bias);
+  NamedTensors tensors = file_tensors(directory);
+  find(tensors, "transformer.h.1.mlp.c_proj.bias")->data<float>()[2] = 0.5F;
+  write_tensors(directory, tensors);
+  const LoadedModel loaded = load_model(directory);
+  CHECK(loaded.model->config().bias);
+  NamedTensors parameters = loaded.model->parameters();
+  CHECK(find(parameters, "h.1.mlp.c_proj.bias")->to_vector()[2] == 0.5);
+  CHECK(find(parameters, "h.0.mlp.c_proj.bias")->to_vector() == std::vector<double>(9, 0.0));
+}
+
+TEST_CASE("tensors that do not fit config.json are named in one line") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true));
+  SECTION("missing and unexpected ones") {
+    NamedTensors tensors = file_tensors(directory);
+    for (auto& [name, tensor] : tensors) {
+      name = name == "transformer.ln_f.bias" ? "transformer.ln_g.bias" : name;
+    }
+    write_tensors(directory, tensors);
+    CHECK(contains(load_error(directory),
+                   "does not fit config.json: missing 'transformer.ln_f.bias'; unexpected "
+                   "'transformer.ln_g.bias'"));
+  }
+  SECTION("a whole layer too few") {
+    change_config(directory, {{"n_layer", 3}});
+    CHECK(contains(load_error(directory), "missing 'transformer.h.2.ln_1.weight', "));
+    CHECK(contains(load_error(directory), " and 8 more"));
+  }
+  SECTION("a layer too many") {
+    change_config(directory, {{"n_layer", 1}});
+    CHECK(contains(load_error(directory), "unexpected 'transformer.h.1."));
+  }
+  SECTION("another vocabulary, however large") {
+    change_config(directory, {{"vocab_size", 16000000}});
+    CHECK(contains(load_error(directory),
+                   "transformer.wte.weight: expected shape [16000000, 9], as config.json says, "
+                   "got [259, 9]"));
+  }
+  SECTION("pickles of PyTorch") {
+    fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");
+    CHECK(contains(load_error(directory), "pytorch_model.bin, a Python pickle, is not read"));
+  }
+}
+
+TEST_CASE("a model may be loaded with fewer positions than its file has") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const LoadedModel loaded = load_model(
+      written(folder, *model), {.adjust = [](GptConfig& config) { config.block_size = 4; }});
+  CHECK(loaded.model->config().block_size == 4);
+  NamedTensors whole = model->parameters();
+  NamedTensors cut = loaded.model->parameters();
+  CHECK(find(cut, "wpe.weight")->to_vector() ==
+        slice(*find(whole, "wpe.weight"), 0, 0, 4).to_vector());
+}
+
+TEST_CASE("keys that config.json lacks have the defaults of transformers") {
+  const GptConfig config = parse_gpt2_config(R"({"model_type": "gpt2"})", "config.json");
+  CHECK(config.vocab_size == 50257);
+  CHECK(config.block_size == 1024);
+  CHECK(config.n_embd == 768);
+  CHECK(config.n_layer == 12);
+  CHECK(config.n_head == 12);
+  CHECK(config.layer_norm_epsilon == 1e-5);
+  CHECK(config.attention_dropout == 0.1);
+  CHECK(config.activation == Activation::gelu_tanh);
+  CHECK(config.tie_weights);
+  CHECK(config.bias);
+}
+
+TEST_CASE("options of GPT-2 that would change the function are refused by name") {
+  const auto error_with = [](const std::string& more) {
+    return error_of(
+        [&] { parse_gpt2_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
+  };
+  CHECK(error_with(R"("activation_function": "gelu_pytorch_tanh")") == "no Error");
+  CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no Error");
+  CHECK(error_with(R"("n_inner": 3072)") == "no Error");
+  CHECK(contains(error_with(R"("activation_function": "quick_gelu")"),
+                 "config.json: activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or "
+                 "relu, got 'quick_gelu'"));
+  CHECK(contains(error_with(R"("n_inner": 3000)"), "config.json: n_inner: "));
+  CHECK(contains(error_with(R"("scale_attn_weights": false)"), "scale_attn_weights: only true"));
+  CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
+                 "scale_attn_by_inverse_layer_idx: only false"));
+  CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
+  CHECK(contains(error_with(R"("model_type": "llama")"), "model_type"));
+}
+
+TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused") {
+  GptConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 8;
+  config.heads_per_layer = {2, 2};
+  config.head_width = 4;
+  CHECK(contains(error_of([&] { require_gpt2(config); }), "pruned heads cannot be expressed"));
+  simplify_heads(config);
+  CHECK(config.heads_per_layer.empty());
+  CHECK(config.head_width == 0);
+  CHECK(error_of([&] { require_gpt2(config); }) == "no Error");
+
+  config.heads_per_layer = {2, 1};
+  simplify_heads(config);
+  CHECK(config.heads_per_layer == std::vector<Index>{2, 1});
+  config.heads_per_layer.clear();
+  config.norm = NormPosition::post;
+  CHECK(contains(error_of([&] { require_gpt2(config); }), "norm = post cannot be expressed"));
+}

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""Compares Headlight with transformers on the same GPT-2 directories, in both directions.
+
+usage: check_hf.py PATH_OF_HEADLIGHT
+
+Models trained by Headlight (char and byte, odd sizes) are opened by transformers; models made by
+transformers (tied, untied, float16, bfloat16, sharded, without the prefix) are opened by Headlight.
+Compared are logits, loss, token ids, greedy text over 200 tokens, attention weights and, after a
+round trip through save_pretrained, the bits of the weights. Needs torch, transformers, safetensors
+and numpy. Exit code 1 when a comparison fails.
+"""
+
+import io
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import redirect_stderr
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "warning")
+
+import numpy as np
+import safetensors.torch
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+LOGIT_LIMIT = 1e-4
+LOSS_LIMIT = 1e-5
+TEXT = ("Mina has a red kite. \"Fly!\" said Mina.\nThe kite flies (softly).\n\n"
+        "미나는 연을 봐요. Ünïcödé – ok\n\n") * 6
+
+
+class Table:
+    """Results by what was compared: cases, the largest error, its limit."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, what, error, limit):
+        row = self.rows.setdefault(what, [0, 0.0, limit])
+        row[0] += 1
+        row[1] = max(row[1], float(error)) if error == error else float("inf")
+
+    def show(self):
+        print(f"{'what':<58} {'cases':>5} {'largest error':>14} {'limit':>8}  verdict")
+        failed = 0
+        for what, (cases, error, limit) in self.rows.items():
+            good = error <= limit
+            failed += not good
+            print(f"{what:<58} {cases:>5} {error:>14.3g} {limit:>8.1g}  {'ok' if good else 'FAILED'}")
+        return failed
+
+
+class Headlight:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+        self.text = folder / "text.txt"
+        self.text.write_text(TEXT, encoding="utf-8")
+
+    def run(self, *arguments):
+        command = [self.program, *map(str, arguments), "--log_level", "warn"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command)}\nexit code {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def evaluate(self, model):
+        """Numbers of `eval` and the arrays behind them."""
+        out = self.folder / "logits.npz"
+        numbers = json.loads(self.run("eval", model, "--data", self.text, "--json", "--logits", out))
+        return numbers, dict(np.load(out))
+
+    def greedy(self, model, prompt):
+        return json.loads(self.run("generate", model, "--prompt", prompt, "--temperature", 0,
+                                   "--max_new_tokens", 200, "--ignore_eos", "--json"))["text"]
+
+    def attention(self, model, text):
+        out = self.folder / "attention"
+        self.run("attention", model, "--text", text, "--format", "npz", "--out", out)
+        return dict(np.load(out / "attention.npz"))
+
+    def train(self, name, tokenizer, **options):
+        out = self.folder / name
+        arguments = [item for key, value in options.items() for item in (f"--{key}", value)]
+        self.run("train", "--data", self.text, "--out_dir", out, "--tokenizer", tokenizer,
+                 "--max_iters", 3, "--eval_interval", 3, "--batch_size", 2, "--learning_rate", 0.01,
+                 "--warmup_iters", 1, "--lr_decay_iters", 3, *arguments)
+        return (out / "latest").resolve()
+
+
+def open_in_transformers(directory):
+    """The model in float32, and everything that transformers had to say about it."""
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    logging.getLogger("transformers").addHandler(handler)
+    with redirect_stderr(said):
+        model, details = AutoModelForCausalLM.from_pretrained(
+            directory, dtype=torch.float32, attn_implementation="eager", output_loading_info=True)
+    logging.getLogger("transformers").removeHandler(handler)
+    complaints = sum(len(details[key]) for key in ("missing_keys", "unexpected_keys",
+                                                  "mismatched_keys"))
+    lines = [line for line in said.getvalue().splitlines()
+             if line.strip() and "Loading weights" not in line]
+    return model.eval(), complaints, lines
+
+
+def greedy_in_transformers(model, tokenizer, prompt):
+    """200 tokens, and whether two candidates were ever so close that rounding decides."""
+    ids = torch.tensor([tokenizer(prompt).input_ids])
+    positions = model.config.n_positions
+    close = False
+    with torch.no_grad():
+        start = ids.shape[1]
+        for _ in range(200):
+            if ids.shape[1] >= positions:
+                break
+            logits = model(ids).logits[0, -1]
+            top = logits.topk(2)
+            close = close or float(top.values[0] - top.values[1]) < 1e-4
+            ids = torch.cat([ids, top.indices[:1].view(1, 1)], 1)
+    return tokenizer.decode(ids[0, start:]), ids.shape[1] - start, close
+
+
+def compare(table, label, program, directory):
+    """The same directory in both programs."""
+    model, complaints, lines = open_in_transformers(directory)
+    for line in lines:
+        print(f"note: transformers on {label}: {line}")
+    table.add(f"{label}: missing or unexpected weights", complaints, 0)
+    table.add(f"{label}: lines of warning", len(lines), 0)
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    numbers, arrays = program.evaluate(directory)
+    ids = tokenizer(TEXT, verbose=False).input_ids
+    stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
+    table.add(f"{label}: token ids that differ",
+              np.count_nonzero(np.array(ids) != stream) if len(ids) == len(stream) else len(ids), 0)
+    losses, worst = [], 0.0
+    offsets = arrays["offsets"]
+    with torch.no_grad():
+        for begin, end in zip(offsets[:-1], offsets[1:]):
+            tokens = torch.tensor(arrays["tokens"][begin:end]).long()[None]
+            logits = model(tokens).logits[0]
+            worst = max(worst, float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()))
+            targets = torch.tensor(arrays["targets"][begin:end]).long()
+            losses.append(torch.nn.functional.cross_entropy(logits.double(), targets, reduction="sum"))
+    table.add(f"{label}: logits", worst, LOGIT_LIMIT)
+    loss = float(sum(losses)) / int(offsets[-1])
+    table.add(f"{label}: loss of eval", abs(loss - numbers["loss"]), LOSS_LIMIT)
+    prompt = "Mina has"
+    expected, count, close = greedy_in_transformers(model, tokenizer, prompt)
+    got = program.greedy(directory, prompt)
+    same = got.startswith(expected) if count < 200 else got == expected
+    table.add(f"{label}: greedy texts that differ", 0 if same or close else 1, 0)
+    text = TEXT[:min(24, model.config.n_positions // 2)]
+    maps = program.attention(directory, text)
+    with torch.no_grad():
+        seen = model(torch.tensor([tokenizer(text).input_ids]), output_attentions=True).attentions
+    table.add(f"{label}: attention weights",
+              max(np.abs(maps[f"blocks.{i}.attn.hook_pattern"] - weights.numpy()).max()
+                  for i, weights in enumerate(seen)), 1e-5)
+    return model
+
+
+def trained_by_headlight(table, program):
+    sizes = dict(n_layer=2, n_head=3, n_embd=21, block_size=230)
+    cases = [("char, tied, no biases", "char", dict(sizes)),
+             ("char, untied, biases", "char", dict(sizes, tie_weights="false", bias="true")),
+             ("byte, tied, biases", "byte", dict(sizes, bias="true", n_layer=1, n_head=1, n_embd=5)),
+             ("byte, gelu", "byte", dict(sizes, activation="gelu", bias="true", n_head=7)),
+             ("byte, relu", "byte", dict(sizes, activation="relu", bias="true", block_size=17))]
+    for number, (what, tokenizer, options) in enumerate(cases):
+        directory = program.train(f"own{number}", tokenizer, **options)
+        model = compare(table, "headlight -> transformers", program, directory)
+        saved = program.folder / f"saved{number}"
+        model.save_pretrained(saved)
+        AutoTokenizer.from_pretrained(directory).save_pretrained(saved)
+        before = safetensors.torch.load_file(directory / "model.safetensors")
+        after = safetensors.torch.load_file(saved / "model.safetensors")
+        differ = before.keys() ^ after.keys() | {
+            name for name in before.keys() & after.keys() if not torch.equal(before[name], after[name])}
+        table.add("round trip: tensors that transformers saved otherwise", len(differ), 0)
+        clean = program.folder / f"clean{number}"
+        program.run("export", saved, "--to", "hf", "--out", clean)
+        back = safetensors.torch.load_file(clean / "model.safetensors")
+        table.add("round trip: tensors that headlight read back otherwise",
+                  sum(not torch.equal(before[name], back[name]) for name in before)
+                  + len(before.keys() ^ back.keys()), 0)
+
+
+def lively(config):
+    """Random weights so large that texts and attention vary."""
+    torch.manual_seed(config.n_embd)
+    model = GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.15)
+    return model.eval()
+
+
+def made_by_transformers(table, program, tokenizer_directory):
+    tokenizer = AutoTokenizer.from_pretrained(tokenizer_directory)
+    vocabulary = len(tokenizer)
+
+    def config(**options):
+        return GPT2Config(**{**dict(vocab_size=vocabulary + 3, n_positions=233, n_embd=12, n_layer=2,
+                                    n_head=3, bos_token_id=0, eos_token_id=0), **options})
+
+    def save(name, model, **options):
+        directory = program.folder / name
+        model.save_pretrained(directory, **options)
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(tokenizer_directory / file, directory)
+        return directory
+
+    cases = [
+        ("tied", config(), torch.float32, {}),
+        ("one head of width 5", config(n_embd=5, n_head=1, n_layer=1), torch.float32, {}),
+        ("untied", config(tie_word_embeddings=False), torch.float32, {}),
+        ("gelu", config(activation_function="gelu"), torch.float32, {}),
+        ("gelu_pytorch_tanh", config(activation_function="gelu_pytorch_tanh"), torch.float32, {}),
+        ("epsilon", config(layer_norm_epsilon=1e-3), torch.float32, {}),
+        ("reordered", config(reorder_and_upcast_attn=True), torch.float32, {}),
+        ("float16", config(n_embd=15), torch.float16, {}),
+        ("bfloat16", config(n_embd=15, tie_word_embeddings=False), torch.bfloat16, {}),
+        ("float64", config(n_embd=15), torch.float64, {}),
+        ("sharded", config(n_embd=18), torch.float32, {"max_shard_size": "9KB"}),
+        ("sharded, untied", config(n_embd=18, tie_word_embeddings=False), torch.float32,
+         {"max_shard_size": "9KB"})]
+    for number, (what, options, dtype, how) in enumerate(cases):
+        directory = save(f"theirs{number}", lively(options).to(dtype), **how)
+        compare(table, "transformers -> headlight", program, directory)
+    bare = save("bare", lively(config(n_layer=3)).transformer)
+    compare(table, "transformers -> headlight", program, bare)
+    old = save("old", lively(config()))
+    tensors = {name.removeprefix("transformer."): tensor for name, tensor
+               in safetensors.torch.load_file(old / "model.safetensors").items()}
+    mask = torch.tril(torch.ones(233, 233, dtype=torch.uint8)).view(1, 1, 233, 233)
+    for layer in range(2):
+        tensors[f"h.{layer}.attn.bias"] = mask.clone()
+        tensors[f"h.{layer}.attn.masked_bias"] = torch.tensor(-1e4)
+    safetensors.torch.save_file(tensors, old / "model.safetensors", metadata={"format": "pt"})
+    few = {key: value for key, value in json.loads((old / "config.json").read_text()).items()
+           if key in ("model_type", "vocab_size", "n_positions", "n_embd", "n_layer", "n_head",
+                      "architectures", "bos_token_id", "eos_token_id")}
+    (old / "config.json").write_text(json.dumps(few))
+    compare(table, "transformers -> headlight", program, old)
+
+
+def fine_tuned(table, program):
+    """A model of transformers, trained on by Headlight for no step at all, keeps its weights."""
+    start = program.folder / "theirs0"
+    out = program.folder / "tuned"
+    program.run("train", "--init_from", start, "--data", program.text, "--out_dir", out,
+                "--max_iters", 0, "--block_size", 100, "--batch_size", 2)
+    before = safetensors.torch.load_file(start / "model.safetensors")
+    after = safetensors.torch.load_file(out / "latest" / "model.safetensors")
+    before["transformer.wpe.weight"] = before["transformer.wpe.weight"][:100].clone()
+    table.add("init_from: tensors that differ before the first update",
+              sum(not torch.equal(before[name], after[name]) for name in before)
+              + len(before.keys() ^ after.keys()), 0)
+
+
+class NanoGpt(torch.nn.Module):
+    """The function of nanoGPT's GPT, from its state dictionary; exact GELU."""
+
+    def __init__(self, checkpoint):
+        super().__init__()
+        self.weights = checkpoint["model"]
+        self.arguments = checkpoint["model_args"]
+
+    def norm(self, x, name):
+        return torch.nn.functional.layer_norm(x, x.shape[-1:], self.weights[name + ".weight"],
+                                              self.weights.get(name + ".bias"), 1e-5)
+
+    def linear(self, x, name):
+        return torch.nn.functional.linear(x, self.weights[name + ".weight"],
+                                          self.weights.get(name + ".bias"))
+
+    def forward(self, ids):
+        count, heads = len(ids), self.arguments["n_head"]
+        x = self.weights["transformer.wte.weight"][ids] + self.weights["transformer.wpe.weight"][:count]
+        for layer in range(self.arguments["n_layer"]):
+            h = f"transformer.h.{layer}."
+            q, k, v = (part.view(count, heads, -1).transpose(0, 1) for part in
+                       self.linear(self.norm(x, h + "ln_1"), h + "attn.c_attn").chunk(3, -1))
+            y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.linear(y.transpose(0, 1).reshape(count, -1), h + "attn.c_proj")
+            inner = torch.nn.functional.gelu(self.linear(self.norm(x, h + "ln_2"), h + "mlp.c_fc"))
+            x = x + self.linear(inner, h + "mlp.c_proj")
+        return self.linear(self.norm(x, "transformer.ln_f"), "lm_head")
+
+
+def exported_to_nanogpt(table, program):
+    import pickle
+    sizes = dict(n_layer=2, n_head=3, n_embd=21, block_size=50, activation="gelu")
+    for number, bias in enumerate(("true", "false")):
+        directory = program.train(f"for_nano{number}", "char", bias=bias, **sizes)
+        out = program.folder / f"nano{number}"
+        program.run("export", directory, "--to", "nanogpt", "--out", out)
+        checkpoint = torch.load(out / "ckpt.pt", weights_only=True)
+        table.add("nanogpt: keys that are missing",
+                  len({"model", "model_args", "iter_num", "best_val_loss", "config"}
+                      - checkpoint.keys()), 0)
+        table.add("nanogpt: iter_num", abs(checkpoint["iter_num"] - 3), 0)
+        shared = (checkpoint["model"]["lm_head.weight"].data_ptr()
+                  == checkpoint["model"]["transformer.wte.weight"].data_ptr())
+        table.add("nanogpt: head that is not shared", not shared, 0)
+        _, arrays = program.evaluate(directory)
+        begin, end = arrays["offsets"][:2]
+        with torch.no_grad():
+            logits = NanoGpt(checkpoint)(torch.tensor(arrays["tokens"][begin:end]).long())
+        table.add("nanogpt: logits",
+                  float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()), LOGIT_LIMIT)
+        meta = pickle.loads((out / "meta.pkl").read_bytes())
+        ids = [meta["stoi"][character] for character in TEXT]
+        stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
+        table.add("nanogpt: ids of meta.pkl that differ",
+                  np.count_nonzero(np.array(ids) != stream), 0)
+
+
+def main():
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    torch.set_num_threads(1)
+    table = Table()
+    with tempfile.TemporaryDirectory() as name:
+        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(name))
+        trained_by_headlight(table, program)
+        made_by_transformers(table, program, Path(name) / "own0" / "latest")
+        fine_tuned(table, program)
+        exported_to_nanogpt(table, program)
+    return 1 if table.show() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
