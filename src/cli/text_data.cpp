@@ -1,6 +1,6 @@
 #include "cli/text_data.h"
 
-#include "headlight/data/token_file.h"
+#include "headlight/io/token_file.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/text_file.h"
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "headlight/data/token_file.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/token_file.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"

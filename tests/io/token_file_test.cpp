@@ -1,4 +1,4 @@
-#include "headlight/data/token_file.h"
+#include "headlight/io/token_file.h"
 
 #include "io/temporary_folder.h"
 #include "support/catch.h"
