@@ -5,7 +5,7 @@ letters make many ties; each is learned with several vocabulary sizes. Prints wh
 cases, the differences and a verdict; the exit code is 1 when something differs.
 
   pip install tokenizers
-  tools/parity/check_bpe_trainer.py [CORPUS ...] [--texts 40]
+  tools/parity/check_bpe_trainer.py HEADLIGHT [CORPUS ...] [--texts 40]
 """
 
 import argparse
@@ -20,6 +20,8 @@ import tempfile
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers  # noqa: E402
+
+import table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 END = "<|endoftext|>"
@@ -84,10 +86,8 @@ def row(name, cases):
             wrong += 1
             first = first or describe(expected, got)
     note = f", {same_token} with two merges for one token" if same_token else ""
-    print(f"{name:32} {count:5} cases {wrong:4} differ  {'FAILED' if wrong else 'equal'}"
-          f"  ({merges} merges{note})")  # fmt: skip
-    if first:
-        print(f"  first: {first}")
+    print(table.row(f"learned merges and ids: {name}", count, wrong, 0, not wrong))
+    print(f"{name}: {merges} merges{note}{'; first: ' + first if first else ''}", file=sys.stderr)
     return wrong
 
 
@@ -130,9 +130,9 @@ def random_cases(program, count):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("program", help="path of headlight")
     parser.add_argument("corpus", nargs="*", type=pathlib.Path, default=[ROOT / "data/toy.txt"])
     parser.add_argument("--texts", type=int, default=40, help="random texts [40]")
-    parser.add_argument("--program", default=ROOT / "build/release/headlight")
     options = parser.parse_args()
     wrong = row("corpus, line by line", file_cases(options.program, options.corpus, "line"))
     wrong += row("corpus as a whole", file_cases(options.program, options.corpus, "text"))

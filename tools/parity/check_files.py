@@ -20,6 +20,8 @@ import numpy as np
 import safetensors.torch
 import torch
 
+import table
+
 ROWS = {}
 
 
@@ -28,7 +30,7 @@ def add(what, good, detail=""):
     row[0] += 1
     row[1] += not good
     if not good:
-        print(f"FAILED {what}: {detail}")
+        print(f"FAILED {what}: {detail}", file=sys.stderr)
 
 
 def run(program, *arguments):
@@ -204,9 +206,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         for check in (check_npz, check_safetensors, check_token_files):
             check(program, Path(name))
-    print(f"{'what':<58} {'cases':>5} {'failed':>6}  verdict")
     for what, (cases, failed) in ROWS.items():
-        print(f"{what:<58} {cases:>5} {failed:>6}  {'FAILED' if failed else 'ok'}")
+        print(table.row(what, cases, failed, 0, not failed))
     return 1 if any(failed for _, failed in ROWS.values()) else 0
 
 

@@ -29,6 +29,8 @@ import safetensors.torch
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
+from table import row
+
 LOGIT_LIMIT = 1e-4
 LOSS_LIMIT = 1e-5
 TEXT = ("Mina has a red kite. \"Fly!\" said Mina.\nThe kite flies (softly).\n\n"
@@ -47,12 +49,11 @@ class Table:
         row[1] = max(row[1], float(error)) if error == error else float("inf")
 
     def show(self):
-        print(f"{'what':<58} {'cases':>5} {'largest error':>14} {'limit':>8}  verdict")
         failed = 0
         for what, (cases, error, limit) in self.rows.items():
             good = error <= limit
             failed += not good
-            print(f"{what:<58} {cases:>5} {error:>14.3g} {limit:>8.1g}  {'ok' if good else 'FAILED'}")
+            print(row(what, cases, error, limit, good))
         return failed
 
 
@@ -130,10 +131,11 @@ def greedy_in_transformers(model, tokenizer, prompt):
 def compare(table, label, program, directory):
     """The same directory in both programs."""
     model, complaints, lines = open_in_transformers(directory)
-    for line in lines:
-        print(f"note: transformers on {label}: {line}")
-    table.add(f"{label}: missing or unexpected weights", complaints, 0)
-    table.add(f"{label}: lines of warning", len(lines), 0)
+    if label.startswith("headlight"):
+        for line in lines:
+            print(f"note: transformers on {label}: {line}", file=sys.stderr)
+        table.add(f"{label}: missing or unexpected weights", complaints, 0)
+        table.add(f"{label}: lines of warning", len(lines), 0)
     tokenizer = AutoTokenizer.from_pretrained(directory)
     numbers, arrays = program.evaluate(directory)
     ids = tokenizer(TEXT, verbose=False).input_ids
@@ -156,6 +158,8 @@ def compare(table, label, program, directory):
     expected, count, close = greedy_in_transformers(model, tokenizer, prompt)
     got = program.greedy(directory, prompt)
     same = got.startswith(expected) if count < 200 else got == expected
+    if not same and not close:
+        print(f"{directory.name}: greedy text {got!r}, expected {expected!r}", file=sys.stderr)
     table.add(f"{label}: greedy texts that differ", 0 if same or close else 1, 0)
     text = TEXT[:min(24, model.config.n_positions // 2)]
     maps = program.attention(directory, text)

