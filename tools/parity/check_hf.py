@@ -112,7 +112,10 @@ def open_in_transformers(directory):
 
 
 def greedy_in_transformers(model, tokenizer, prompt):
-    """200 tokens, and whether two candidates were ever so close that rounding decides."""
+    """200 tokens, and whether two candidates were ever so close that rounding decides. Special
+    tokens and ids without a token are left out, as Headlight does with --ignore_eos."""
+    silent = [*tokenizer.all_special_ids, *range(len(tokenizer), model.config.vocab_size)]
+    silent += [tokenizer.get_vocab()[name] for name in ["<|unk|>"] if name in tokenizer.get_vocab()]
     ids = torch.tensor([tokenizer(prompt).input_ids])
     positions = model.config.n_positions
     close = False
@@ -122,6 +125,7 @@ def greedy_in_transformers(model, tokenizer, prompt):
             if ids.shape[1] >= positions:
                 break
             logits = model(ids).logits[0, -1]
+            logits[silent] = -torch.inf
             top = logits.topk(2)
             close = close or float(top.values[0] - top.values[1]) < 1e-4
             ids = torch.cat([ids, top.indices[:1].view(1, 1)], 1)
@@ -176,6 +180,7 @@ def trained_by_headlight(table, program):
     cases = [("char, tied, no biases", "char", dict(sizes)),
              ("char, untied, biases", "char", dict(sizes, tie_weights="false", bias="true")),
              ("byte, tied, biases", "byte", dict(sizes, bias="true", n_layer=1, n_head=1, n_embd=5)),
+             ("byte-level BPE", "bpe", dict(sizes, bias="true", vocab_size=300)),
              ("byte, gelu", "byte", dict(sizes, activation="gelu", bias="true", n_head=7)),
              ("byte, relu", "byte", dict(sizes, activation="relu", bias="true", block_size=17))]
     for number, (what, tokenizer, options) in enumerate(cases):
