@@ -40,13 +40,14 @@ struct GemmGrid {
 
 // Cuts C for the threads so that the longest part is shortest. A part's time is counted in tiles'
 // multiply-adds; packing an element costs about as much as half of one. Rows of activations stay
-// with the thread that works on them before and after: its cache holds them.
+// with the thread that works on them before and after, whose cache holds them, as long as they are
+// enough to pay for every thread's packing of the whole of B.
 template <class T>
 GemmGrid choose_grid(const Gemm<T>& g, const TileExtent& tile, Index threads) {
   constexpr double kPackCost = 0.5;
   GemmGrid best;
   double best_cost = std::numeric_limits<double>::infinity();
-  const bool by_rows = !g.transpose_a && g.m >= 2 * tile.height * threads;
+  const bool by_rows = !g.transpose_a && g.m >= 2 * tile.height * threads && 2 * g.m >= g.n;
   for (Index columns = 1; columns <= (by_rows ? 1 : threads); ++columns) {
     GemmGrid grid;
     grid.part_rows = rounded_up(chunk_count(g.m, chunk_count(threads, columns)), tile.height);
