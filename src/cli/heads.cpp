@@ -179,6 +179,8 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                                      .documents = count_option(options, "redundancy", 0),
                                      .threshold = options.number("cluster_below")};
   report.threshold = redundancy.threshold;
+  require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
+          "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   HeadsText text = read_text(options, *loaded.tokenizer);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   scoring.annotations = std::move(text.annotations);
@@ -197,6 +199,7 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   HeadsTextOptions result;
   result.columns =
       options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
+  result.legend = !options.given("columns");
   if (isatty(STDOUT_FILENO) == 1) {
     winsize size{};
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;

@@ -107,9 +107,11 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
                      options.colour);
     });
   }
-  text +=
-      painted("shares of the weight; entropy in nats, distance in tokens", kDim, options.colour) +
-      "\n";
+  if (options.legend) {
+    text +=
+        painted("shares of the weight; entropy in nats, distance in tokens", kDim, options.colour) +
+        "\n";
+  }
   if (shape.left_out > 0) {
     text += painted(concat_text("(", shape.left_out,
                                 " more columns in a wider window, or choose some with --columns)"),

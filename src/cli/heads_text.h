@@ -12,6 +12,7 @@ struct HeadsTextOptions {
   std::vector<HeadColumn> columns;
   int width = 0;        // of the terminal; columns that do not fit are left out; 0: all fit
   bool colour = false;  // ANSI colours
+  bool legend = false;  // what the numbers of the usual columns are
 };
 
 // The report for people: a table of these heads, what each does, how layers differ, and which heads

@@ -98,8 +98,8 @@ std::vector<VerdictRule> other_rules() {
            {},
            0,
            3,
-           "{head} does several things; it is nearest to '{name}' with {score}",
-           "{head}: 여러 일을 합니다. 가장 가까운 것은 '{name}' ({score})"}};
+           "{head} fits no pattern; nearest is '{name}' with {score}",
+           "{head}: 맞는 무늬가 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
 }
 
 struct BestScore {
