@@ -7,6 +7,7 @@
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/tensor_list.h"
+#include "headlight/heads/prune.h"
 #include "headlight/io/atomic_directory.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
@@ -71,11 +72,19 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
+// A model that lost heads gets as many as its width holds again, with weights of 0.
+std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
+  const GptConfig& config = model->config();
+  const Index width = model->block(0).attention().head_width();
+  const bool pruned = !config.heads_per_layer.empty() || config.head_width > 0;
+  const bool fits = config.n_embd % width == 0 && config.n_embd / width >= config.n_head;
+  return pruned && fits ? fill_up_heads(*model, config.n_embd / width) : std::move(model);
+}
+
 Report export_hf(const fs::path& model, const fs::path& out) {
-  const LoadedModel loaded = load_model(model, {.adjust = [](GptConfig& config) {
-                                          simplify_heads(config);
-                                          require_gpt2(config);
-                                        }});
+  LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
+  loaded.model = at_full_size(std::move(loaded.model));
+  require_gpt2(loaded.model->config());
   AtomicDirectory directory(out);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
   directory.commit();
@@ -95,10 +104,9 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
 
 Report export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights = load_weights(source, {.adjust = [](GptConfig& config) {
-                                                      simplify_heads(config);
-                                                      require_nanogpt(config);
-                                                    }});
+  const std::unique_ptr<Gpt> weights =
+      at_full_size(load_weights(source, {.adjust = simplify_heads}));
+  require_nanogpt(weights->config());
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
   if (fs::exists(source / "tokenizer.json")) {

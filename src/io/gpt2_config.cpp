@@ -107,7 +107,7 @@ void require_gpt2(const GptConfig& config) {
   require(config.norm == NormPosition::pre,
           "hf: norm = post cannot be expressed: GPT-2 has its norms in front");
   require(fits_gpt2(config),
-          "hf: pruned heads cannot be expressed: GPT-2 has n_head heads of width ",
+          "hf: these heads cannot be expressed: GPT-2 has n_head heads of width ",
           "n_embd / n_head in every layer");
 }
 

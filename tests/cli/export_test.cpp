@@ -150,11 +150,11 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
     CHECK(contains(refused("hf"), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
     CHECK(contains(refused("nanogpt"), "nanogpt: norm = post cannot be expressed"));
   }
-  SECTION("pruned heads") {
+  SECTION("heads that do not divide the width") {
     config.heads_per_layer = {1};
-    config.head_width = 3;
-    CHECK(contains(refused("hf"), "pruned heads cannot be expressed"));
-    CHECK(contains(refused("nanogpt"), "pruned heads cannot be expressed"));
+    config.head_width = 5;
+    CHECK(contains(refused("hf"), "cannot be expressed: GPT-2 has n_head heads of width"));
+    CHECK(contains(refused("nanogpt"), "cannot be expressed"));
   }
   SECTION("a head of its own, relu, another epsilon") {
     config.tie_weights = false;

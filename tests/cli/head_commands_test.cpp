@@ -112,6 +112,11 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(loss_of(out, given.text) - loss_of(given.model, given.text) ==
         Approx(ablated["heads"][0]["rise"]["mean"].get<double>()).margin(1e-6));
   CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
+  // A program that knows heads of one number only gets the same function at full size.
+  const std::string full = given.folder.at("full");
+  output_of({"export", out, "--to", "hf", "--out", full});
+  CHECK(loss_of(full, given.text) == Approx(loss_of(out, given.text)).margin(1e-6));
+  CHECK(Json::parse(file_contents(full + "/config.json"))["model_type"] == "gpt2");
   for (const Arguments& arguments :
        {Arguments{"generate", out, "--prompt", "a", "--max_new_tokens", "3"},
         Arguments{"attention", out, "--text", "abc", "--out", given.folder.at("maps")},
