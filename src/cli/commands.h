@@ -27,6 +27,9 @@ int run_prune(const std::vector<std::string>& arguments);
 int run_patch(const std::vector<std::string>& arguments);
 int run_attribute(const std::vector<std::string>& arguments);
 
+// Runs one of the experiments on how attention works, or lists them.
+int run_lab(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 
