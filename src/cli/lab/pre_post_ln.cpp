@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "cli/chart.h"
+#include "cli/lab/model_start.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
-#include "headlight/autograd/autograd.h"
-#include "headlight/optim/clip.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -78,50 +77,12 @@ TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Se
   return config;
 }
 
-// As the first transformers began: embeddings of unit size, every other matrix uniform in
-// +-sqrt(6 / (inputs + outputs)), where query, key and value count as matrices of their own.
-void start_like_xavier(const Gpt& model, std::uint64_t seed) {
-  std::uint64_t stream = 0;
-  for (auto [name, parameter] : model.parameters()) {
-    if (parameter.rank() != 2) {
-      continue;
-    }
-    const RandomStream random = RandomStream{seed, 7}.fork(++stream);
-    if (name == "wte.weight" || name == "wpe.weight") {
-      parameter.copy_from(random_normal(parameter.shape(), random, 0, std::sqrt(0.5)));
-      continue;
-    }
-    const bool joined = name.find("c_attn") != std::string::npos;
-    const Index outputs = parameter.size(0) / (joined ? 3 : 1);
-    const double bound = std::sqrt(6.0 / static_cast<double>(outputs + parameter.size(1)));
-    parameter.copy_from(random_uniform(parameter.shape(), random, -bound, bound));
-  }
-}
-
 std::unique_ptr<Gpt> start_model(const TrainConfig& config, Start start) {
   std::unique_ptr<Gpt> model = make_model(config);
   if (start == Start::xavier) {
     start_like_xavier(*model, static_cast<std::uint64_t>(config.seed));
   }
   return model;
-}
-
-// The norm of the gradients of each layer's matrices, [kLayers].
-std::vector<double> layer_gradients(Gpt& model, const Batch& batch) {
-  model.zero_grad();
-  backward(model.loss(batch, {.training = true}));
-  std::vector<double> norms;
-  for (Index layer = 0; layer < kLayers; ++layer) {
-    const std::string prefix = concat_text("h.", layer, ".");
-    NamedTensors matrices;
-    for (const auto& [name, parameter] : model.parameters()) {
-      if (name.rfind(prefix, 0) == 0 && parameter.rank() == 2) {
-        matrices.emplace_back(name, parameter);
-      }
-    }
-    norms.push_back(gradient_norm(matrices));
-  }
-  return norms;
 }
 
 struct Gradients {
