@@ -43,16 +43,18 @@ std::string line_chart(const std::vector<double>& values, const ChartOptions& op
     return "";
   }
   const std::vector<double> means = resampled(finite, options.width);
-  const auto [low, high] = std::minmax_element(means.begin(), means.end());
-  const double span = *high > *low ? *high - *low : 1.0;
+  const auto [least, largest] = std::minmax_element(means.begin(), means.end());
+  const double low = std::isfinite(options.low) ? options.low : *least;
+  const double high = std::isfinite(options.high) ? options.high : *largest;
+  const double span = high > low ? high - low : 1.0;
   const int levels = 8 * options.height;
   std::string text;
   for (int line = options.height - 1; line >= 0; --line) {
     const bool ends = line == 0 || line == options.height - 1;
-    text += ends ? label(line == 0 ? *low : *high) : std::string(9, ' ');
+    text += ends ? label(line == 0 ? low : high) : std::string(9, ' ');
     text += "│";
     for (const double value : means) {
-      const int level = 1 + static_cast<int>(std::lround((value - *low) / span * (levels - 1)));
+      const int level = 1 + static_cast<int>(std::lround((value - low) / span * (levels - 1)));
       text += kEighths[static_cast<std::size_t>(std::clamp(level - 8 * line, 0, 8))];
     }
     text += "\n";

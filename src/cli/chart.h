@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@ struct ChartOptions {
   int width = 60;  // columns of the curve
   int height = 8;  // lines of the curve
   std::string x_label = {};
+  // The range of the curve, for charts that are to be compared; NaN: that of the values.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
 };
 
 // A curve of block characters with the range on its left, for terminals; the values are averaged

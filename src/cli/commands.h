@@ -35,6 +35,9 @@ int run_tokenizer(const std::vector<std::string>& arguments);
 // Writes a model, or a file of tensors, in the format of another program.
 int run_export(const std::vector<std::string>& arguments);
 
+// Runs one of the experiments on how attention works, or lists them.
+int run_lab(const std::vector<std::string>& arguments);
+
 // Compares the gradients of every op with central differences; 1 when one of them differs.
 int run_gradcheck(const std::vector<std::string>& arguments);
 

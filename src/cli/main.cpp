@@ -31,6 +31,7 @@ constexpr std::array kCommands{
     Command{"prune", "Remove attention heads and write the smaller model", run_prune},
     Command{"patch", "Which heads carry the difference between two texts", run_patch},
     Command{"attribute", "What every head adds to the logit of a token", run_attribute},
+    Command{"lab", "Experiments that show how attention works, and why", run_lab},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},

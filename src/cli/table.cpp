@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/display.h"
 #include "headlight/tensor/error.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-
-// Characters of UTF-8.
-std::size_t length_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-  }));
-}
 
 std::string formatted(const char* format, int decimals, double value) {
   char buffer[400];  // the longest double in fixed notation has 309 digits before its point
@@ -40,14 +34,14 @@ std::string Table::text() const {
   std::vector<std::size_t> widths(columns_.size());
   for (const std::vector<std::string>& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], length_of(line[i]));
+      widths[i] = std::max(widths[i], display_width(line[i]));
     }
   }
   std::string text;
   for (const std::vector<std::string>& line : lines) {
     std::string row;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string blanks(widths[i] - length_of(line[i]), ' ');
+      const std::string blanks(widths[i] - display_width(line[i]), ' ');
       row += columns_[i].is_text ? line[i] + blanks : blanks + line[i];
       row += kGap;
     }

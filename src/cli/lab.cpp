@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/lab/report.h"
+#include "cli/options.h"
+#include "headlight/io/file_writer.h"
+#include "headlight/text/nearest_name.h"
+
+namespace headlight::cli {
+namespace {
+
+using lab::Experiment;
+using lab::Language;
+using lab::Report;
+
+constexpr const char* kDetails =
+    "Each experiment computes something about attention on the spot, without any file, and shows\n"
+    "it as tables and pictures with an explanation; every claim below them is marked by whether\n"
+    "the numbers of this run bear it out. headlight lab alone lists the experiments. The same\n"
+    "seed gives the same numbers, whatever the number of threads.\n"
+    "--out DIR writes the figures as SVG and everything measured as results.json; --json prints\n"
+    "the same object.\n"
+    "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
+
+Options make_options() {
+  Options options({.name = "lab",
+                   .summary = "Experiments that show how attention works, and why.",
+                   .positional = "[EXPERIMENT]",
+                   .details = kDetails,
+                   .examples = {"headlight lab", "headlight lab worked-example",
+                                "headlight lab heads --out runs/lab_heads",
+                                "headlight lab pre-post-ln --lang ko --full"}});
+  options.flag("full", "The long version: more updates, more repeats")
+      .value("iters", "Updates of every training; 0: what the experiment needs", "0")
+      .alias("max_iters", "iters")
+      .value("seed", "Of all random numbers", "1337")
+      .value("lang", "Language of the explanations: en or ko", "en")
+      .value("out", "Directory for the figures and results.json");
+  return options;
+}
+
+Language parse_language(const std::string& name) {
+  require(name == "en" || name == "ko", "--lang: expected en or ko, got '", name, "'");
+  return name == "ko" ? Language::korean : Language::english;
+}
+
+const Experiment& find_experiment(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Experiment& experiment : lab::experiments()) {
+    std::string underscored(experiment.name);
+    std::replace(underscored.begin(), underscored.end(), '-', '_');
+    if (name == experiment.name || name == underscored) {
+      return experiment;
+    }
+    known.emplace_back(experiment.name);
+  }
+  const std::string near = nearest_name(name, known);
+  fail("unknown experiment '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
+       " (headlight lab lists them)");
+}
+
+void print_list(const Options& options) {
+  const Report words(parse_language(options.text("lang")));
+  if (options.json()) {
+    Report::Json names = Report::Json::array();
+    for (const Experiment& experiment : lab::experiments()) {
+      names.push_back({{"name", experiment.name}, {"summary", words.words(experiment.summary)}});
+    }
+    std::cout << Report::Json{{"experiments", names}}.dump() << "\n";
+    return;
+  }
+  for (const Experiment& experiment : lab::experiments()) {
+    const std::string name(experiment.name);
+    std::cout << name << std::string(16 - name.size(), ' ') << words.words(experiment.summary)
+              << "\n";
+  }
+}
+
+// Writes the figures and results.json. Returns the paths.
+std::vector<std::string> write_results(const std::filesystem::path& directory, const Report& report,
+                                       const std::string& results) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  require(!error && std::filesystem::is_directory(directory), "--out: ", directory.string(),
+          ": cannot be made a directory", error ? ": " + error.message() : "");
+  std::vector<std::string> files;
+  for (const auto& [name, svg] : report.figures()) {
+    files.push_back((directory / name).string());
+    write_file(files.back(), svg);
+  }
+  files.push_back((directory / "results.json").string());
+  write_file(files.back(), results + "\n");
+  return files;
+}
+
+lab::Settings settings_of(const Options& options) {
+  const Index iterations = options.integer("iters");
+  const Index seed = options.integer("seed");
+  require(iterations >= 0, "--iters: expected at least 0, got ", iterations);
+  require(seed >= 0, "--seed: expected at least 0, got ", seed);
+  return {.full = options.is_set("full"),
+          .iterations = iterations,
+          .seed = static_cast<std::uint64_t>(seed)};
+}
+
+void run_experiment(const Experiment& experiment, const Options& options) {
+  const lab::Settings settings = settings_of(options);
+  Report report(parse_language(options.text("lang")));
+  experiment.run(settings, report);
+  Report::Json results{
+      {"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
+  results.update(report.json());
+  std::vector<std::string> files;
+  if (options.given("out")) {
+    files = write_results(options.text("out"), report, results.dump(1));
+  }
+  if (options.json()) {
+    std::cout << results.dump() << "\n";
+    return;
+  }
+  std::cout << report.text();
+  for (const std::string& file : files) {
+    std::cout << (file == files.front() ? "\n" : "") << "wrote " << file << "\n";
+  }
+}
+
+}  // namespace
+
+int run_lab(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  if (options.positionals().empty()) {
+    print_list(options);
+  } else {
+    run_experiment(find_experiment(options.positional()), options);
+  }
+  require(std::cout.flush().good(), "stdout: cannot be written");
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cli/lab/head_distance.h"
+#include "cli/lab/pictures.h"
+#include "cli/lab/report.h"
+#include "cli/lab/training.h"
+#include "cli/numbers.h"
+
+namespace headlight::cli::lab {
+namespace {
+
+constexpr Index kWidth = 64;
+
+constexpr Text kTask{
+    "The task: sequences of numbers from 0 to 15, each four bits. Bit 0 is copied from the number "
+    "2 places back, bit 1 from 3, bit 2 from 4, bit 3 from 5 places back; the first five numbers "
+    "are random. To predict the next number, a layer must look at four places and keep apart what "
+    "it takes from each. A loss of 0 is perfect, ln 16 = 2.77 is guessing.",
+    "과제: 0에서 15까지의 수, 곧 네 비트(bit)로 된 수의 열이다. 비트 0은 두 자리 앞, 비트 1은 세 "
+    "자리 앞, "
+    "비트 2는 네 자리 앞, 비트 3은 다섯 자리 앞의 수에서 베껴 온다. 처음 다섯 수는 난수이다. "
+    "다음 수를 "
+    "맞히려면 네 자리를 보되 각 자리에서 가져온 것이 섞이지 않아야 한다. 손실(loss)이 0이면 "
+    "완벽하고, "
+    "ln 16 = 2.77이면 찍는 것과 같다."};
+constexpr Text kIntroduction{
+    "One layer of width 64 learns for {0} updates (random starts: {1}); only the number of heads "
+    "differs.",
+    "폭이 64인 층 하나를 {0}번 갱신하여 학습한다(초깃값 {1}가지). 헤드(head) 수만 다르다."};
+constexpr Text kSweep{"1 to 64 heads of the same width together",
+                      "전체 폭은 그대로, 헤드는 1개에서 64개까지"};
+constexpr Text kHeads{"heads", "헤드"};
+constexpr Text kHeadWidth{"d_k", "d_k"};
+constexpr Text kParameters{"parameters", "파라미터"};
+constexpr Text kLoss{"loss", "손실"};
+constexpr Text kDistance{"distance", "거리"};
+constexpr Text kGuideline{"d_k >= 32", "d_k >= 32"};
+constexpr Text kYes{"yes", "예"};
+constexpr Text kNo{"no", "아니요"};
+constexpr Text kLossChart{"Loss on sequences that were held out:",
+                          "학습에 쓰지 않은 시퀀스에서의 손실:"};
+constexpr Text kDistanceText{
+    "'distance' is the mean Jensen-Shannon distance between what two heads look at: near 0 they "
+    "are duplicates of each other, 1 means that they share no key.",
+    "'거리'는 두 헤드가 보는 곳의 평균 옌센-섀넌 거리(Jensen-Shannon distance)이다. 0에 가까우면 "
+    "서로 "
+    "중복이고, 1이면 겹치는 키가 하나도 없다."};
+constexpr Text kKnown{"The guideline: known models keep d_k between 32 and 128",
+                      "지침: 잘 알려진 모델들은 d_k를 32와 128 사이로 둔다"};
+constexpr Text kModel{"model", "모델"};
+constexpr Text kGuidelineText{
+    "Small models 4 to 8 heads, medium 8 to 12, large 12 to 16 and more; 512 / 8 (d_k = 64) is "
+    "called good, 512 / 64 (d_k = 8) bad.",
+    "소규모 모델은 4~8개, 중규모는 8~12개, 대규모는 12~16개 이상이 권장된다. 512 / 8(d_k = 64)은 "
+    "좋은 예, "
+    "512 / 64(d_k = 8)는 나쁜 예로 꼽힌다."};
+
+struct Point {
+  Index heads = 0;
+  Index parameters = 0;
+  double loss = 0;
+  double distance = 0;
+};
+
+// The mean over `starts` trainings.
+Point train_with(Index heads, Index iterations, Index starts, const Settings& settings,
+                 const CopyTask& task) {
+  Point point{.heads = heads};
+  for (Index start = 0; start < starts; ++start) {
+    TrainConfig config = lab_training(settings, iterations, 3e-3);
+    config.n_layer = 1;
+    config.n_embd = kWidth;
+    config.n_head = heads;
+    config.seed += start;
+    const std::unique_ptr<Gpt> model = make_model(config);
+    const Curve curve = train(*model, task, config, 1);
+    point.parameters = model->parameter_count();
+    point.loss += curve.last() / static_cast<double>(starts);
+    point.distance += mean_head_distance(*model, task.sample) / static_cast<double>(starts);
+  }
+  return point;
+}
+
+void show_sweep(const std::vector<Point>& points, Report& report) {
+  report.heading(kSweep);
+  Table table({{report.words(kHeads)},
+               {report.words(kHeadWidth)},
+               {report.words(kParameters)},
+               {report.words(kLoss)},
+               {report.words(kDistance)},
+               {report.words(kGuideline), true}});
+  std::vector<Bar> losses;
+  for (const Point& point : points) {
+    const Index d_k = kWidth / point.heads;
+    table.add({std::to_string(point.heads), std::to_string(d_k), grouped(point.parameters),
+               fixed_number(point.loss, 4),
+               std::isfinite(point.distance) ? fixed_number(point.distance, 3) : "-",
+               report.words(d_k >= 32 ? kYes : kNo)});
+    losses.push_back({report.words(kHeads) + " " + std::to_string(point.heads), point.loss});
+    report.values()["sweep"].push_back({{"heads", point.heads},
+                                        {"head_width", d_k},
+                                        {"parameters", point.parameters},
+                                        {"loss", point.loss},
+                                        {"distance", point.distance}});
+  }
+  report.table(table);
+  report.paragraph(kDistanceText);
+  report.paragraph(kLossChart);
+  report.block(bars(losses, 4));
+}
+
+void draw(const std::vector<Point>& points, Report& report) {
+  PlotSeries loss{.name = "held-out loss", .x = {}, .y = {}};
+  PlotSeries distance{.name = "distance", .x = {}, .y = {}};
+  for (const Point& point : points) {
+    const double heads = std::log2(static_cast<double>(point.heads));
+    loss.x.push_back(heads);
+    loss.y.push_back(point.loss);
+    distance.x.push_back(heads);
+    distance.y.push_back(point.distance);
+  }
+  report.figure("loss.svg", line_plot_svg({.title = "Loss by number of heads, width 64",
+                                           .x_label = "log2 of the number of heads",
+                                           .y_label = "held-out loss, nats a token",
+                                           .series = {loss},
+                                           .y_from_zero = true,
+                                           .points = true}));
+  report.figure("distance.svg", line_plot_svg({.title = "How different the heads are",
+                                               .x_label = "log2 of the number of heads",
+                                               .y_label = "mean Jensen-Shannon distance",
+                                               .series = {distance},
+                                               .y_from_zero = true,
+                                               .points = true}));
+}
+
+struct KnownModel {
+  const char* name;
+  Index width;
+  Index heads;
+};
+
+void show_known_models(Report& report) {
+  report.heading(kKnown);
+  Table table({{report.words(kModel), true}, {"d_model"}, {report.words(kHeads)}, {"d_k"}});
+  for (const KnownModel& model : {KnownModel{"BERT-base", 768, 12},
+                                  {"BERT-large", 1024, 16},
+                                  {"GPT-2", 768, 12},
+                                  {"GPT-3", 12288, 96}}) {
+    table.add({model.name, std::to_string(model.width), std::to_string(model.heads),
+               std::to_string(model.width / model.heads)});
+  }
+  report.table(table);
+  report.paragraph(kGuidelineText);
+}
+
+void claim_findings(const std::vector<Point>& points, Report& report) {
+  const Point& one = points.front();
+  const Point& most = points.back();
+  const Point& best = *std::min_element(
+      points.begin(), points.end(), [](const Point& a, const Point& b) { return a.loss < b.loss; });
+  const auto number = [](double value) { return fixed_number(value, 3); };
+  report.claim(
+      {"too_few_heads",
+       one.loss > 1.5 * best.loss && one.loss > best.loss + 0.02,
+       {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1}.",
+        "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다."},
+       {"A single head does as well (loss {0}) as {2} ({1}): this run does not show that "
+        "too few heads hurt.",
+        "헤드 하나(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 적으면 나쁘다는 것을 "
+        "보여 주지 않는다."}},
+      {number(one.loss), number(best.loss), std::to_string(best.heads)});
+  report.claim(
+      {"too_many_heads",
+       most.loss > 1.5 * best.loss && most.loss > best.loss + 0.02,
+       {"Too many heads: {3} of width {4} end at {0}, worse than {2} ({1}).",
+        "너무 많을 때: 폭 {4}짜리 헤드 {3}개는 손실이 {0}으로, {2}개({1})보다 나쁘다."},
+       {"{3} heads of width {4} do as well (loss {0}) as {2} ({1}): this run does not show "
+        "that too many heads hurt.",
+        "폭 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 많으면 "
+        "나쁘다는 것을 보여 주지 않는다."}},
+      {number(most.loss), number(best.loss), std::to_string(best.heads), std::to_string(most.heads),
+       std::to_string(kWidth / most.heads)});
+  const Point& four = points[2];
+  report.claim({"many_heads_repeat",
+                most.distance < four.distance,
+                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}).",
+                 "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0})."},
+                {"{2} heads are no more alike (distance {0}) than {3} ({1}).",
+                 "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮지는 않았다."}},
+               {number(most.distance), number(four.distance), std::to_string(most.heads),
+                std::to_string(four.heads)});
+  const Index d_k = kWidth / best.heads;
+  report.claim(
+      {"guideline_width_is_best",
+       d_k >= 32,
+       {"The best head width is {0}, within the guideline.",
+        "가장 좋은 헤드 폭은 {0}으로 지침 안에 있다."},
+       {"The best head width here is {0}: a small task on which the guideline (d_k >= 32) "
+        "does not hold. It comes from models of hundreds of features.",
+        "여기서 가장 좋은 헤드 폭은 {0}이다. 작은 과제에서는 지침(d_k >= 32)이 들어맞지 않는다. 이 "
+        "지침은 특징이 수백 개인 모델에서 나온 것이다."}},
+      {std::to_string(d_k)});
+}
+
+}  // namespace
+
+void run_heads(const Settings& settings, Report& report) {
+  const Index iterations = settings.updates(600, 2000);
+  const Index starts = settings.full ? 3 : 1;
+  report.paragraph(kTask);
+  report.paragraph(kIntroduction, {std::to_string(iterations), std::to_string(starts)});
+  const CopyTask task = make_copy_task(4096, settings.seed);
+  std::vector<Point> points;
+  for (Index heads = 1; heads <= kWidth; heads *= 2) {
+    points.push_back(train_with(heads, iterations, starts, settings, task));
+  }
+  report.values()["updates"] = iterations;
+  report.values()["starts"] = starts;
+  show_sweep(points, report);
+  draw(points, report);
+  show_known_models(report);
+  claim_findings(points, report);
+}
+
+}  // namespace headlight::cli::lab

@@ -1,0 +1,335 @@
+#include <nlohmann/json.hpp>
+
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/seed_sequences.h"
+#include "support/tensors.h"
+
+// The experiments of headlight lab with the real program.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+std::string lab_text(Arguments arguments) {
+  arguments.insert(arguments.begin(), "lab");
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+Json lab_json(Arguments arguments) {
+  arguments.push_back("--json");
+  return Json::parse(lab_text(arguments));
+}
+
+bool holds(const Json& results, const std::string& id) {
+  for (const Json& claim : results["claims"]) {
+    if (claim["id"] == id) {
+      INFO(claim["text"]);
+      return claim["holds"];
+    }
+  }
+  FAIL("no claim is called " << id);
+  return false;
+}
+
+// Numbers that the notes print, each with the digits that they print.
+void check_printed(const Json& values, const std::vector<double>& printed,
+                   double tolerance = 5.0001e-5) {
+  REQUIRE(values.size() == printed.size());
+  for (std::size_t i = 0; i < printed.size(); ++i) {
+    INFO("element " << i);
+    CHECK(values[i].get<double>() == Approx(printed[i]).epsilon(0).margin(tolerance));
+  }
+}
+
+std::vector<double> twice(std::vector<double> values) {
+  const std::vector<double> once = values;
+  values.insert(values.end(), once.begin(), once.end());
+  return values;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_refused(Arguments arguments, const std::vector<std::string>& parts) {
+  arguments.insert(arguments.begin(), "lab");
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  REQUIRE(result.messages().size() == 1);
+  CHECK(mentions(result.messages()[0], parts));
+}
+
+}  // namespace
+
+TEST_CASE("lab alone lists all nine experiments in both languages", "[cli]") {
+  const std::string english = lab_text({});
+  const std::string korean = lab_text({"--lang", "ko"});
+  CHECK(std::count(english.begin(), english.end(), '\n') == 9);
+  for (const char* name : {"scaling", "masks", "worked-example", "shapes", "norms", "pre-post-ln",
+                           "heads", "single-vs-multi", "params"}) {
+    CHECK(contains(english, name));
+    CHECK(contains(korean, name));
+  }
+  CHECK(contains(english, "Every number of a small attention layer"));
+  CHECK(contains(korean, "모든 숫자를 한 단계씩"));
+  CHECK(lab_json({})["experiments"].size() == 9);
+}
+
+TEST_CASE("lab worked-example computes the numbers that the notes print for one head", "[cli]") {
+  const Json results = lab_json({"worked-example"});
+  const Json& single = results["values"]["single_head"];
+  CHECK(single["querys"] == Json({1, 0, 2, 2, 2, 2, 2, 1, 3}));
+  CHECK(single["keys"] == Json({0, 1, 1, 4, 4, 0, 2, 3, 1}));
+  CHECK(single["values"] == Json({1, 2, 3, 2, 8, 0, 2, 6, 3}));
+  CHECK(single["attn_scores"] == Json({2, 4, 4, 4, 16, 12, 4, 12, 10}));
+  check_printed(single["key_dim_sqrt"], {1.7321});
+  check_printed(single["attn_scores_softmax"],
+                {1.3613e-01, 4.3194e-01, 4.3194e-01, 8.9045e-04, 9.0884e-01, 9.0267e-02, 7.4449e-03,
+                 7.5471e-01, 2.3785e-01},
+                5.0001e-6);
+  check_printed(single["weighted_values"],
+                {1.8639, 6.3194, 1.7042, 1.9991, 7.8141, 0.2735, 1.9926, 7.4796, 0.7359});
+  CHECK(holds(results, "steps_equal_one_call"));
+}
+
+TEST_CASE("lab worked-example computes the numbers that the notes print for two heads", "[cli]") {
+  const Json values = lab_json({"worked-example"})["values"];
+  const Json& multi = values["multi_head"];
+  CHECK(multi["Qh"] == Json({1, 1, 2, 0, 2, 2, 0, 4, 2, 2, 2, 2}));
+  CHECK(multi["Kh"] == Json({0, 2, 1, 1, 4, 0, 2, 2, 2, 2, 2, 2}));
+  CHECK(multi["Vh"] == Json({2, 0, 2, 1, 0, 4, 2, 4, 2, 2, 3, 3}));
+  CHECK(multi["scores"] == Json(twice({2, 4, 4, 4, 8, 8, 4, 8, 8})));
+  check_printed(multi["attn"],
+                twice({0.1084, 0.4458, 0.4458, 0.0287, 0.4856, 0.4856, 0.0287, 0.4856, 0.4856}));
+  check_printed(multi["out_concat"], {1.1084, 2.6748, 2.4458, 3.2290, 1.0287, 2.9139, 2.4856,
+                                      3.4282, 1.0287, 2.9139, 2.4856, 3.4282});
+  check_printed(multi["out"], {2.3313, 4.2894, 3.0000, 4.5665, 2.2715, 4.6280, 3.0000, 4.8852,
+                               2.2715, 4.6280, 3.0000, 4.8852});
+  const Json& masked = values["masked"];
+  CHECK(masked["causal_mask"] == Json({0, 1, 1, 0, 0, 1, 0, 0, 0}));
+  check_printed(masked["attn"], twice({1, 0, 0, 0.0558, 0.9442, 0, 0.0287, 0.4856, 0.4856}));
+  check_printed(masked["out_concat"], {2.0000, 0.0000, 2.0000, 1.0000, 0.1116, 3.7768, 2.0000,
+                                       3.8326, 1.0287, 2.9139, 2.4856, 3.4282});
+  check_printed(masked["out"], {3.0000, 0.5000, 3.0000, 1.0000, 1.1116, 5.6931, 2.0558, 5.7210,
+                                2.2715, 4.6280, 3.0000, 4.8852});
+}
+
+TEST_CASE("lab worked-example prints tensors as the notes do", "[cli]") {
+  const std::string text = lab_text({"worked-example"});
+  for (const char* line :
+       {"tensor([[ 2.,  4.,  4.],", "[ 4., 16., 12.],", "tensor(1.7321)",
+        "tensor([[1.3613e-01, 4.3194e-01, 4.3194e-01],", "[8.9045e-04, 9.0884e-01, 9.0267e-02],",
+        "tensor([[False,  True,  True],", "tensor([[[2., -inf, -inf],", "[4., 8., -inf],",
+        "[1.1116, 5.6931, 2.0558, 5.7210],"}) {
+    INFO(line);
+    CHECK(contains(text, line));
+  }
+}
+
+TEST_CASE("lab shapes follows the padded batch of the notes through every step", "[cli]") {
+  const Json results = lab_json({"shapes"});
+  const Json& values = results["values"];
+  CHECK(values["longest"] == 20);
+  CHECK(values["real_tokens"] == 94);
+  CHECK(values["places"] == 200);
+  std::vector<double> batch;
+  for (std::vector<std::int32_t> sequence : seed_sequences()) {
+    sequence.resize(20, 0);
+    batch.insert(batch.end(), sequence.begin(), sequence.end());
+  }
+  CHECK(values["batch"] == Json(batch));
+  std::vector<std::vector<Index>> shapes;
+  for (const Json& step : values["steps"]) {
+    shapes.push_back(step["shape"]);
+  }
+  const std::vector<Index> wide{10, 20, 512};
+  CHECK(shapes == std::vector<std::vector<Index>>{{10, 20},
+                                                  wide,
+                                                  wide,
+                                                  wide,
+                                                  wide,
+                                                  {10, 20, 8, 64},
+                                                  {10, 8, 20, 64},
+                                                  {10, 8, 20, 20},
+                                                  {10, 8, 20, 20},
+                                                  {10, 8, 20, 64},
+                                                  {10, 20, 8, 64},
+                                                  wide,
+                                                  wide});
+  CHECK(values["pads"][0]["weight_on_each_pad"].get<double>() == Approx(0.05).margin(0.005));
+  CHECK(values["pads"][1]["weight_on_pads"] == 0);
+  CHECK(holds(results, "pads_attract_attention"));
+  CHECK(holds(results, "pad_rows_are_equal"));
+}
+
+TEST_CASE("lab norms computes the numbers that the notes print for both norms", "[cli]") {
+  const Json results = lab_json({"norms"});
+  const Json& layer = results["values"]["layer"];
+  const Json& batch = results["values"]["batch"];
+  CHECK(layer["mean"] == Json({2, 1}));
+  check_printed(layer["std"], {0.8165, 0});
+  CHECK(batch["mean"] == Json({1, 1.5, 2}));
+  CHECK(batch["std"] == Json({0, 0.5, 1}));
+  check_printed(layer["output"], {-1.2247, 0, 1.2247, 0, 0, 0});
+  check_printed(batch["output"], {0, 1, 1, 0, -1, -1});
+  CHECK(layer["distance_by_hand"].get<double>() > 1e-6);
+  CHECK(layer["change_in_other_batch"] == 0);
+  // (3 - 2) / sqrt(1 + eps) becomes (3 - 1.5) / sqrt(2.25 + eps); (2 - 1.5) / sqrt(.25 + eps), here
+  // +1, becomes (2 - 0) / sqrt(4 + eps), +1 too; (1 - 1) / ... becomes (1 - 4) / sqrt(9 + eps), -1.
+  CHECK(batch["change_in_other_batch"].get<double>() == Approx(1).margin(1e-5));
+  CHECK(holds(results, "layer_norm_ignores_the_batch"));
+}
+
+TEST_CASE("lab scaling shows that only unscaled scores saturate the softmax", "[cli]") {
+  const Json results = lab_json({"scaling"});
+  const Json& cases = results["values"]["cases"];
+  REQUIRE(cases.size() == 6);
+  const Json& without = cases[4];
+  const Json& with = cases[5];
+  CHECK(without["d_k"] == 512);
+  CHECK_FALSE(without["scaled"]);
+  CHECK(without["entropy"].get<double>() < 0.1 * with["entropy"].get<double>());
+  CHECK(without["gradient"].get<double>() < 0.5 * with["gradient"].get<double>());
+  CHECK(without["score_deviation"].get<double>() == Approx(std::sqrt(512.0)).epsilon(0.03));
+  CHECK(with["score_deviation"].get<double>() == Approx(1).epsilon(0.03));
+  for (const Json& one : cases) {
+    double total = 0;
+    for (const Json& share : one["histogram"]) {
+      total += share.get<double>();
+    }
+    CHECK(one["histogram"].size() == 20);
+    CHECK(total == Approx(1));
+  }
+  CHECK(holds(results, "peaked_without_scaling"));
+  CHECK(holds(results, "scaling_keeps_the_entropy"));
+  CHECK(holds(results, "gradient_vanishes_without_scaling"));
+}
+
+TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]") {
+  const Json results = lab_json({"masks"});
+  const Json& values = results["values"];
+  const std::vector<double> all = values["none"]["weights"];
+  const std::vector<double> causal = values["causal"]["weights"];
+  CHECK(causal[0] == 1);
+  CHECK(causal[1] == 0);
+  CHECK(causal[4] == Approx(all[4] / (all[4] + all[5])));
+  CHECK(causal[15] == all[15]);
+  CHECK(values["padding"]["weights"][3] == 0);
+  CHECK(values["padding"]["row_sums"][0].get<double>() == Approx(1));
+  CHECK(values["nothing_visible"]["row_sums"][1] == 0);
+  CHECK(values["careless_row"][0].is_null());  // NaN has no JSON
+  CHECK(holds(results, "causal_renormalises"));
+  CHECK(holds(results, "pads_get_nothing"));
+  CHECK(holds(results, "empty_row_is_safe"));
+}
+
+TEST_CASE("lab params counts four squares and four biases whatever the number of heads", "[cli]") {
+  const Json results = lab_json({"params"});
+  const Json& layers = results["values"]["layers"];
+  REQUIRE(layers.size() == 11);
+  for (const Json& layer : layers) {
+    const Index d = layer["width"];
+    CHECK(layer["counted"] == 4 * d * d + 4 * d);
+    CHECK(layer["without_biases"] == 4 * d * d);
+  }
+  CHECK(layers[0]["counted"] == 16640);
+  CHECK(layers[6]["counted"] == 16640);
+  CHECK(layers[9]["counted"] == 1050624);
+  CHECK(holds(results, "counted_is_formula"));
+}
+
+TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output", "[cli]") {
+  const Json results = lab_json({"pre-post-ln", "--iters", "2"});
+  const Json& gradients = results["values"]["gradients"];
+  REQUIRE(gradients.size() == 4);
+  CHECK(gradients[0]["model"] == "post-LN, Xavier");
+  CHECK(gradients[0]["growth"].get<double>() > 1.5);
+  CHECK(gradients[1]["growth"].get<double>() < 1.1);
+  CHECK(gradients[0]["norms"].size() == 6);
+  CHECK(holds(results, "post_ln_gradients_grow"));
+  REQUIRE(results["values"]["training"].size() == 2);
+  CHECK(results["values"]["training"][1]["pre"].size() == 3);
+}
+
+TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli]") {
+  const Json results = lab_json({"heads", "--iters", "350"});
+  const Json& sweep = results["values"]["sweep"];
+  REQUIRE(sweep.size() == 7);
+  CHECK(sweep[0]["distance"].is_null());
+  for (std::size_t i = 0; i < sweep.size(); ++i) {
+    CHECK(sweep[i]["heads"] == Index{1} << i);
+    CHECK(sweep[i]["head_width"] == 64 >> i);
+    CHECK(sweep[i]["parameters"] == sweep[0]["parameters"]);
+    CHECK((i == 0 || (sweep[i]["distance"] > 0 && sweep[i]["distance"] < 1)));
+  }
+  CHECK(holds(results, "too_few_heads"));
+  CHECK(holds(results, "many_heads_repeat"));
+}
+
+TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli]") {
+  const Json results = lab_json({"single-vs-multi", "--iters", "400"});
+  const Json& models = results["values"]["models"];
+  REQUIRE(models.size() == 2);
+  CHECK(models[0]["parameters"] == models[1]["parameters"]);
+  CHECK(models[0]["ablated"].size() == 1);
+  CHECK(models[1]["ablated"].size() == 8);
+  CHECK(models[1]["loss"].get<double>() < models[0]["loss"].get<double>());
+  CHECK(holds(results, "many_heads_learn_more"));
+  CHECK(holds(results, "a_lost_head_is_survived"));
+}
+
+TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("new/results");
+  const Json printed = lab_json({"heads", "--iters", "2", "--out", out});
+  CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
+  CHECK(printed["experiment"] == "heads");
+  CHECK(contains(file_contents(out + "/loss.svg"), "</svg>"));
+  CHECK(contains(file_contents(out + "/distance.svg"), "</svg>"));
+  const std::string text = lab_text({"scaling", "--out", out});
+  CHECK(contains(text, "wrote " + out + "/d_k_512.svg"));
+}
+
+TEST_CASE("lab gives the same numbers whatever the number of threads", "[cli]") {
+  const Json one = lab_json({"single-vs-multi", "--iters", "3", "--threads", "1"});
+  CHECK(one == lab_json({"single_vs_multi", "--iters", "3", "--threads", "2"}));
+  CHECK(one != lab_json({"single-vs-multi", "--iters", "3", "--seed", "5"}));
+}
+
+TEST_CASE("lab explains in Korean with columns that stand in line", "[cli]") {
+  const std::string text = lab_text({"params", "--lang", "ko"});
+  CHECK(contains(text, "멀티 헤드 어텐션(multi-head attention)"));
+  const auto line_with = [&](const std::string& part) {
+    const std::size_t at = text.find(part);
+    REQUIRE(at != std::string::npos);
+    const std::size_t begin = text.rfind('\n', at) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  const auto columns = [](const std::string& line) {  // a Hangul syllable has three bytes
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(line[i]);
+      width += byte >= 0xEA && byte <= 0xED ? 2U : (byte & 0xC0U) != 0x80U ? 1U : 0U;
+    }
+    return width;
+  };
+  CHECK(columns(line_with("4d² + 4d  ")) == columns(line_with("2,362,368  ")));
+}
+
+TEST_CASE("lab refuses what it does not know in one line", "[cli]") {
+  check_refused({"scalling"}, {"scalling", "did you mean 'scaling'"});
+  check_refused({"scaling", "masks"}, {"expected one", "2"});
+  check_refused({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
+  check_refused({"heads", "--iters", "-1"}, {"--iters", "-1"});
+  const ScratchFolder folder;
+  const std::string file = folder.write("file", "");
+  check_refused({"params", "--out", file}, {"--out", "directory"});
+}
