@@ -4,10 +4,15 @@
 #include <string>
 #include <string_view>
 
-// Text as terminals show it.
+// Text for a terminal.
 namespace headlight::cli {
 
-// Columns that a text takes: Korean, Chinese, Japanese and full-width characters take two.
+// A token's label with everything in sight: a blank is ·, a line end ↵, a tab →, and other control
+// characters, which could steer the terminal, are <U+001B>.
+std::string visible_text(std::string_view text);
+
+// Columns that a terminal gives to a text: two to East Asian wide characters and emoji, none to
+// combining marks (Unicode Standard Annex 11, in ranges that leave out rare scripts).
 std::size_t display_width(std::string_view text);
 
 // The words of a text in lines of at most `columns`, each ending with a newline; lines after the

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/label.h"
+#include "cli/display.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/tokenizer.h"

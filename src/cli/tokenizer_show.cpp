@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/label.h"
+#include "cli/display.h"
 #include "cli/options.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
