@@ -70,16 +70,19 @@ std::map<HeadId, HeadScore> read_head_scores(const std::string& path) {
   const std::string text = read_text_file(path);
   std::map<HeadId, HeadScore> scores;
   try {
-    for (const nlohmann::json& entry : nlohmann::json::parse(text).at("heads")) {
+    const nlohmann::json file = nlohmann::json::parse(text);
+    for (const nlohmann::json& entry : file.at("heads")) {
       const nlohmann::json verdict = entry.value("verdict", nlohmann::json());
-      const nlohmann::json score = entry.value("score", nlohmann::json());
+      const nlohmann::json score =
+          entry.value("verdict_score", entry.value("score", nlohmann::json()));
       if (verdict.is_string() && score.is_number()) {
         scores[head_of(entry)] = {verdict.get<std::string>(), score.get<double>()};
       }
     }
   } catch (const std::exception& error) {
     fail(path,
-         ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"score\": ...}]} as ",
+         ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "
+         "as ",
          "headlight heads writes it: ", error.what());
   }
   return scores;

@@ -22,8 +22,9 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
 std::string attention_tokens_json(const RecordedAttention& recorded);
 
 // The classes of heads in a file that `headlight heads --out` wrote, heads.json: {"heads":
-// [{"head": "0.1", "verdict": "previous token", "score": 0.97}]}. Heads without a verdict are left
-// out. Throws Error naming the file when it is something else.
+// [{"head": "0.1", "verdict": "previous token", "verdict_score": 0.97}]}; "score" is read as well.
+// Heads without a verdict or a score are left out. Throws Error naming the file when it is
+// something else.
 std::map<HeadId, HeadScore> read_head_scores(const std::string& path);
 
 struct AttentionFilesOptions {

@@ -162,7 +162,8 @@ function classTag(head) {
 // How a document is named in the pickers and above its column.
 function documentName(doc) {
   const several = new Set(documents.map((other) => other.title)).size > 1;
-  const text = doc.tokens.join('').replace(/\s+/g, ' ').trim();
+  // The mark that prompts begin with would only hide how texts differ.
+  const text = doc.tokens.filter((token) => !/^<\|.*\|>$/.test(token)).join('').replace(/\s+/g, ' ').trim();
   const points = Array.from(text);
   const start = points.length > 44 ? `${points.slice(0, 43).join('')}…` : text;
   return several ? `${doc.title}: ${start}` : start || '∅';

@@ -92,13 +92,24 @@ function setRoot(root) {
   byId('linear').setAttribute('aria-pressed', !root);
 }
 
+const isFine = (doc) => Math.max(doc.columns.length, doc.layers.length) > 6;
+
+function headPicker() {
+  const layer = documents[view.doc].heads.filter((head) => head.layer === current().layer);
+  const choose = (number) => {
+    goToHead(layer.find((head) => head.head === number));
+    byId('tools').querySelector('.picker:nth-of-type(2) select')?.focus();
+  };
+  return picker('Head', layer.map(({head}) => option(head, head, head === current().head)), choose);
+}
+
 // A small map of all heads to jump to.
 function headNavigator() {
   const doc = documents[view.doc];
   const box = element('div', {className: 'navigator'});
   box.setAttribute('role', 'group');
   box.setAttribute('aria-label', 'Go to a head');
-  box.classList.toggle('fine', Math.max(doc.columns.length, doc.layers.length) > 6);
+  box.classList.toggle('fine', isFine(doc));
   box.style.gridTemplateColumns = `repeat(${doc.columns.length}, max-content)`;
   box.append(...doc.heads.map((head) => {
     const button = element('button', {type: 'button', tabIndex: -1, title: `Head ${head.name}`});
@@ -120,7 +131,8 @@ function headTools() {
                        element('span', {ariaHidden: 'true', textContent: '←'}), ' All heads');
   back.addEventListener('click', closeHead);
   return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
-          ...(model ? [directionSwitch()] : []), headNavigator()];
+          ...(model ? [directionSwitch()] : []),
+          ...(isFine(head.doc) ? [layerPicker(), headPicker()] : [headNavigator()])];
 }
 
 function column(pane) {

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kScript = R"js(
 const kRow = 24;           // CSS pixels per token
-const kMostLines = 5000;   // drawn at once; of more, the strongest
+const kMostLines = 3000;   // drawn at once; of more, the strongest
 const kFaintest = 0.01;    // weights below give no line
 
 const layerHeads = (doc) => doc.heads.filter((head) => head.layer === current().layer);
@@ -65,7 +65,8 @@ function tokenColumn(doc, side, prefix) {
   return {column, items, side};
 }
 
-// The links to draw between rows [first, last): [weight, query, key, head], the strongest first.
+// The links to draw beside rows [first, last), those of the chosen token or of all tokens there:
+// [weight, query, key, head], the strongest first.
 function linksInSight(doc, first, last) {
   const chosen = hasChosen() ? focusToken(doc) : null;
   const links = [];
@@ -76,7 +77,8 @@ function linksInSight(doc, first, last) {
       const end = doc.causal ? query + 1 : doc.count;
       for (let key = seen ? 0 : first; key < (seen ? end : Math.min(end, last)); ++key) {
         const weight = weights[query * doc.count + key];
-        const wanted = chosen === null || (view.direction === 'gives' ? query : key) === chosen;
+        const from = view.direction === 'gives' ? query : key;
+        const wanted = chosen === null ? from >= first && from < last : from === chosen;
         if (weight >= kFaintest && wanted && !isBlank(doc, query, key)) {
           links.push([weight, query, key, head]);
         }

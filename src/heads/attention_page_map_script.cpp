@@ -77,6 +77,13 @@ function fitText(context, text, width) {
   return `${points.join('')}…`;
 }
 
+// Room for a label beside the cells: if that lets them hold values, somewhat less than usual.
+function labelRoom(count, box) {
+  const usual = box < 520 ? 64 : 84;
+  const left = box - 34 - count * 27;
+  return left < 40 ? usual : Math.min(usual, left);
+}
+
 // Geometry of a heat map in CSS pixels: the cells form a square with its upper left corner at
 // (left, top); labels stand to the left and below. Chooses the size that fits into `box` by `room`,
 // and whether all labels or only some positions are written.
@@ -87,7 +94,7 @@ function measurePlot(context, doc, box, room) {
   plot.font = Math.max(9, Math.min(13, guess * 0.82));
   context.font = fontOf(plot.font);
   plot.labels = guess < 10.5 ? null :
-    doc.labels.map((label) => fitText(context, label, box < 520 ? 64 : 84));
+    doc.labels.map((label) => fitText(context, label, labelRoom(count, box)));
   const texts = plot.labels ?? [String(count)];
   const widest = Math.max(...texts.map((text) => context.measureText(text).width));
   plot.left = Math.ceil(widest) + 30;
@@ -125,7 +132,7 @@ function drawPlot(canvas, head, box, room) {
     drawGaps(context, head.doc.count, size, Math.max(1, Math.round(ratio)), left, top);
   }
   context.scale(ratio, ratio);
-  if (plot.cell >= 27) {
+  if (plot.cell >= 24) {
     drawValues(context, plot, head);
   }
   drawAxes(context, plot);

@@ -100,6 +100,9 @@ function headPane(doc, number, narrow) {
   let plot = null;
   pane.draw = () => {
     plot = drawPlot(heat, head, map.clientWidth, Math.max(300, innerHeight - 280));
+    if (!narrow && isFine(doc) && doc.causal) {
+      placeNavigator(map, plot);
+    }
   };
   pane.showToken = () => {
     text.mark();
@@ -109,6 +112,18 @@ function headPane(doc, number, narrow) {
   };
   listenToMap(marks, head, () => plot);
   return pane;
+}
+
+// A large model's navigator stands in the blank half of a causal map, where it costs no room.
+function placeNavigator(map, plot) {
+  const navigator = headNavigator();
+  navigator.classList.add('corner');
+  map.append(navigator);
+  const {width, height} = navigator.getBoundingClientRect();
+  navigator.style.right = `${map.clientWidth - plot.left - plot.side}px`;
+  if (width + height + 40 > plot.side) {
+    navigator.remove();
+  }
 }
 
 function listenToMap(marks, head, plotNow) {

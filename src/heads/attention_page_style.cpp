@@ -7,7 +7,8 @@ constexpr std::string_view kStyle = R"css(:root {
   --ground: #fafaf8; --surface: #fff; --raised: #fff; --ink: #1b1e2b; --muted: #656979;
   --line: #e3e3e6; --accent: #c8470f; --shade: rgb(27 30 43 / 0.10);
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans KR",
-    "Apple SD Gothic Neo", "Malgun Gothic", sans-serif;
+    "Apple SD Gothic Neo", "Malgun Gothic", sans-serif, "Apple Color Emoji",
+    "Segoe UI Emoji", "Noto Color Emoji";
   color-scheme: light dark;
 }
 @media screen and (prefers-color-scheme: dark) {

@@ -17,12 +17,22 @@ function tokenSpan(token, i, prefix) {
   node.dataset.token = i;
   // A line end is drawn as well as obeyed, or it could be neither seen nor chosen.
   token.split('\n').forEach((part, line) => {
-    node.append(...(line > 0 ? [element('i', {textContent: '⏎'}), '\n'] : []), part);
+    node.append(...(line > 0 ? [element('i', {textContent: '⏎'}), '\n'] : []),
+      ...(part === '' ? [] : [part]));
   });
   if (token === '') {
     node.append(element('i', {textContent: '∅'}));
   }
   return node;
+}
+
+// The spans of a text; a line end that closes a token follows its span, or the span would reach
+// into the next line.
+function textNodes(spans) {
+  return spans.flatMap((span) => {
+    const last = span.lastChild;
+    return last?.nodeValue === '\n' ? [span, (last.remove(), '\n')] : [span];
+  });
 }
 
 // A box that lets the reader choose a token by pointer or arrow keys.
@@ -49,7 +59,7 @@ function listenForTokens(box) {
 function textBox(doc, number) {
   const prefix = `token-${number}`;
   const spans = doc.tokens.map((token, i) => tokenSpan(token, i, prefix));
-  const node = element('div', {className: 'text', tabIndex: 0, translate: false}, ...spans);
+  const node = element('div', {className: 'text', tabIndex: 0, translate: false}, ...textNodes(spans));
   node.setAttribute('role', 'listbox');
   node.setAttribute('aria-label', `Tokens of ${documentName(doc)}`);
   listenForTokens(node);

@@ -3,13 +3,13 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kStyle =
-    R"css(.thumbnails { display: grid; gap: 10px; justify-content: safe center; }
+constexpr std::string_view kStyle = R"css(.thumbnails { display: grid; gap: 10px; justify-content: safe center; }
 .thumbnails > span { font-size: 12px; color: var(--muted); align-self: center; text-align: center; }
 .thumbnails > .layer { position: sticky; left: 0; z-index: 1; align-self: stretch; display: flex;
   align-items: center; justify-content: end; padding-right: 8px; white-space: nowrap;
   background: var(--ground); box-shadow: -4px 0 0 4px var(--ground); }
 .thumbnails button { display: flex; flex-direction: column; gap: 4px; border-radius: 6px; min-width: 0;
+  position: relative;
   background: var(--surface); box-shadow: 0 0 0 1px var(--line); padding: 5%; overflow: hidden;
   transition: box-shadow 0.12s; }
 .thumbnails button:hover { box-shadow: 0 0 0 1px var(--accent), 0 4px 14px var(--shade); }
@@ -26,6 +26,7 @@ constexpr std::string_view kStyle =
 .figures dt { color: var(--muted); }
 .figures dd, .number { font-variant-numeric: tabular-nums; font-weight: 600; }
 .navigator { display: grid; gap: 3px; }
+.navigator.corner { position: absolute; top: 8px; z-index: 1; }
 .navigator button { width: 14px; height: 14px; border-radius: 3px; background: var(--line); }
 .navigator button:hover { background: var(--muted); }
 .navigator [aria-current=true] { background: var(--accent); }
@@ -67,6 +68,7 @@ h2.document { font-size: 15px; padding-bottom: 10px; overflow: hidden; text-over
 .tag .class { overflow: hidden; text-overflow: ellipsis; }
 .tag b { color: var(--ink); font-weight: 600; font-variant-numeric: tabular-nums; }
 .thumbnails .tag { font-size: 10.5px; gap: 4px; }
+.thumbnails .tag b { position: absolute; top: 5px; right: 7px; }
 
 .chips { display: flex; flex-wrap: wrap; gap: 6px; }
 .chip { display: inline-flex; align-items: center; gap: 7px; font-size: 13px; line-height: 20px;
@@ -93,6 +95,9 @@ h2.document { font-size: 15px; padding-bottom: 10px; overflow: hidden; text-over
 .neurons { width: 100%; }
 .strip { display: block; width: 100%; height: 16px; image-rendering: pixelated; border-radius: 2px;
   background: var(--surface); box-shadow: 0 0 0 1px var(--line); cursor: crosshair; }
+.pair .neurons td:nth-child(2), .pair .neurons td:nth-child(3) { min-width: 96px; }
+.pair .bar-cell { min-width: 40px; }
+.pair .neurons th, .pair .neurons td { padding-right: 11px; }
 .query-line { display: grid; grid-template-columns: max-content max-content max-content
   minmax(150px, 480px); gap: 6px; align-items: center; padding-bottom: 6px; font-size: 14px; }
 .query-line .strip { margin-left: 14px; }
@@ -118,6 +123,10 @@ figcaption button:hover b { color: var(--accent); }
   .thumbnails > .layer { padding-right: 2px; }
   .navigator:not(.fine) button { width: 22px; height: 22px; }
   #stage.pair { grid-template-columns: minmax(0, 1fr); }
+  .tabs { gap: 0 16px; }
+  .tabs button { font-size: 14px; }
+  [data-view=head] .legend { display: none; }
+  .query-line { grid-template-columns: max-content max-content max-content minmax(60px, 1fr); }
   .text { max-height: none; }
 }
 @media print { .controls .segmented, .switch, #back, .navigator, .tabs, .picker, .chips, footer, .hint { display: none; } }
