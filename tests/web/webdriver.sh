@@ -48,9 +48,9 @@ start_browser() {
 cdp() { post "/session/$session/goog/cdp/execute" "{\"cmd\": \"$1\", \"params\": $2}"; }
 
 stop_browser() {
-  [ -n "$session" ] && curl -s --max-time 20 -X DELETE "$driver_url/session/$session" >/dev/null
-  [ -n "$driver_pid" ] && kill "$driver_pid" 2>/dev/null
-  wait "$driver_pid" 2>/dev/null
+  [ -n "$session" ] && curl -s --max-time 20 -X DELETE "$driver_url/session/$session" >/dev/null || true
+  [ -n "$driver_pid" ] && kill "$driver_pid" 2>/dev/null || true
+  wait "$driver_pid" 2>/dev/null || true
   session=
   driver_pid=
   return 0
