@@ -94,7 +94,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   const ProgramResult result = given.run({"--view", "terminal", "--heads", "1.0"});
   CHECK(result.exit_code == 0);
   CHECK(contains(result.out, "model head 1.0  rows look at columns; per cent of the row\n"));
-  CHECK(contains(result.out, "\n0 a    100\n1 b"));
+  CHECK(contains(result.out, "\n0 a  100\n1 b"));
   CHECK_FALSE(contains(result.out, "\x1b"));
   CHECK_FALSE(std::filesystem::exists(given.out));
   CHECK(given.refusal({"--format", "text", "--json"}) ==
