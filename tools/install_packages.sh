@@ -7,8 +7,10 @@ set -euo pipefail
 
 # zipcmp, zipmerge and ziptool: the CMake package of libzip-dev insists on them.
 build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
-  libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev)
-test_packages=(catch2 python3 python3-venv)
+  libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
+  pkg-config librsvg2-dev)
+# chromium, its driver, curl and jq: the pages are tried in a browser.
+test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq)
 
 case ${1:-build} in
   build) wanted=("${build_packages[@]}") ;;

@@ -1,19 +1,16 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
+#include "cli/attention_files.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "headlight/data/documents.h"
-#include "headlight/heads/attention_html.h"
-#include "headlight/heads/attention_svg.h"
-#include "headlight/heads/record_attention.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/io/npz.h"
 #include "headlight/text/text_file.h"
 #include "headlight/text/utf8.h"
 
@@ -26,16 +23,21 @@ constexpr const char* kDetails =
     "weight\n"
     "                   that query t gives to key s of head h in document b; rows sum to 1 and "
     "the\n"
-    "                   future is 0. With --documents: also lengths [B] and tokens [B, T] "
-    "(int32);\n"
-    "                   pads have weight 0 and the token <|endoftext|>.\n"
+    "                   future is 0. With --neurons: hook_q and hook_k [B, T, H, D]. With several\n"
+    "                   documents: also lengths [B] and tokens [B, T] (int32); pads have weight 0\n"
+    "                   and the token <|endoftext|>.\n"
     "  tokens.json      ids, token labels and text of every document; layers and heads recorded\n"
-    "  layer_0.svg ...  a figure of every layer (first document)\n"
-    "  attention.html   every head as one interactive page (first document); open it in a browser\n"
+    "  layer_0.svg ...  a figure of every layer (first document); --format png: layer_0.png ...\n"
+    "  attention.html   every head of every document as one interactive page: open it in a "
+    "browser\n"
+    "  bertviz.json     on request: the parameters of BertViz' head view\n"
+    "--view terminal (or --format text) prints the maps instead: name one or a few --heads.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory. Arrays hold the chosen heads in\n"
     "ascending order; files of an earlier run in DIR are replaced, others left alone.\n\n"
     "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
     "together), directory.";
+
+constexpr const char* kFormats = "npz, json, svg, png, html, bertviz, text";
 
 Options make_options() {
   Options options(
@@ -46,8 +48,10 @@ Options make_options() {
        .examples = {
            "headlight attention runs/toy --text \"the cat sat on the mat\"",
            "headlight attention runs/toy --file story.txt --max_tokens 64 --out story",
-           "headlight attention runs/toy --text \"abcabc\" --layers 1 --heads 0,2",
-           "headlight attention runs/toy --text \"abcabc\" --heads 0.3,1.0 --format html",
+           "headlight attention runs/toy --text \"abcabc\" --heads 0.3,1.0 --view terminal",
+           "headlight attention runs/toy --text \"abcabc\" --view neuron --format html",
+           "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
+           "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
   options.value("text", "Text to look at")
       .value("file", "UTF-8 file with the text to look at")
@@ -56,7 +60,15 @@ Options make_options() {
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2; all by default")
       .value("heads", "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3; all by default")
-      .value("format", "What to write, of npz, json, svg and html", "npz,json,svg,html")
+      .value("compare_text", "A text to show beside the first in the page: one more document")
+      .value("compare", "Another model, whose maps the page shows beside MODEL's")
+      .value("scores",
+             "heads.json of headlight heads: classes to show beside the heads in the "
+             "page; FILE,FILE2 for MODEL and --compare")
+      .value("view", "How the page opens: model, head, neuron or grid; or terminal", "model")
+      .flag("neurons", "Record queries and keys for the neuron view (--view neuron does, too)")
+      .value("format", "What to write, of npz, json, svg, png, html, bertviz and text",
+             "npz,json,svg,html")
       .value("out", "Directory to write to", "attention");
   return options;
 }
@@ -84,6 +96,7 @@ RecordAttentionOptions recording_options(const Options& options) {
   result.max_tokens = options.integer("max_tokens");
   require(result.max_tokens >= 0, "--max_tokens: expected a number from 0, got ",
           result.max_tokens);
+  result.vectors = options.is_set("neurons") || options.text("view") == "neuron";
   result.layers = options.integers("layers");
   const std::string heads = options.text("heads");
   if (heads.find('.') == std::string::npos) {
@@ -101,14 +114,25 @@ RecordAttentionOptions recording_options(const Options& options) {
   return result;
 }
 
+bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
+
+// --view terminal alone asks for nothing but text.
 std::set<std::string> chosen_formats(const Options& options) {
   std::set<std::string> formats;
-  for (const std::string& format : split_at_commas(options.text("format"))) {
-    require(format == "npz" || format == "json" || format == "svg" || format == "html",
-            "--format: expected npz, json, svg, html or some of them, got '", format, "'");
-    formats.insert(format);
+  if (is_terminal_view(options)) {
+    formats.insert("text");
   }
-  require(!formats.empty(), "--format: expected npz, json, svg, html or some of them, got none");
+  if (formats.empty() || options.given("format")) {
+    for (const std::string& format : split_at_commas(options.text("format"))) {
+      const std::vector<std::string> known = split_at_commas("npz,json,svg,png,html,bertviz,text");
+      require(std::find(known.begin(), known.end(), format) != known.end(), "--format: expected ",
+              kFormats, " or some of them, got '", format, "'");
+      formats.insert(format);
+    }
+  }
+  require(!formats.empty(), "--format: expected ", kFormats, " or some of them, got none");
+  require(formats.count("text") == 0 || !options.json(),
+          "--format text: expected none beside --json");
   return formats;
 }
 
@@ -125,6 +149,11 @@ std::vector<std::string> read_documents(const Options& options) {
   if (most > 0 && most < static_cast<Index>(documents.size())) {
     documents.resize(static_cast<std::size_t>(most));
   }
+  if (options.given("compare_text")) {
+    require(!options.text("compare_text").empty(), "--compare_text: expected a text, got none");
+    require_utf8(options.text("compare_text"), "--compare_text");
+    documents.push_back(options.text("compare_text"));
+  }
   return documents;
 }
 
@@ -134,55 +163,40 @@ std::string title_of(const std::string& model) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-NamedTensors arrays_of(const RecordedAttention& recorded, const Tokenizer& tokenizer,
-                       bool is_batch) {
-  NamedTensors arrays;
-  for (const RecordedLayer& layer : recorded.layers) {
-    arrays.emplace_back(concat_text("blocks.", layer.layer, ".attn.hook_pattern"), layer.weights);
+// A model's maps of every document, with the classes of its heads.
+std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
+                                   const std::string& scores) {
+  std::vector<AttentionMaps> documents;
+  const auto classes = scores.empty() ? std::map<HeadId, HeadScore>{} : read_head_scores(scores);
+  for (std::size_t d = 0; d < recorded.documents.size(); ++d) {
+    documents.push_back(recorded.maps(static_cast<Index>(d), title));
+    documents.back().scores = classes;
   }
-  if (is_batch) {
-    std::vector<std::vector<std::int32_t>> sequences;
-    std::vector<std::int32_t> lengths;
-    for (const RecordedDocument& document : recorded.documents) {
-      sequences.push_back(document.ids);
-      lengths.push_back(static_cast<std::int32_t>(document.ids.size()));
-    }
-    arrays.emplace_back("lengths", Tensor::from(lengths, {static_cast<Index>(lengths.size())}));
-    arrays.emplace_back("tokens", pad_sequences(sequences, tokenizer.end_of_text()).tokens);
-  }
-  return arrays;
+  return documents;
 }
 
-std::string tokens_json(const RecordedAttention& recorded) {
-  nlohmann::ordered_json json;
-  for (const RecordedDocument& document : recorded.documents) {
-    json["documents"].push_back(
-        {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});
+// Adds the maps of --compare; returns the document that stands beside the first, -1 for none.
+Index add_comparison(const Options& options, const std::vector<std::string>& texts,
+                     const RecordAttentionOptions& recording,
+                     std::vector<AttentionMaps>& documents) {
+  if (!options.given("compare")) {
+    return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
-  for (const RecordedLayer& layer : recorded.layers) {
-    json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
+  const std::string path = options.text("compare");
+  const LoadedModel other = load_model(path);
+  const bool alike = title_of(path) == title_of(options.positional());
+  const std::vector<std::string> files = split_at_commas(options.text("scores"));
+  const std::string scores = files.size() > 1 ? files[1] : "";
+  for (AttentionMaps& maps : documents) {
+    maps.title = alike ? options.positional() : maps.title;
   }
-  return json.dump(1) + "\n";
-}
-
-// The text files that were asked for, by name. All are made before the first is written.
-std::vector<std::pair<std::string, std::string>> text_files(const RecordedAttention& recorded,
-                                                            const std::set<std::string>& formats,
-                                                            const std::string& title) {
-  std::vector<std::pair<std::string, std::string>> files;
-  if (formats.count("json") > 0) {
-    files.emplace_back("tokens.json", tokens_json(recorded));
+  const auto beside = static_cast<Index>(documents.size());
+  for (AttentionMaps& maps :
+       maps_of(record_attention_batch(*other.model, *other.tokenizer, texts, recording),
+               alike ? path : title_of(path), scores)) {
+    documents.push_back(std::move(maps));
   }
-  const AttentionMaps maps = recorded.maps(0, title);
-  if (formats.count("svg") > 0) {
-    for (const LayerAttention& layer : maps.layers) {
-      files.emplace_back(concat_text("layer_", layer.layer, ".svg"), attention_svg(maps, layer));
-    }
-  }
-  if (formats.count("html") > 0) {
-    files.emplace_back("attention.html", attention_html(maps));
-  }
-  return files;
+  return beside;
 }
 
 void make_directory(const std::filesystem::path& directory) {
@@ -196,10 +210,43 @@ void print_text(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::cout << "wrote " << file << "\n";
   }
-  const std::string last = std::filesystem::path(files.back()).extension().string();
-  if (last == ".html" || last == ".svg") {
-    std::cout << "open  " << files.back() << "\n";
+  if (!files.empty()) {
+    const std::string last = std::filesystem::path(files.back()).extension().string();
+    if (last == ".html" || last == ".svg" || last == ".png") {
+      std::cout << "open  " << files.back() << "\n";
+    }
   }
+}
+
+void print_json(const std::vector<std::string>& files, const RecordedAttention& recorded,
+                const std::string& directory) {
+  std::cout << nlohmann::ordered_json{{"files", files},
+                                      {"tokens", recorded.token_count()},
+                                      {"layers", recorded.layers.size()},
+                                      {"heads", recorded.head_count()},
+                                      {"directory", directory}}
+                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+            << "\n";
+}
+
+// Writes the files; returns their paths.
+std::vector<std::string> write_files(
+    const Options& options, const NamedTensors& arrays,
+    const std::vector<std::pair<std::string, std::string>>& texts) {
+  const std::filesystem::path directory = options.text("out");
+  std::vector<std::string> files;
+  if (!arrays.empty() || !texts.empty()) {
+    make_directory(directory);
+  }
+  if (!arrays.empty()) {
+    files.push_back((directory / "attention.npz").string());
+    write_npz(files.back(), arrays);
+  }
+  for (const auto& [name, contents] : texts) {
+    files.push_back((directory / name).string());
+    write_file(files.back(), contents);
+  }
+  return files;
 }
 
 }  // namespace
@@ -210,32 +257,29 @@ int run_attention(const std::vector<std::string>& arguments) {
     return 0;
   }
   const RecordAttentionOptions recording = recording_options(options);
-  const std::set<std::string> formats = chosen_formats(options);
-  const std::vector<std::string> documents = read_documents(options);
+  AttentionFilesOptions wanted{.formats = chosen_formats(options)};
+  if (!is_terminal_view(options)) {
+    wanted.page.view = parse_attention_view(options.text("view"));
+  }
+  const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_model(options.positional());
   const RecordedAttention recorded =
-      record_attention_batch(*loaded.model, *loaded.tokenizer, documents, recording);
-  const auto texts = text_files(recorded, formats, title_of(options.positional()));
-  const std::filesystem::path directory = options.text("out");
-  make_directory(directory);
-  std::vector<std::string> files;
-  if (formats.count("npz") > 0) {
-    files.push_back((directory / "attention.npz").string());
-    write_npz(files.back(),
-              arrays_of(recorded, *loaded.tokenizer, options.text("documents") != "none"));
-  }
-  for (const auto& [name, contents] : texts) {
-    files.push_back((directory / name).string());
-    write_file(files.back(), contents);
+      record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
+  const std::vector<std::string> scores = split_at_commas(options.text("scores"));
+  std::vector<AttentionMaps> documents =
+      maps_of(recorded, title_of(options.positional()), scores.empty() ? "" : scores.front());
+  wanted.page.beside = add_comparison(options, texts, recording, documents);
+  const auto contents = attention_files(recorded, documents, wanted);
+  const bool is_batch = options.text("documents") != "none" || texts.size() > 1;
+  const NamedTensors arrays = wanted.formats.count("npz") > 0
+                                  ? attention_arrays(recorded, *loaded.tokenizer, is_batch)
+                                  : NamedTensors{};
+  const std::vector<std::string> files = write_files(options, arrays, contents);
+  if (wanted.formats.count("text") > 0) {
+    std::cout << attention_terminal_text(documents);
   }
   if (options.json()) {
-    std::cout << nlohmann::ordered_json{{"files", files},
-                                        {"tokens", recorded.token_count()},
-                                        {"layers", recorded.layers.size()},
-                                        {"heads", recorded.head_count()},
-                                        {"directory", directory.string()}}
-                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-              << "\n";
+    print_json(files, recorded, std::filesystem::path(options.text("out")).string());
   } else {
     print_text(files);
   }

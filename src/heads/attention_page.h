@@ -7,15 +7,25 @@
 namespace headlight {
 
 std::string_view attention_page_style();
+// Styles of the single views.
+std::string_view attention_page_view_style();
 // The body between the heading and the embedded data.
 std::string_view attention_page_markup();
-// Decodes the embedded weights; colours; texts.
+// Decodes the embedded weights; colours; what the reader has chosen.
 std::string_view attention_page_data_script();
-// Draws cells, axes and marks of a heat map.
+// Draws the cells of heat maps and measures their axes.
 std::string_view attention_page_map_script();
-// Colours the running text and lists the strongest links.
+// Writes axes, values and marks of a heat map.
+std::string_view attention_page_axes_script();
+// Colours the running text, lists the strongest links, fills tables.
 std::string_view attention_page_text_script();
-// Builds the grid of thumbnails; opens and closes heads; keeps the address.
+// The model view: thumbnails, and one head beside the text.
+std::string_view attention_page_model_script();
+// The head view: lines between tokens.
+std::string_view attention_page_lines_script();
+// The neuron view: queries, keys and their products.
+std::string_view attention_page_neuron_script();
+// The grid of panels, pickers, tabs and the address.
 std::string_view attention_page_grid_script();
 // Listens to keyboard, pointer and controls, and starts the page.
 std::string_view attention_page_control_script();

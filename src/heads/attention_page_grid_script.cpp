@@ -4,167 +4,85 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kScript = R"js(
-const thumbnails = new Map();  // head -> its button
-const places = new Map();      // head -> its square in the navigator
-let current = heads[0];        // takes the keyboard focus in the overview
-
-const headTitle = (head) => `Layer ${head.layer} · Head ${head.head}`;
-
-function buildGrid() {
-  const grid = byId('grid');
-  // As large as the window's height allows for all layers, but never too small to recognise.
-  const largest = `clamp(60px, calc((100vh - 270px) / ${data.layers.length}), 260px)`;
-  grid.style.gridTemplateColumns =
-    `max-content repeat(${columns.length}, minmax(52px, ${largest}))`;
-  grid.append(element('span', {className: 'layer'}), ...columns.map((head) =>
-    element('span', {textContent: `Head ${head}`})));
-  data.layers.forEach((layer, row) => {
-    const label = element('span', {className: 'layer', textContent: `Layer ${layer.layer}`});
-    label.style.gridArea = `${row + 2} / 1`;
-    grid.append(label);
-  });
-  for (const head of heads) {
-    const button = element('button', {type: 'button', title: `Head ${head.name}`},
-                           element('canvas', {ariaHidden: 'true'}));
-    button.setAttribute('aria-label', headTitle(head));
-    button.style.gridArea = `${head.row + 2} / ${head.column + 2}`;
+// The heads of a layer as labelled panels.
+function panelsPane(doc) {
+  const drawn = [];
+  const panels = layerHeads(doc).map((head) => {
+    const canvas = element('canvas', {role: 'img'});
+    canvas.setAttribute('aria-label', `Heat map of head ${head.name}`);
+    const button = element('button', {type: 'button', title: `Open head ${head.name}`},
+      element('b', {textContent: `Head ${head.head}`}));
+    button.append(...[classTag(head)].filter(Boolean));
     button.addEventListener('click', () => openHead(head));
-    thumbnails.set(head, button);
-    grid.append(button);
-  }
+    const panel = element('figure', {}, element('figcaption', {}, button), canvas);
+    canvas.addEventListener('pointermove', (event) => {
+      const cell = canvas.plot && cellAt(event, canvas.plot);
+      if (cell) {
+        showCellTip(event, head, cell);
+      } else {
+        hideTip();
+      }
+    });
+    canvas.addEventListener('pointerleave', hideTip);
+    drawn.push(() => { canvas.plot = drawPlot(canvas, head, panel.clientWidth, 360); });
+    return panel;
+  });
+  return {doc, head: layerHeads(doc)[0] ?? null,
+          node: element('div', {className: 'panels'}, ...panels),
+          draw: () => drawn.forEach((draw) => draw()), showToken() {}};
 }
 
-function buildNavigator() {
-  byId('navigator').classList.toggle('fine', Math.max(columns.length, data.layers.length) > 6);
-  byId('navigator').style.gridTemplateColumns = `repeat(${columns.length}, max-content)`;
-  for (const head of heads) {
-    const button = element('button', {type: 'button', tabIndex: -1, title: `Head ${head.name}`});
-    button.setAttribute('aria-label', headTitle(head));
-    button.style.gridArea = `${head.row + 1} / ${head.column + 1}`;
-    button.addEventListener('click', () => openHead(head, true));
-    places.set(head, button);
-    byId('navigator').append(button);
-  }
+function buildGridView() {
+  return {panes: shownDocuments().map(panelsPane), tools: [layerPicker()],
+          hint: 'Rows are queries, columns are keys.'};
 }
 
-// Draws the thumbnails a few at a time, so that a large model's page answers at once.
-let drawing = 0;
-function drawThumbnails() {
-  const turn = ++drawing;
-  const waiting = [...heads];
-  const next = () => {
-    const end = performance.now() + 12;
-    while (turn === drawing && waiting.length > 0 && performance.now() < end) {
-      const head = waiting.shift();
-      drawThumbnail(thumbnails.get(head).firstChild, shownWeights(head));
-    }
-    if (turn === drawing && waiting.length > 0) {
-      requestAnimationFrame(next);
-    }
+function option(value, textContent, selected) {
+  return element('option', {value, textContent, selected});
+}
+
+function picker(label, options, choose) {
+  const select = element('select', {}, ...options);
+  select.addEventListener('change', () => choose(Number(select.value)));
+  return element('label', {className: 'picker'}, `${label} `, select);
+}
+
+function layerPicker() {
+  const doc = documents[view.doc];
+  const choose = (layer) => {
+    const same = doc.byName.get(`${layer}.${current().head}`);
+    view.head = (same ?? doc.heads.find((head) => head.layer === layer)).name;
+    render();
+    writeAddress(true);
+    byId('tools').querySelector('select').focus();
   };
-  next();
+  return picker('Layer', doc.layers.map(({layer}) =>
+    option(layer, layer, layer === current().layer)), choose);
 }
 
-function makeCurrent(head) {
-  thumbnails.get(current).tabIndex = -1;
-  current = head;
-  heads.forEach((other) => { thumbnails.get(other).tabIndex = other === head ? 0 : -1; });
-}
-
-function showFigures() {
-  byId('figures').replaceChildren(...summary(view.weights)
-    .filter(([, value]) => value !== null)
-    .map(([name, value, unit]) => element('div', {title: 'Mean over the queries'},
-      element('dt', {textContent: name}),
-      element('dd', {textContent: value.toFixed(2) + (unit ?? '')}))));
-}
-
-function drawDetail() {
-  view.weights = shownWeights(view.head);
-  drawMap();
-  showToken();
-  showFigures();
-  fillTable();
-}
-
-function draw() {
-  hideTip();
-  drawLegend();
-  if (view.head === null) {
-    drawThumbnails();
-  } else {
-    drawDetail();
-  }
-}
-
-// Opens a head; `moving` from another one keeps the place in the browser's history.
-function openHead(head, moving = false) {
-  const first = view.head === null;
-  view.head = head;
-  view.hovered = null;
-  makeCurrent(head);
-  places.forEach((place, other) => place.setAttribute('aria-current', other === head));
-  byId('overview').hidden = true;
-  byId('detail').hidden = false;
-  byId('name').textContent = headTitle(head);
-  hideTip();
-  drawDetail();
-  announce();
-  writeAddress(moving);
-  if (first) {
-    scrollTo(0, 0);
-    byId('name').focus({preventScroll: true});
-    scrollToToken();
-  }
-}
-
-function closeHead() {
-  view.head = view.weights = null;
-  byId('detail').hidden = true;
-  byId('overview').hidden = false;
-  hideTip();
-  drawThumbnails();
-  writeAddress(false);
-  thumbnails.get(current).focus();
-}
-
-// The address names what is shown, so that a link leads back to it: "#2.3/17/receives".
-function writeAddress(replace) {
-  let address = '#';
-  if (view.head !== null) {
-    address += view.head.name;
-    address += view.token !== count - 1 || view.direction !== 'gives' ? `/${view.token}` : '';
-    address += view.direction !== 'gives' ? '/receives' : '';
-  }
-  if (address === (location.hash || '#')) {
-    return;
-  }
-  try {
-    history[replace ? 'replaceState' : 'pushState'](null, '', address);
-  } catch {
-    // Previews in a sandbox allow no history; the page works without.
-  }
-}
-
-function readAddress() {
-  const match = /^#(\d+\.\d+)(?:\/(\d+))?(\/receives)?$/.exec(location.hash);
-  const head = match && heads.find((candidate) => candidate.name === match[1]);
-  if (!head) {
-    if (view.head !== null) {
-      closeHead();
-    }
-    return;
-  }
-  const token = Number(match[2] ?? count - 1);
-  view.token = Math.min(token, count - 1);
-  setDirection(match[3] ? 'receives' : 'gives');
-  openHead(head, true);
+function directionSwitch() {
+  const buttons = [['gives', 'Weight it gives'], ['receives', 'Weight it receives']]
+    .map(([direction, textContent]) => {
+      const button = element('button', {type: 'button', id: direction, textContent});
+      button.addEventListener('click', () => {
+        view.kept = direction;
+        setDirection(direction);
+        showToken();
+        announce();
+        writeAddress(true);
+      });
+      return button;
+    });
+  const box = element('div', {className: 'segmented'}, ...buttons);
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', 'Links of the chosen token');
+  return box;
 }
 
 function setDirection(direction) {
   view.direction = direction;
   for (const name of ['gives', 'receives']) {
-    byId(name).setAttribute('aria-pressed', name === direction);
+    byId(name)?.setAttribute('aria-pressed', name === direction);
   }
 }
 
@@ -172,6 +90,86 @@ function setRoot(root) {
   view.root = root;
   byId('root').setAttribute('aria-pressed', root);
   byId('linear').setAttribute('aria-pressed', !root);
+}
+
+const isFine = (doc) => Math.max(doc.columns.length, doc.layers.length) > 6;
+
+function headPicker() {
+  const layer = documents[view.doc].heads.filter((head) => head.layer === current().layer);
+  const choose = (number) => {
+    goToHead(layer.find((head) => head.head === number));
+    byId('tools').querySelector('.picker:nth-of-type(2) select')?.focus();
+  };
+  return picker('Head', layer.map(({head}) => option(head, head, head === current().head)), choose);
+}
+
+// A small map of all heads to jump to.
+function headNavigator() {
+  const doc = documents[view.doc];
+  const box = element('div', {className: 'navigator'});
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', 'Go to a head');
+  box.classList.toggle('fine', isFine(doc));
+  box.style.gridTemplateColumns = `repeat(${doc.columns.length}, max-content)`;
+  box.append(...doc.heads.map((head) => {
+    const button = element('button', {type: 'button', tabIndex: -1, title: `Head ${head.name}`});
+    button.setAttribute('aria-label', headTitle(head));
+    button.setAttribute('aria-current', head === current());
+    button.style.gridArea = `${head.row + 1} / ${head.column + 1}`;
+    button.addEventListener('click', () => goToHead(head));
+    return button;
+  }));
+  return box;
+}
+
+// What stands above a single head: its name, its class, figures, and ways to another one.
+function headTools() {
+  const head = current();
+  const name = element('h2', {id: 'name', tabIndex: -1, textContent: headTitle(head)});
+  const model = view.tab === 'model';
+  const back = element('button', {type: 'button', id: 'back', className: 'quiet'},
+                       element('span', {ariaHidden: 'true', textContent: '←'}), ' All heads');
+  back.addEventListener('click', closeHead);
+  return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
+          ...(model ? [directionSwitch()] : []),
+          ...(isFine(head.doc) ? [layerPicker(), headPicker()] : [headNavigator()])];
+}
+
+function column(pane) {
+  if (panes.length === 1) {
+    return pane.node;
+  }
+  const title = element('h2', {className: 'document', translate: false},
+                        element('bdi', {textContent: documentName(pane.doc)}));
+  const tag = view.tab === 'model' && !view.open || !pane.head || pane.doc.index === view.doc ||
+    view.tab === 'head' || view.tab === 'grid' ? null : classTag(pane.head);
+  return element('section', {}, title, ...[tag].filter(Boolean), pane.node);
+}
+
+// Builds what the chosen tab shows.
+function render() {
+  hideTip();
+  drawLegend();
+  thumbnails.clear();
+  waiting.clear();
+  sight.disconnect();
+  view.hovered = null;
+  const build = {model: buildModelView, head: buildHeadView, neuron: buildNeuronView,
+                 grid: buildGridView}[view.tab];
+  const built = build();
+  panes = built.panes;
+  document.body.dataset.view = view.tab;
+  byId('tools').hidden = !built.tools;
+  byId('tools').replaceChildren(...built.tools ?? []);
+  stage.className = `view-${view.tab}${panes.length > 1 ? ' pair' : ''}`;
+  stage.replaceChildren(...panes.map(column));
+  stage.setAttribute('aria-labelledby', `tab-${view.tab}`);
+  byId('hint').textContent = built.hint ?? '';
+  setDirection(view.direction);
+  panes.forEach((pane) => pane.draw?.());
+  showToken();
+  makeCurrent();
+  showChoices();
 }
 )js";
 

@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view kScript = R"js(
 // The tokens [begin, end) under each of `size` pixels. Where a pixel covers several tokens it shows
 // their largest weight, so that a thin diagonal does not fade away.
-function pixelTokens(size) {
+function pixelTokens(count, size) {
   return Array.from({length: size}, (_, pixel) => {
     const begin = Math.floor(pixel * count / size);
     const end = size >= count ? begin + 1 : Math.ceil((pixel + 1) * count / size);
@@ -14,7 +14,7 @@ function pixelTokens(size) {
   });
 }
 
-function largestWeight(weights, [firstQuery, endQuery], [firstKey, endKey]) {
+function largestWeight(weights, count, [firstQuery, endQuery], [firstKey, endKey]) {
   let largest = 0;
   for (let query = firstQuery; query < endQuery; ++query) {
     for (let key = firstKey; key < endKey; ++key) {
@@ -25,15 +25,18 @@ function largestWeight(weights, [firstQuery, endQuery], [firstKey, endKey]) {
 }
 
 // Draws the weights [T, T] as a square of `size` pixels.
-function drawCells(context, weights, size, left = 0, top = 0) {
+function drawCells(context, head, size, left = 0, top = 0) {
+  const {doc} = head;
+  const weights = shownWeights(head);
   const image = context.createImageData(size, size);
   const pixels = new Uint32Array(image.data.buffer);
   const colours = palette().pixels;
-  const spans = pixelTokens(size);
+  const spans = pixelTokens(doc.count, size);
   for (let y = 0; y < size; ++y) {
     for (let x = 0; x < size; ++x) {
-      if (!isBlank(spans[y][1] - 1, spans[x][0])) {
-        pixels[y * size + x] = colours[level(largestWeight(weights, spans[y], spans[x]))];
+      if (!isBlank(doc, spans[y][1] - 1, spans[x][0])) {
+        pixels[y * size + x] =
+          colours[level(largestWeight(weights, doc.count, spans[y], spans[x]))];
       }
     }
   }
@@ -41,7 +44,7 @@ function drawCells(context, weights, size, left = 0, top = 0) {
 }
 
 // Opens gaps of one pixel between cells that are large enough to be told apart.
-function drawGaps(context, size, thickness, left = 0, top = 0) {
+function drawGaps(context, count, size, thickness, left = 0, top = 0) {
   for (let i = 1; i < count; ++i) {
     const at = Math.round(i * size / count);
     context.clearRect(left + at, top, thickness, size);
@@ -49,20 +52,16 @@ function drawGaps(context, size, thickness, left = 0, top = 0) {
   }
 }
 
-function drawThumbnail(canvas, weights) {
+function drawThumbnail(canvas, head) {
   const ratio = Math.min(devicePixelRatio || 1, 2);
   const size = Math.max(1, Math.round(canvas.clientWidth * ratio));
   canvas.width = canvas.height = size;
   const context = canvas.getContext('2d');
-  drawCells(context, weights, size);
-  if (size / count >= 7 * ratio) {
-    drawGaps(context, size, Math.round(ratio));
+  drawCells(context, head, size);
+  if (size / head.doc.count >= 7 * ratio) {
+    drawGaps(context, head.doc.count, size, Math.round(ratio));
   }
 }
-
-// Geometry of the large map, in CSS pixels: the cells form a square with its upper left corner at
-// (left, top); labels stand to the left and below.
-const plot = {side: 0, left: 0, top: 8, below: 0, cell: 0, font: 0, labels: null, keys: 'flat'};
 
 const fontOf = (size, weight = 400) =>
   `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
@@ -78,16 +77,24 @@ function fitText(context, text, width) {
   return `${points.join('')}…`;
 }
 
-// Chooses the size of the map, and whether all labels or only some positions are written.
-function measurePlot(context) {
-  const box = byId('map').clientWidth;
-  const room = Math.max(300, Math.min(box, innerHeight - 250));
-  const widestAllowed = box < 520 ? 64 : 104;
+// Room for a label beside the cells: if that lets them hold values, somewhat less than usual.
+function labelRoom(count, box) {
+  const usual = box < 520 ? 64 : 84;
+  const left = box - 34 - count * 27;
+  return left < 40 ? usual : Math.min(usual, left);
+}
+
+// Geometry of a heat map in CSS pixels: the cells form a square with its upper left corner at
+// (left, top); labels stand to the left and below. Chooses the size that fits into `box` by `room`,
+// and whether all labels or only some positions are written.
+function measurePlot(context, doc, box, room) {
+  const {count} = doc;
+  const plot = {doc, top: 8};
   const guess = (Math.min(box, room + 60) - 70) / count;
   plot.font = Math.max(9, Math.min(13, guess * 0.82));
   context.font = fontOf(plot.font);
   plot.labels = guess < 10.5 ? null :
-    data.labels.map((label) => fitText(context, label, widestAllowed));
+    doc.labels.map((label) => fitText(context, label, labelRoom(count, box)));
   const texts = plot.labels ?? [String(count)];
   const widest = Math.max(...texts.map((text) => context.measureText(text).width));
   plot.left = Math.ceil(widest) + 30;
@@ -99,80 +106,10 @@ function measurePlot(context) {
   const depth = plot.keys === 'flat' ? plot.font :
     plot.keys === 'slanted' ? (widest + plot.font) * 0.72 : widest;
   plot.below = Math.ceil(depth) + 34;
+  return plot;
 }
 
-// `halo` sets the text apart from what lies under it.
-function write(context, text, x, y, halo) {
-  if (halo) {
-    context.strokeText(text, x, y);
-  }
-  context.fillText(text, x, y);
-}
-
-function writeKeyLabel(context, key, halo = false) {
-  context.save();
-  context.translate(plot.left + (key + 0.5) * plot.cell, plot.top + plot.side + 9);
-  context.textAlign = plot.keys === 'flat' ? 'center' : 'right';
-  context.textBaseline = plot.keys === 'flat' ? 'top' : 'middle';
-  context.rotate({flat: 0, slanted: -Math.PI / 4, upright: -Math.PI / 2}[plot.keys]);
-  write(context, plot.labels ? plot.labels[key] : String(key), 0, 0, halo);
-  context.restore();
-}
-
-function writeQueryLabel(context, query, halo = false) {
-  context.textAlign = 'right';
-  context.textBaseline = 'middle';
-  write(context, plot.labels ? plot.labels[query] : String(query), plot.left - 8,
-        plot.top + (query + 0.5) * plot.cell, halo);
-}
-
-// Positions 0, 10, 20, ... with a round step and at most about seven of them.
-function tickPositions() {
-  let step = 1;
-  for (let i = 0; count / step > 7; ++i) {
-    step *= i % 3 === 1 ? 2.5 : 2;
-  }
-  return Array.from({length: Math.ceil(count / step)}, (_, i) => i * step);
-}
-
-function drawAxes(context) {
-  context.fillStyle = cssValue(plot.labels ? '--ink' : '--muted');
-  context.font = fontOf(plot.font);
-  const shown = plot.labels ? plot.labels.keys() : tickPositions();
-  for (const i of shown) {
-    writeQueryLabel(context, i);
-    writeKeyLabel(context, i);
-  }
-  context.fillStyle = context.strokeStyle = cssValue('--muted');
-  context.font = fontOf(12);
-  context.textAlign = 'center';
-  context.textBaseline = 'alphabetic';
-  context.fillText('Key', plot.left + plot.side / 2, plot.top + plot.side + plot.below - 5);
-  context.translate(12, plot.top + plot.side / 2);
-  context.rotate(-Math.PI / 2);
-  context.fillText('Query', 0, 0);
-}
-
-// The weights themselves, where the cells have room for two decimals.
-function drawValues(context) {
-  context.font = fontOf(Math.min(14, plot.cell * 0.33));
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
-  for (let query = 0; query < count; ++query) {
-    for (let key = 0; key < count; ++key) {
-      if (!isBlank(query, key)) {
-        const weight = view.weights[query * count + key];
-        context.fillStyle = inkOn(level(weight));
-        context.globalAlpha = weight < 0.005 ? 0.4 : 1;
-        context.fillText(weight.toFixed(2), plot.left + (key + 0.5) * plot.cell,
-                         plot.top + (query + 0.5) * plot.cell + 0.5);
-      }
-    }
-  }
-  context.globalAlpha = 1;
-}
-
-function sizeCanvas(canvas, ratio) {
+function sizeCanvas(canvas, plot, ratio) {
   const width = plot.left + plot.side + 2;
   const height = plot.top + plot.side + plot.below;
   canvas.width = Math.round(width * ratio);
@@ -181,89 +118,49 @@ function sizeCanvas(canvas, ratio) {
   canvas.style.height = `${height}px`;
 }
 
-// Puts the navigator into the blank half of a causal map, where it costs no room, if it fits.
-function placeNavigator() {
-  const navigator = byId('navigator');
-  const {width, height} = navigator.getBoundingClientRect();
-  const corner = data.causal && width + height + 40 <= plot.side;
-  navigator.classList.toggle('corner', corner);
-  const place = byId(corner ? 'map' : 'bar');
-  // Moving a node takes the focus from its buttons.
-  if (navigator.parentNode !== place) {
-    place.append(navigator);
-  }
-  navigator.style.right = `${byId('map').clientWidth - plot.left - plot.side}px`;
-}
-
-function drawMap() {
+// Draws a head as a heat map with axes, and with values where they fit; returns its geometry.
+function drawPlot(canvas, head, box, room) {
   const ratio = devicePixelRatio || 1;
-  const canvas = byId('heat');
   const context = canvas.getContext('2d');
-  measurePlot(context);
-  placeNavigator();
-  sizeCanvas(canvas, ratio);
-  sizeCanvas(byId('marks'), ratio);
+  const plot = measurePlot(context, head.doc, box, room);
+  sizeCanvas(canvas, plot, ratio);
   const size = Math.round(plot.side * ratio);
   const left = Math.round(plot.left * ratio);
   const top = Math.round(plot.top * ratio);
-  drawCells(context, view.weights, size, left, top);
+  drawCells(context, head, size, left, top);
   if (plot.cell >= 9) {
-    drawGaps(context, size, Math.max(1, Math.round(ratio)), left, top);
+    drawGaps(context, head.doc.count, size, Math.max(1, Math.round(ratio)), left, top);
   }
   context.scale(ratio, ratio);
-  if (plot.cell >= 34) {
-    drawValues(context);
+  if (plot.cell >= 24) {
+    drawValues(context, plot, head);
   }
-  drawAxes(context);
-  canvas.setAttribute('aria-label', `Heat map of head ${view.head.name}; its strongest links are ` +
-    'in the table below');
-  drawMarks(null);
+  drawAxes(context, plot);
+  return plot;
 }
 
-// Names the row and column of the cell under the pointer, over the labels of the axes.
-function drawMarkedLabels(context, cell) {
-  context.lineWidth = 6;
-  context.lineJoin = 'round';
-  context.strokeStyle = cssValue('--ground');
-  context.fillStyle = cssValue('--accent');
-  context.font = fontOf(plot.labels ? plot.font : 12, 600);
-  writeQueryLabel(context, cell.query, true);
-  writeKeyLabel(context, cell.key, true);
-}
-
-// Frames the row of the chosen query (or the column of the chosen key) and, when `cell` is given,
-// the row and column of that cell.
-function drawMarks(cell) {
-  const canvas = byId('marks');
-  const ratio = canvas.width / canvas.clientWidth || 1;
-  const context = canvas.getContext('2d');
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
-  context.strokeStyle = cssValue('--accent');
-  const frame = (x, y, width, height) =>
-    context.strokeRect(plot.left + x - 0.5, plot.top + y - 0.5, width + 1, height + 1);
-  const c = plot.cell;
-  const row = (query) => frame(0, query * c, data.causal ? (query + 1) * c : plot.side, c);
-  const column = (key) =>
-    frame(key * c, data.causal ? key * c : 0, c, data.causal ? plot.side - key * c : plot.side);
-  context.lineWidth = 1.25;
-  const focus = view.hovered ?? view.token;
-  if (cell === null) {
-    (view.direction === 'gives' ? row : column)(focus);
-    return;
-  }
-  row(cell.query);
-  column(cell.key);
-  drawMarkedLabels(context, cell);
-}
-
-// The cell under a pointer event, or null outside the cells.
-function cellAt(event) {
-  const box = byId('marks').getBoundingClientRect();
+// The cell of a map under a pointer event, or null outside the cells.
+function cellAt(event, plot) {
+  const box = event.currentTarget.getBoundingClientRect();
   const key = Math.floor((event.clientX - box.left - plot.left) / plot.cell);
   const query = Math.floor((event.clientY - box.top - plot.top) / plot.cell);
+  const {count} = plot.doc;
   const inside = key >= 0 && key < count && query >= 0 && query < count;
-  return inside && !isBlank(query, key) ? {query, key} : null;
+  return inside && !isBlank(plot.doc, query, key) ? {query, key} : null;
+}
+
+function drawLegend() {
+  const canvas = byId('legend');
+  const context = canvas.getContext('2d');
+  const image = context.createImageData(256, 1);
+  new Uint32Array(image.data.buffer).set(palette().pixels);
+  context.putImageData(image, 0, 0);
+  const ticks = view.root ? [0, 0.05, 0.25, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
+  byId('ticks').replaceChildren(...ticks.map((weight) => {
+    const tick = element('span', {textContent: weight});
+    tick.style.left = `${100 * strength(weight)}%`;
+    return tick;
+  }));
 }
 )js";
 

@@ -17,41 +17,27 @@ rescaled to sum to 1; rows that leave it less than 0.001 stay blank.</p>
 </header>
 <noscript><p class="hint">This page draws its heat maps with JavaScript, which is switched off
 here.</p></noscript>
+<div class="choices">
+<div class="tabs" role="tablist" aria-label="Views">
+<button type="button" role="tab" id="tab-model" aria-controls="stage">Model view</button>
+<button type="button" role="tab" id="tab-head" aria-controls="stage">Head view</button>
+<button type="button" role="tab" id="tab-neuron" aria-controls="stage">Neuron view</button>
+<button type="button" role="tab" id="tab-grid" aria-controls="stage">Grid</button></div>
+<div id="pickers" hidden>
+<label class="picker">Document <select id="document"></select></label>
+<label class="picker">Beside it <select id="beside"><option value="-1">none</option></select></label>
+</div>
+</div>
 <main>
-<section id="overview" aria-label="All heads">
-<div class="scroller"><div id="grid" role="group" aria-label="Heads, layers as rows"></div></div>
-<p class="hint">Rows of a map are queries, columns are keys. Choose a head to read it beside the
-text.</p>
-</section>
-<section id="detail" aria-labelledby="name" hidden>
-<div class="bar" id="bar">
-<button type="button" id="back" class="quiet"><span aria-hidden="true">←</span> All heads</button>
-<h2 id="name" tabindex="-1"></h2>
-<dl id="figures"></dl>
-<div id="navigator" role="group" aria-label="Go to a head"></div>
-</div>
-<div class="split">
-<div id="map"><canvas id="heat" role="img"></canvas><canvas id="marks" aria-hidden="true"></canvas>
-</div>
-<div class="reading">
-<div class="segmented" role="group" aria-label="Colour the text by">
-<button type="button" id="gives">Weight it gives</button>
-<button type="button" id="receives">Weight it receives</button></div>
-<div id="text" role="listbox" tabindex="0" translate="no" aria-label="Tokens of the text"></div>
-<h3 id="chosen"></h3>
-<ol id="links"></ol>
-</div>
-</div>
-<details id="table-box"><summary>Strongest links as a table</summary>
-<div class="scroller"><table id="table"></table></div></details>
-</section>
+<div class="bar" id="tools" hidden></div>
+<div id="stage" role="tabpanel"></div>
+<p class="hint" id="hint"></p>
 </main>
 <footer>
-<p class="keys"><kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd> <kbd>↓</kbd> move between heads,
-<kbd>Enter</kbd> opens one, <kbd>Esc</kbd> closes it. In the text,
-<kbd>←</kbd> <kbd>→</kbd> choose a token.</p>
-<p>Weights are stored as 16-bit integers, in steps of 1/65535: before any rescaling, a
-shown weight is within 0.00001 of the model's.</p>
+<p class="keys"><kbd>1</kbd>–<kbd>4</kbd> switch views, <kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd>
+<kbd>↓</kbd> move between heads, <kbd>Enter</kbd> opens one, <kbd>Esc</kbd> closes it. In the
+text, the arrows choose a token.</p>
+<p id="precision"></p>
 </footer>
 <div id="tip" aria-hidden="true" hidden></div>
 <p id="status" class="unseen" role="status"></p>

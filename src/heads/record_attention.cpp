@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/head_hook.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight {
@@ -84,10 +85,14 @@ std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer
   return documents;
 }
 
+Index head_width(const GptConfig& config) {
+  return config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
+}
+
 // What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
 // overflow here.
-double bytes_needed(const Gpt& model, const HeadsByLayer& chosen,
-                    const RecordedAttention& recorded) {
+double bytes_needed(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
+                    bool vectors) {
   double squares = 0;
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<double>(document.ids.size());
@@ -97,26 +102,51 @@ double bytes_needed(const Gpt& model, const HeadsByLayer& chosen,
   const auto longest = static_cast<double>(recorded.longest());
   const double padded =
       longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
+  // The projections of all heads, and queries and keys of the chosen ones with their pads.
+  const double width =
+      vectors ? static_cast<double>(head_width(model.config())) * sizeof(float) : 0;
+  const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;
   for (const auto& [layer, heads] : chosen) {
-    bytes += squares * static_cast<double>(model.config().heads(layer)) +
-             padded * static_cast<double>(heads.size());
+    const auto all = static_cast<double>(model.config().heads(layer));
+    const auto some = static_cast<double>(heads.size());
+    bytes += squares * all + padded * some + rows * width * (3 * all + 2 * some);
   }
   return bytes;
 }
 
 void require_memory(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
-                    Index max_bytes) {
+                    const RecordAttentionOptions& options) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
-  const double bytes = bytes_needed(model, chosen, recorded);
+  const double bytes = bytes_needed(model, chosen, recorded, options.vectors);
+  const Index max_bytes = options.max_bytes;
   require(bytes <= static_cast<double>(max_bytes), "[record_attention] the maps of ",
           recorded.documents.size(), " documents of up to ", recorded.longest(), " tokens take ",
           static_cast<Index>(bytes / kMebibyte), " MiB, more than ", max_bytes / (Index{1} << 20),
           " MiB: choose fewer documents, layers or tokens");
 }
 
+// Keeps the projections [N, 3 H D] of some layers.
+class ProjectionHook : public HeadHook {
+ public:
+  explicit ProjectionHook(const HeadsByLayer& chosen) : chosen_(chosen) {}
+
+  Tensor projections(Index layer, const Tensor& qkv) override {
+    if (chosen_.count(layer) > 0) {
+      kept_[layer] = qkv;
+    }
+    return qkv;
+  }
+  const Tensor& kept(Index layer) const { return kept_.at(layer); }
+
+ private:
+  const HeadsByLayer& chosen_;
+  std::map<Index, Tensor> kept_;
+};
+
+// `hook` may be null.
 Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& documents,
-                   const HeadsByLayer& chosen) {
+                   const HeadsByLayer& chosen, HeadHook* hook) {
   std::vector<Index> layers;
   for (const auto& [layer, heads] : chosen) {
     layers.push_back(layer);
@@ -128,6 +158,7 @@ Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& docume
   Recorder recorder(layers);
   ForwardContext context;
   context.recorder = &recorder;
+  context.hook = hook;
   const NoGrad no_grad;
   model.hidden(make_batch(sequences), context);
   return recorder;
@@ -146,6 +177,30 @@ Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Inde
           .copy_from(weights.strided_view({length, length}, {length, 1}, head * length * length));
       offset += longest * longest;
     }
+  }
+  return result;
+}
+
+// Part 0 (queries) or 1 (keys) of the projections [N, 3 H D] as [B, T, chosen heads, D].
+Tensor padded_vectors(const Tensor& projections, Index part, const std::vector<Index>& heads,
+                      Index width, const RecordedAttention& recorded) {
+  const Index row = projections.size(1);
+  const auto count = static_cast<Index>(heads.size());
+  const Index longest = recorded.longest();
+  Tensor result =
+      Tensor::zeros({static_cast<Index>(recorded.documents.size()), longest, count, width});
+  Index token = 0;  // of the batch
+  Index target = 0;
+  for (const RecordedDocument& document : recorded.documents) {
+    const auto length = static_cast<Index>(document.ids.size());
+    for (Index h = 0; h < count; ++h) {
+      const Index source =
+          token * row + part * row / 3 + heads[static_cast<std::size_t>(h)] * width;
+      result.strided_view({length, width}, {count * width, 1}, target + h * width)
+          .copy_from(projections.strided_view({length, width}, {row, 1}, source));
+    }
+    token += length;
+    target += longest * count * width;
   }
   return result;
 }
@@ -198,6 +253,15 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
     const Tensor weights = layer.weights.strided_view(
         {heads, length, length}, {width * width, width, 1}, document * heads * width * width);
     maps.layers.push_back({layer.layer, layer.heads, to_contiguous(weights)});
+    if (layer.queries.defined()) {
+      const Index size = layer.queries.size(-1);
+      const auto heads_first = [&](const Tensor& vectors) {
+        return to_contiguous(vectors.strided_view({heads, length, size}, {size, heads * size, 1},
+                                                  document * width * heads * size));
+      };
+      maps.layers.back().queries = heads_first(layer.queries);
+      maps.layers.back().keys = heads_first(layer.keys);
+    }
   }
   return maps;
 }
@@ -208,13 +272,20 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
   const HeadsByLayer chosen = chosen_heads(model.config(), options);
   RecordedAttention recorded;
   recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
-  require_memory(model, chosen, recorded, options.max_bytes);
-  Recorder recorder = run_model(model, recorded.documents, chosen);
+  require_memory(model, chosen, recorded, options);
+  ProjectionHook hook(chosen);
+  Recorder recorder =
+      run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
   for (const auto& [layer, heads] : chosen) {
     // Taken out of the recorder, so that one layer at a time exists twice.
     const std::vector<Tensor> sequences = std::exchange(recorder.sequences(layer), {});
     recorded.layers.push_back({layer, heads, padded_heads(sequences, heads, recorded.longest())});
     require_numbers(recorded.layers.back());
+    if (options.vectors) {
+      const Index width = head_width(model.config());
+      recorded.layers.back().queries = padded_vectors(hook.kept(layer), 0, heads, width, recorded);
+      recorded.layers.back().keys = padded_vectors(hook.kept(layer), 1, heads, width, recorded);
+    }
   }
   return recorded;
 }

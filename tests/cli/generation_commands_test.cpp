@@ -223,8 +223,9 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
         "error: --heads: expected heads like 0,2 or LAYER.HEAD like 0.1,2.3, got '0.x'");
   CHECK(error("--heads", "0.2") == "error: heads: layer 0 has heads 0 to 1, got 2");
   CHECK(error("--layers", "2") == "error: layers: the model has layers 0 to 1, got 2");
-  CHECK(error("--format", "png") ==
-        "error: --format: expected npz, json, svg, html or some of them, got 'png'");
+  CHECK(error("--format", "gif") ==
+        "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
+        "'gif'");
   CHECK(error("--file", "x") == "error: expected either --text or --file");
   CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==
         "error: the text has 40 tokens, more than the model's block of 32: cut it with max_tokens "

@@ -60,13 +60,18 @@ inline std::string svg_of(const AttentionMaps& maps) {
 }
 
 // What the page's script reads.
-inline nlohmann::json embedded_data(const std::string& page) {
+inline nlohmann::json embedded_page(const std::string& page) {
   const std::string open = "<script type=\"application/json\" id=\"attention\">";
   const std::size_t begin = page.find(open) + open.size();
   return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
-inline std::vector<double> decode(const std::string& base64) {
+// The same of one document.
+inline nlohmann::json embedded_data(const std::string& page, std::size_t document = 0) {
+  return embedded_page(page)["documents"][document];
+}
+
+inline std::vector<unsigned> decoded_bytes(const std::string& base64) {
   const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<unsigned> bytes;
   unsigned bits = 0;
@@ -79,6 +84,11 @@ inline std::vector<double> decode(const std::string& base64) {
       bytes.push_back(bits >> held & 0xFFU);
     }
   }
+  return bytes;
+}
+
+inline std::vector<double> decode(const std::string& base64) {
+  const std::vector<unsigned> bytes = decoded_bytes(base64);
   std::vector<double> weights;
   for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
     weights.push_back((bytes[i] + 256 * bytes[i + 1]) / 65535.0);

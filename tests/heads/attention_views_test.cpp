@@ -231,8 +231,8 @@ TEST_CASE("The page refuses maps without layers and a layer that comes twice") {
 }
 
 TEST_CASE("The page refuses more weights than a browser can hold") {
-  // One layer that looks ahead makes all 25 heads store their 2048 x 2048 weights: 280 million
-  // characters. Without it half of them are enough.
+  // One layer that looks ahead makes all 25 heads store their 2048 x 2048 weights in 8 bits: 140
+  // million characters. Without it half of them are enough.
   AttentionMaps maps;
   maps.tokens = numbered_tokens(2048);
   const Tensor first_only = Tensor::zeros({1, 2048, 2048});
@@ -242,6 +242,6 @@ TEST_CASE("The page refuses more weights than a browser can hold") {
   }
   maps.layers.push_back({24, {0}, Tensor::full({1, 2048, 2048}, 1.0 / 2048.0)});
   REQUIRE(error_of([&] { attention_html(maps); }) ==
-          "[attention_html] 25 heads over 2048 tokens: expected at most 256 MiB of weights in the "
-          "page, got 266");
+          "[attention_html] 25 heads over 2048 tokens: expected at most 128 MiB of weights in the "
+          "page, got 133");
 }

@@ -200,6 +200,37 @@ TEST_CASE("the maps of one document have no pads and fit the views") {
   CHECK_THROWS_AS(batch.maps(-1), Error);
 }
 
+TEST_CASE("recorded queries and keys explain the weights, pads are zeros") {
+  const RecordedAttention recorded = record_attention_batch(
+      model(), ByteTokenizer(), {"abcdef", "xyz"}, {.heads = {0, 2}, .vectors = true});
+  const RecordedLayer& layer = recorded.layers[1];
+  REQUIRE(layer.queries.shape() == Shape{2, 6, 2, 8});
+  REQUIRE(layer.keys.shape() == layer.queries.shape());
+  for (const Index document : {0, 1}) {
+    for (Index query = 0; query < (document == 0 ? 6 : 3); ++query) {
+      std::vector<double> powers;
+      double sum = 0;
+      for (Index key = 0; key <= query; ++key) {
+        double score = 0;
+        for (Index d = 0; d < 8; ++d) {
+          score += static_cast<double>(weight(layer.queries, {document, query, 1, d})) *
+                   static_cast<double>(weight(layer.keys, {document, key, 1, d}));
+        }
+        powers.push_back(std::exp(score / std::sqrt(8.0)));
+        sum += powers.back();
+      }
+      for (Index key = 0; key <= query; ++key) {
+        REQUIRE(static_cast<double>(weight(layer.weights, {document, 1, query, key})) ==
+                Approx(powers[static_cast<std::size_t>(key)] / sum).margin(1e-5));
+      }
+    }
+  }
+  REQUIRE(weight(layer.keys, {1, 3, 0, 0}) == 0.0F);
+  const AttentionMaps maps = recorded.maps(1);
+  REQUIRE(maps.layers[1].queries.shape() == Shape{2, 3, 8});
+  REQUIRE(weight(maps.layers[1].keys, {1, 2, 5}) == weight(layer.keys, {1, 2, 1, 5}));
+}
+
 TEST_CASE("one text gives the maps of its tokens") {
   ByteTokenizer tokenizer;
   CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});

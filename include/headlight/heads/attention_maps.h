@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "headlight/heads/head_id.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
@@ -12,6 +14,16 @@ struct LayerAttention {
   Index layer = 0;           // number of the layer in the model
   std::vector<Index> heads;  // numbers of the heads in that layer, one per row of `weights`
   Tensor weights;            // [H, T, T] float32: weights[head][query][key]; rows sum to 1
+  // What the weights are the softmax of, for the neuron view: weights[h][q] = softmax over k of
+  // queries[h][q] . keys[h][k] / sqrt(D). [H, T, D] float32 each; undefined when not recorded.
+  Tensor queries = {};
+  Tensor keys = {};
+};
+
+// What a head was found to do.
+struct HeadScore {
+  std::string name;    // its class, as "previous token"
+  double score = 0.0;  // how well it fits; 1 is best
 };
 
 // Every recorded attention map of one sequence.
@@ -19,6 +31,7 @@ struct AttentionMaps {
   std::string title;                // the model's name, for headings
   std::vector<std::string> tokens;  // [T] the tokens as text (UTF-8; may hold a lone blank or '\n')
   std::vector<LayerAttention> layers;
+  std::map<HeadId, HeadScore> scores = {};  // shown beside the heads; heads may be missing
 };
 
 }  // namespace headlight

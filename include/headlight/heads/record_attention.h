@@ -16,6 +16,7 @@ struct RecordAttentionOptions {
   std::vector<Index> heads = {};   // to record in each of those layers; empty: all
   // Heads by layer, instead of `layers` and `heads`: {{0, {1, 3}}, {2, {0}}}.
   std::map<Index, std::vector<Index>> heads_by_layer = {};
+  bool vectors = false;              // keep queries and keys as well
   Index max_tokens = 0;              // cut documents to their first tokens; 0: do not
   Index max_bytes = Index{4} << 30;  // of all maps together
 };
@@ -32,6 +33,10 @@ struct RecordedLayer {
   Index layer = 0;
   std::vector<Index> heads;  // ascending, one per row of axis 1
   Tensor weights;            // [B, H, T, T] float32; rows and columns of pads are 0
+  // [B, T, H, D] float32, pads are 0: the axes of TransformerLens' hook_q and hook_k. Undefined
+  // unless `vectors` was set.
+  Tensor queries = {};
+  Tensor keys = {};
 };
 
 struct RecordedAttention {

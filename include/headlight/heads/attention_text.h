@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "headlight/heads/attention_maps.h"
+
+namespace headlight {
+
+struct AttentionTextOptions {
+  Index columns = 100;   // of the terminal
+  bool colours = false;  // with escapes for 256 colours; otherwise digits
+};
+
+// One head for terminals: rows are queries, columns are keys. Cells hold the weight in per cent
+// where they have room, otherwise only a colour (without colours: tenths); texts too long for the
+// terminal show the largest weight of k x k tokens in a cell. Labels are padded by the columns that
+// terminals give to their characters (two for Hangul, Han and emoji). Ends with a newline.
+//
+// Throws Error as attention_svg() does, and for a `row` that layer.heads does not have.
+std::string attention_text(const AttentionMaps& maps, const LayerAttention& layer, Index row,
+                           const AttentionTextOptions& options = {});
+
+// Columns that a terminal gives to valid UTF-8: 0 for marks that join the character before, 2 for
+// East Asian wide characters and emoji.
+Index terminal_width(std::string_view text);
+
+}  // namespace headlight

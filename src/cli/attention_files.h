@@ -1,0 +1,44 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headlight/heads/attention_html.h"
+#include "headlight/heads/record_attention.h"
+#include "headlight/io/npz.h"
+#include "headlight/text/tokenizer.h"
+
+// What `headlight attention` writes.
+namespace headlight::cli {
+
+// blocks.{i}.attn.hook_pattern and, when recorded, hook_q and hook_k; with `is_batch` lengths and
+// tokens as well.
+NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
+                              bool is_batch);
+
+// ids, labels and text of every document; layers and heads.
+std::string attention_tokens_json(const RecordedAttention& recorded);
+
+// The classes of heads in a file that `headlight heads --out` wrote, heads.json: {"heads":
+// [{"head": "0.1", "verdict": "previous token", "verdict_score": 0.97}]}; "score" is read as well.
+// Heads without a verdict or a score are left out. Throws Error naming the file when it is
+// something else.
+std::map<HeadId, HeadScore> read_head_scores(const std::string& path);
+
+struct AttentionFilesOptions {
+  std::set<std::string> formats = {};
+  AttentionPageOptions page = {};
+};
+
+// The files but attention.npz that formats ask for, as names and contents. `recorded` is what
+// tokens.json lists; `documents` holds its maps and those to compare with; figures show the first.
+std::vector<std::pair<std::string, std::string>> attention_files(
+    const RecordedAttention& recorded, const std::vector<AttentionMaps>& documents,
+    const AttentionFilesOptions& options);
+
+// Every head of every document for terminals: in colours when stdout is one and NO_COLOR is unset.
+std::string attention_terminal_text(const std::vector<AttentionMaps>& documents);
+
+}  // namespace headlight::cli

@@ -1,0 +1,207 @@
+#include "headlight/heads/attention_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "heads/attention_view.h"
+#include "heads/terminal_label.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kLongestLabel = 14;   // columns of a query's label
+constexpr Index kHighestHeader = 10;  // lines of the keys' labels
+constexpr Index kValueCell = 4;       // columns of a cell that holds a weight in per cent
+constexpr Index kPlainCell = 2;       // of a cell that holds a colour or a digit
+
+// Of the 256 colours of terminals: a ramp from nearly black over blue to white, which stands out on
+// dark and light grounds.
+constexpr std::array<int, 12> kRamp = {234, 17, 18, 19, 25, 26, 32, 38, 74, 117, 153, 231};
+constexpr int kFirstBright = 7;  // from here on black text is readable
+
+struct Layout {
+  Index tokens = 0;
+  Index block = 1;  // tokens in a cell, in each direction
+  Index cells = 0;  // on each side
+  Index cell = kPlainCell;
+  Index margin = 0;                                  // columns left of the cells
+  std::vector<std::vector<std::string>> characters;  // of the labels; empty when block > 1
+  bool colours = false;
+};
+
+Index digits_of(Index number) { return static_cast<Index>(std::to_string(number).size()); }
+
+Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options) {
+  Layout layout;
+  layout.colours = options.colours;
+  layout.tokens = static_cast<Index>(maps.tokens.size());
+  Index longest = 0;
+  for (const std::string& token : maps.tokens) {
+    layout.characters.push_back(terminal_characters(token_label(token)));
+    longest = std::max(longest, terminal_width(terminal_label(layout.characters.back(),  //
+                                                              kLongestLabel)));
+  }
+  layout.margin = digits_of(layout.tokens - 1) + longest + 3;
+  if (layout.margin + layout.tokens * kValueCell <= options.columns) {
+    layout.cell = kValueCell;
+  } else if (layout.margin + layout.tokens * kPlainCell > options.columns) {
+    layout.margin = digits_of(layout.tokens - 1) + 2;
+    const Index most = std::max<Index>(8, (options.columns - layout.margin) / kPlainCell);
+    layout.block = (layout.tokens + most - 1) / most;
+    if (layout.block > 1) {
+      layout.characters.clear();
+    }
+  }
+  layout.cells = (layout.tokens + layout.block - 1) / layout.block;
+  return layout;
+}
+
+float largest_weight(const float* weights, const Layout& layout, Index row, Index column) {
+  const auto end = [&](Index cell) { return std::min(layout.tokens, (cell + 1) * layout.block); };
+  float largest = 0.0F;
+  for (Index query = row * layout.block; query < end(row); ++query) {
+    for (Index key = column * layout.block; key < end(column); ++key) {
+      largest = std::max(largest, weights[query * layout.tokens + key]);
+    }
+  }
+  return largest;
+}
+
+std::string cell_text(float weight, const Layout& layout) {
+  if (layout.cell == kValueCell) {
+    const long percent = std::lround(100.0F * weight);
+    return pad_left(percent == 0 ? "." : std::to_string(percent), kValueCell - 1) + " ";
+  }
+  if (layout.colours) {
+    return "  ";
+  }
+  const long tenths = std::min(9L, std::lround(10.0F * weight));
+  return (tenths == 0 ? std::string(".") : std::to_string(tenths)) + " ";
+}
+
+std::string coloured(const std::string& text, float weight, const Layout& layout) {
+  if (!layout.colours) {
+    return text;
+  }
+  const double value = static_cast<double>(std::min(weight, 1.0F));
+  const double strength = layout.tokens <= kLinearScaleTokens ? value : std::sqrt(value);
+  const auto level = static_cast<int>(std::lround(strength * (kRamp.size() - 1)));
+  return "\x1b[48;5;" + std::to_string(kRamp[static_cast<std::size_t>(level)]) + ";38;5;" +
+         (level >= kFirstBright ? "16" : "255") + "m" + text + "\x1b[0m";
+}
+
+std::string margin_of(const Layout& layout, Index cell) {
+  const Index token = cell * layout.block;
+  const std::string number = std::to_string(token);
+  if (layout.characters.empty()) {
+    return pad_left(number, layout.margin - 2) + "  ";
+  }
+  const Index digits = digits_of(layout.tokens - 1);
+  const Index room = layout.margin - digits - 3;
+  return pad_left(number, digits) + " " +
+         pad_right(terminal_label(layout.characters[static_cast<std::size_t>(token)], room), room) +
+         "  ";
+}
+
+// Positions over the columns of a map without labels.
+std::string position_header(const Layout& layout) {
+  constexpr Index kEvery = 5;
+  std::string line(static_cast<std::size_t>(layout.margin), ' ');
+  for (Index cell = 0; cell < layout.cells; cell += kEvery) {
+    line += pad_right(std::to_string(cell * layout.block), kEvery * layout.cell);
+  }
+  return line + "\n";
+}
+
+// Keys' labels on one line where all fit their columns, otherwise written downwards, the last
+// character next to the column.
+std::string header(const Layout& layout) {
+  if (layout.characters.empty()) {
+    return position_header(layout);
+  }
+  Index widest = 0;
+  Index highest = 0;
+  for (const auto& characters : layout.characters) {
+    widest = std::max(widest, terminal_width(terminal_label(characters, kHighestHeader)));
+    highest = std::max(highest, static_cast<Index>(characters.size()));
+  }
+  const std::string margin(static_cast<std::size_t>(layout.margin), ' ');
+  std::string out;
+  if (widest < layout.cell) {
+    for (const auto& characters : layout.characters) {
+      out += pad_left(terminal_label(characters, layout.cell - 1), layout.cell - 1) + " ";
+    }
+    return margin + out + "\n";
+  }
+  highest = std::min(highest, kHighestHeader);
+  for (Index line = 0; line < highest; ++line) {
+    out += margin;
+    for (const auto& characters : layout.characters) {
+      const auto length = static_cast<Index>(characters.size());
+      const Index shown = std::min(length, highest);
+      const Index at = line - (highest - shown);
+      const bool cut = shown < length && at + 1 == highest;
+      const std::string character = at < 0 ? ""
+                                    : cut  ? "…"
+                                           : characters[static_cast<std::size_t>(at)];
+      out += pad_right(pad_left(character, layout.cell == kValueCell ? 3 : 1), layout.cell);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string note(const Layout& layout) {
+  std::string text = layout.cell == kValueCell ? "rows look at columns; per cent of the row"
+                     : layout.colours          ? "rows look at columns"
+                                               : "rows look at columns; tenths, . is under 0.05";
+  if (layout.block > 1) {
+    const std::string block = std::to_string(layout.block);
+    text += "; each cell the largest of " + block + " x " + block;
+  }
+  return text;
+}
+
+std::string scale(const Layout& layout) {
+  if (!layout.colours) {
+    return "";
+  }
+  std::string out = "  0 ";
+  for (const int colour : kRamp) {
+    out += "\x1b[48;5;" + std::to_string(colour) + "m  ";
+  }
+  return out + "\x1b[0m 1" + (layout.tokens > kLinearScaleTokens ? " (square root)" : "");
+}
+
+}  // namespace
+
+std::string attention_text(const AttentionMaps& maps, const LayerAttention& layer, Index row,
+                           const AttentionTextOptions& options) {
+  const LayerWeights weights("attention_text", maps, layer);
+  require(row >= 0 && row < weights.heads(), "[attention_text] expected a row from 0 to ",
+          weights.heads() - 1, ", got ", row);
+  const Layout layout = layout_of(maps, options);
+  const HeadId id{layer.layer, layer.heads[static_cast<std::size_t>(row)]};
+  std::string out = printable_text(maps.title) + (maps.title.empty() ? "" : " ") + "head " +
+                    head_name(id) + "  " + note(layout) + scale(layout) + "\n";
+  const auto score = maps.scores.find(id);
+  if (score != maps.scores.end()) {
+    const auto percent = static_cast<int>(std::lround(100.0 * score->second.score));
+    out += printable_text(score->second.name) + ", score " + std::to_string(percent) + " %\n";
+  }
+  out += header(layout);
+  const float* values = weights.head(row);
+  for (Index query = 0; query < layout.cells; ++query) {
+    std::string line = margin_of(layout, query);
+    const Index seen = weights.is_causal() ? query + 1 : layout.cells;
+    for (Index key = 0; key < seen; ++key) {
+      const float weight = largest_weight(values, layout, query, key);
+      line += coloured(cell_text(weight, layout), weight, layout);
+    }
+    out += line.substr(0, line.find_last_not_of(layout.colours ? "" : " ") + 1) + "\n";
+  }
+  return out;
+}
+
+}  // namespace headlight

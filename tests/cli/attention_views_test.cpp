@@ -1,0 +1,123 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "heads/attention_samples.h"
+#include "support/program.h"
+
+// The views that attention writes, with the real program and models made in memory.
+using namespace headlight;
+using namespace headlight::test;
+using attention_samples::contains;
+using attention_samples::embedded_data;
+using attention_samples::embedded_page;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+// A model directory, and runs of `attention` on it.
+struct Material {
+  Material() : model(folder.at("model")), out(folder.at("maps")) {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *lively_model(257, 32), ByteTokenizer());
+  }
+
+  ProgramResult run(const Arguments& more) const {
+    Arguments arguments = {"attention", model, "--text", "abca", "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_headlight(arguments);
+  }
+  std::string page() const { return file_contents(out + "/attention.html"); }
+  // The message of a run that is refused.
+  std::string refusal(const Arguments& more) const {
+    const ProgramResult result = run(more);
+    CHECK(result.exit_code == 2);
+    const std::vector<std::string> messages = result.messages();
+    return messages.empty() ? "" : messages.front();
+  }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string out;
+};
+
+}  // namespace
+
+TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
+  const Material given;
+  REQUIRE(given.run({"--compare_text", "xyz", "--format", "html,npz"}).exit_code == 0);
+  CHECK(embedded_page(given.page())["beside"] == 1);
+  CHECK(embedded_data(given.page(), 1)["tokens"] == Json({"x", "y", "z"}));
+  CHECK(read_npz(given.out + "/attention.npz")[0].second.shape() == Shape({2, 2, 4, 4}));
+  REQUIRE(given.run({"--compare_text", "xyz", "--compare", given.model}).exit_code == 0);
+  CHECK(embedded_page(given.page())["documents"].size() == 4);
+  CHECK(embedded_page(given.page())["beside"] == 2);
+  CHECK(embedded_data(given.page(), 2)["tokens"] == Json({"a", "b", "c", "a"}));
+  CHECK(embedded_data(given.page(), 2)["title"] == given.model);
+}
+
+TEST_CASE("attention records queries and keys when the neuron view is asked for", "[cli]") {
+  const Material given;
+  REQUIRE(given.run({"--format", "html,npz"}).exit_code == 0);
+  CHECK_FALSE(embedded_data(given.page())["layers"][0].contains("vectors"));
+  for (const Arguments& wanted : {Arguments{"--view", "neuron"}, Arguments{"--neurons"}}) {
+    Arguments arguments = {"--heads", "1", "--format", "html,npz"};
+    arguments.insert(arguments.end(), wanted.begin(), wanted.end());
+    REQUIRE(given.run(arguments).exit_code == 0);
+    CHECK(embedded_data(given.page())["layers"][1]["vectors"].size() == 1);
+    const NamedTensors arrays = read_npz(given.out + "/attention.npz");
+    REQUIRE(arrays.size() == 6);
+    CHECK(arrays[1].first == "blocks.0.attn.hook_q");
+    CHECK(arrays[5].first == "blocks.1.attn.hook_k");
+    CHECK(arrays[5].second.size(0) == 1);
+    CHECK(arrays[5].second.size(1) == 4);
+    CHECK(arrays[5].second.size(2) == 1);
+  }
+}
+
+TEST_CASE("attention shows the classes of heads that a file names", "[cli]") {
+  const Material given;
+  const std::string file = given.folder.write(
+      "heads.json", R"({"heads": [{"head": "0.1", "verdict": "first token", "verdict_score": 0.5},
+                                  {"head": "1.0", "verdict": "mixed", "score": null}]})");
+  REQUIRE(given.run({"--scores", file, "--format", "html"}).exit_code == 0);
+  CHECK(embedded_data(given.page())["scores"] == Json::parse(R"({"0.1": ["first token", 0.5]})"));
+  const std::string wrong = given.folder.write("wrong.json", "[1]");
+  CHECK(contains(given.refusal({"--scores", wrong}), "wrong.json: expected {\"heads\": ["));
+}
+
+TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]") {
+  const Material given;
+  const ProgramResult result = given.run({"--view", "terminal", "--heads", "1.0"});
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.out, "model head 1.0  rows look at columns; per cent of the row\n"));
+  CHECK(contains(result.out, "\n0 a  100\n1 b"));
+  CHECK_FALSE(contains(result.out, "\x1b"));
+  CHECK_FALSE(std::filesystem::exists(given.out));
+  CHECK(given.refusal({"--format", "text", "--json"}) ==
+        "error: --format text: expected none beside --json");
+}
+
+TEST_CASE("attention writes BertViz JSON and pictures on request, or says what is missing",
+          "[cli]") {
+  const Material given;
+  REQUIRE(given.run({"--format", "bertviz"}).exit_code == 0);
+  const Json json = Json::parse(file_contents(given.out + "/bertviz.json"));
+  CHECK(json["attention"][0]["attn"][1][1].size() == 4);
+  CHECK(json["attention"][0]["left_text"] == Json({"a", "b", "c", "a"}));
+  const ProgramResult drawn = given.run({"--format", "png"});
+  if (drawn.exit_code == 0) {
+    const std::string png = file_contents(given.out + "/layer_0.png");
+    CHECK(png.substr(0, 8) == "\x89PNG\r\n\x1a\n");
+  } else {
+    CHECK(contains(drawn.err, "--format png: this program was built without librsvg"));
+  }
+  CHECK(given.refusal({"--format", "gif"}) ==
+        "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
+        "'gif'");
+  CHECK(given.refusal({"--view", "list"}) ==
+        "error: view: expected model, head, neuron or grid, got 'list'");
+}

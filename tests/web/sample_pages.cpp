@@ -1,0 +1,111 @@
+// Writes the pages that run.sh opens in a browser: small.html (two documents side by side, Korean,
+// emoji and markup among the tokens, classes of heads, queries and keys) and large.html (512 tokens
+// in 12 layers of 12 heads).
+#include <cmath>
+#include <fstream>
+#include <iostream>
+
+#include "headlight/heads/attention_html.h"
+
+using namespace headlight;
+
+namespace {
+
+// Causal rows that sum to 1 and lean to the token `offset` places before.
+void fill_row(float* row, Index query, Index offset) {
+  double sum = 0.0;
+  for (Index key = 0; key <= query; ++key) {
+    const auto distance = static_cast<double>(query - key - offset);
+    sum += row[key] = static_cast<float>(std::exp(-distance * distance / 4.0) + 0.001);
+  }
+  for (Index key = 0; key <= query; ++key) {
+    row[key] = static_cast<float>(static_cast<double>(row[key]) / sum);
+  }
+}
+
+LayerAttention layer_of(Index layer, Index heads, Index tokens) {
+  LayerAttention result{layer, {}, Tensor::zeros({heads, tokens, tokens})};
+  for (Index head = 0; head < heads; ++head) {
+    result.heads.push_back(head);
+    for (Index query = 0; query < tokens; ++query) {
+      fill_row(result.weights.data<float>() + (head * tokens + query) * tokens, query,
+               (layer + head) % 4);
+    }
+  }
+  return result;
+}
+
+// Queries and keys of one head of width 2 whose weights are `layer`'s own: key k is (k, 1) and the
+// weights are what their softmax gives.
+void explain(LayerAttention& layer, Index tokens) {
+  const auto heads = static_cast<Index>(layer.heads.size());
+  layer.queries = Tensor::zeros({heads, tokens, 2});
+  layer.keys = Tensor::zeros({heads, tokens, 2});
+  for (Index head = 0; head < heads; ++head) {
+    for (Index token = 0; token < tokens; ++token) {
+      float* query = layer.queries.data<float>() + (head * tokens + token) * 2;
+      float* key = layer.keys.data<float>() + (head * tokens + token) * 2;
+      query[0] = 0.5F * static_cast<float>(head + 1);
+      query[1] = -0.25F;
+      key[0] = static_cast<float>(token) / 4.0F;
+      key[1] = 1.0F;
+    }
+    for (Index query = 0; query < tokens; ++query) {
+      float* row = layer.weights.data<float>() + (head * tokens + query) * tokens;
+      const double slope = 0.5 * static_cast<double>(head + 1) / 4.0 / std::sqrt(2.0);
+      double sum = 0.0;
+      for (Index key = 0; key <= query; ++key) {
+        sum += std::exp(slope * static_cast<double>(key));
+      }
+      for (Index key = 0; key <= query; ++key) {
+        row[key] = static_cast<float>(std::exp(slope * static_cast<double>(key)) / sum);
+      }
+    }
+  }
+}
+
+AttentionMaps small_document(const std::vector<std::string>& tokens, const std::string& title) {
+  AttentionMaps maps{title, tokens, {}, {}};
+  const auto count = static_cast<Index>(tokens.size());
+  maps.layers = {layer_of(0, 3, count), layer_of(1, 3, count)};
+  explain(maps.layers[1], count);
+  maps.scores[{0, 1}] = {"previous token", 0.97};
+  return maps;
+}
+
+AttentionMaps large_document() {
+  constexpr Index kTokens = 512;
+  constexpr Index kSide = 12;
+  const std::vector<std::string> words = {" the", " 하늘", "🙂", " cat", "\n", " sat", " on"};
+  AttentionMaps maps{"large", {}, {}, {}};
+  for (std::size_t i = 0; i < kTokens; ++i) {
+    maps.tokens.push_back(words[(i * 5 + i / 7) % words.size()]);
+  }
+  for (Index layer = 0; layer < kSide; ++layer) {
+    maps.layers.push_back(layer_of(layer, kSide, kTokens));
+  }
+  return maps;
+}
+
+void write_page(const std::string& path, const std::string& page) {
+  std::ofstream file(path, std::ios::binary);
+  file << page;
+  require(file.flush().good(), path, ": cannot be written");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    require(argc == 2, "usage: sample_pages DIRECTORY");
+    const std::string directory = argv[1];
+    const AttentionMaps first =
+        small_document({"<b>", " 하늘", "🙂", "\n", " cat", " cat", "\t", "</script>"}, "first");
+    const AttentionMaps second = small_document({" a", " dog", " ran"}, "second");
+    write_page(directory + "/small.html", attention_html({first, second}, {.beside = 1}));
+    write_page(directory + "/large.html", attention_html(large_document()));
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}

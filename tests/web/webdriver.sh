@@ -1,0 +1,116 @@
+# Drives headless Chromium through its driver's HTTP interface (W3C WebDriver) with curl and jq.
+# Source it, then: start_browser, open_page, js, click, press, screenshot; stop_browser ends both.
+
+driver_pid=
+driver_url=
+session=
+
+# post PATH JSON: prints .value of the answer; an error ends the script with the driver's message.
+post() {
+  local answer
+  answer=$(curl -sS --max-time 120 -H 'Content-Type: application/json' -d "$2" "$driver_url$1") ||
+    return 1
+  if jq -e '.value.error? // empty' >/dev/null 2>&1 <<<"$answer"; then
+    jq -r '.value.error + ": " + .value.message' <<<"$answer" | head -1 >&2
+    return 1
+  fi
+  jq -r '.value' <<<"$answer"
+}
+
+# start_browser WIDTH HEIGHT [light|dark]: a browser that reaches no host.
+start_browser() {
+  local log=$work/driver_$RANDOM.log options
+  chromedriver --port=0 >"$log" 2>&1 &
+  driver_pid=$!
+  local port=
+  for _ in $(seq 200); do
+    port=$(sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' "$log")
+    [ -n "$port" ] && break
+    sleep 0.1
+  done
+  [ -n "$port" ] || { echo "chromedriver does not start:" >&2; cat "$log" >&2; return 1; }
+  driver_url=http://127.0.0.1:$port
+  options=$(jq -n --arg size "--window-size=$1,$2" --arg home "--user-data-dir=$work/profile_$port" \
+    --argjson dark "$([ "${3:-light}" = dark ] && echo true || echo false)" \
+    '["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND", $size, $home]
+     + (if $dark then ["--force-dark-mode"] else [] end)')
+  session=$(post /session "{\"capabilities\": {\"alwaysMatch\": {\"goog:chromeOptions\": {\"args\": $options},
+    \"goog:loggingPrefs\": {\"browser\": \"ALL\"}}}}" | jq -r .sessionId)
+  # Narrower than a desktop's window can be: the page's own size is set.
+  cdp Emulation.setDeviceMetricsOverride \
+    "{\"width\": $1, \"height\": $2, \"deviceScaleFactor\": 1, \"mobile\": false}" >/dev/null
+  cdp Emulation.setEmulatedMedia \
+    "{\"features\": [{\"name\": \"prefers-color-scheme\", \"value\": \"${3:-light}\"}]}" >/dev/null
+  cdp Network.enable '{}' >/dev/null
+}
+
+cdp() { post "/session/$session/goog/cdp/execute" "{\"cmd\": \"$1\", \"params\": $2}"; }
+
+stop_browser() {
+  [ -n "$session" ] && curl -s --max-time 20 -X DELETE "$driver_url/session/$session" >/dev/null || true
+  [ -n "$driver_pid" ] && kill "$driver_pid" 2>/dev/null || true
+  wait "$driver_pid" 2>/dev/null || true
+  session=
+  driver_pid=
+  return 0
+}
+
+# open_page FILE[#FRAGMENT]: loads it afresh and waits until the page has been built.
+open_page() {
+  post "/session/$session/url" '{"url": "about:blank"}' >/dev/null
+  post "/session/$session/url" "$(jq -n --arg url "file://$1" '{url: $url}')" >/dev/null
+  wait_for 'document.documentElement.dataset.ready'
+}
+
+# js EXPRESSION: prints its value.
+js() {
+  post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
+}
+
+# wait_for EXPRESSION: until it is true, for ten seconds at most.
+wait_for() {
+  for _ in $(seq 100); do
+    [ "$(js "Boolean($1)")" = true ] && return 0
+    sleep 0.1
+  done
+  echo "timed out waiting for: $1" >&2
+  return 1
+}
+
+element_at() {
+  post "/session/$session/element" "$(jq -n --arg s "$1" '{using: "css selector", value: $s}')" |
+    jq -r '.[]'
+}
+
+# click SELECTOR: as a person would, scrolling there first.
+click() { post "/session/$session/element/$(element_at "$1")/click" '{}' >/dev/null; }
+
+# point SELECTOR: moves the mouse over the middle of an element.
+point() {
+  local id
+  id=$(element_at "$1")
+  post "/session/$session/actions" "{\"actions\": [{\"type\": \"pointer\", \"id\": \"mouse\",
+    \"actions\": [{\"type\": \"pointerMove\", \"duration\": 0, \"x\": 0, \"y\": 0,
+    \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$id\"}}]}]}" >/dev/null
+}
+
+# press KEY: one keystroke to whatever has the focus; arrows as "left", "right", "up", "down".
+press() {
+  local key=$1
+  case $1 in
+    left) key='\uE012' ;; up) key='\uE013' ;; right) key='\uE014' ;; down) key='\uE015' ;;
+    escape) key='\uE00C' ;; enter) key='\uE007' ;; tab) key='\uE004' ;;
+  esac
+  post "/session/$session/actions" "{\"actions\": [{\"type\": \"key\", \"id\": \"keyboard\",
+    \"actions\": [{\"type\": \"keyDown\", \"value\": \"$key\"},
+                  {\"type\": \"keyUp\", \"value\": \"$key\"}]}]}" >/dev/null
+}
+
+# screenshot FILE: what the window shows.
+screenshot() {
+  curl -s --max-time 60 "$driver_url/session/$session/screenshot" | jq -r .value | base64 -d >"$1"
+}
+
+# What the page complained about, a line each.
+console() { post "/session/$session/se/log" '{"type": "browser"}' | jq -r '.[].message'; }
