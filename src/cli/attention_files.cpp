@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -76,7 +77,9 @@ std::map<HeadId, HeadScore> read_head_scores(const std::string& path) {
       const nlohmann::json score =
           entry.value("verdict_score", entry.value("score", nlohmann::json()));
       if (verdict.is_string() && score.is_number()) {
-        scores[head_of(entry)] = {verdict.get<std::string>(), score.get<double>()};
+        std::string name = verdict.get<std::string>();
+        std::replace(name.begin(), name.end(), '_', ' ');
+        scores[head_of(entry)] = {name, score.get<double>()};
       }
     }
   } catch (const std::exception& error) {

@@ -188,6 +188,8 @@ function linesPane(doc, number) {
     }
   };
   scroller.addEventListener('scroll', () => drawLinks(canvas, doc, scroller), {passive: true});
+  // A window that becomes taller shows more rows.
+  new ResizeObserver(() => drawLinks(canvas, doc, scroller)).observe(scroller);
   box.addEventListener('toggle', pane.showToken);
   return pane;
 }
