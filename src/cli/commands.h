@@ -16,6 +16,8 @@ int run_generate(const std::vector<std::string>& arguments);
 // Writes the attention weights of a text, as arrays and as pictures.
 int run_attention(const std::vector<std::string>& arguments);
 
+// What every head does.
+int run_heads(const std::vector<std::string>& arguments);
 // What the loss loses without each head, and which heads it depends on.
 int run_ablate(const std::vector<std::string>& arguments);
 int run_importance(const std::vector<std::string>& arguments);

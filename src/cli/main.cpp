@@ -25,6 +25,7 @@ constexpr std::array kCommands{
     Command{"train", "Train a model from a configuration", run_train},
     Command{"generate", "Continue a text with a model", run_generate},
     Command{"attention", "Dump and draw what every attention head looks at", run_attention},
+    Command{"heads", "What every attention head does: scores, verdicts, duplicates", run_heads},
     Command{"ablate", "How much the loss rises without each attention head", run_ablate},
     Command{"importance", "Which attention heads the loss depends on, three ways", run_importance},
     Command{"prune", "Remove attention heads and write the smaller model", run_prune},

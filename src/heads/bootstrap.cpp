@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headlight/tensor/random.h"
+#include "kernels/parallel.h"
 
 namespace headlight {
 namespace {
@@ -21,13 +22,24 @@ DocumentSum total_of(const std::vector<DocumentSum>& documents) {
   return total;
 }
 
-// The mean of as many documents as there are, drawn with replacement.
-double resampled_mean(const std::vector<DocumentSum>& documents, const RandomStream& random) {
+// As many documents as there are, drawn with replacement.
+std::vector<std::size_t> draw(std::size_t documents, const BootstrapOptions& options,
+                              Index resample) {
+  const RandomStream random =
+      RandomStream{options.seed, 0}.fork(static_cast<std::uint64_t>(resample));
+  std::vector<std::size_t> drawn;
+  for (std::size_t i = 0; i < documents; ++i) {
+    drawn.push_back(random.below(i, documents));
+  }
+  return drawn;
+}
+
+double resampled_mean(const std::vector<DocumentSum>& documents,
+                      const std::vector<std::size_t>& drawn) {
   DocumentSum total;
-  for (std::size_t i = 0; i < documents.size(); ++i) {
-    const DocumentSum& drawn = documents[random.below(i, documents.size())];
-    total.sum += drawn.sum;
-    total.weight += drawn.weight;
+  for (const std::size_t document : drawn) {
+    total.sum += documents[document].sum;
+    total.weight += documents[document].weight;
   }
   return mean_of(total);
 }
@@ -40,26 +52,53 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
+void check(const BootstrapOptions& options, Index least) {
+  require(options.resamples >= least, "[bootstrap_mean] resamples: expected at least ", least,
+          ", got ", options.resamples);
+  require(options.level > 0 && options.level < 1,
+          "[bootstrap_mean] level: expected a share between 0 and 1, got ", options.level);
+}
+
+Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means,
+                     double level) {
+  const double mean = mean_of(total_of(documents));
+  if (documents.size() < 2 || means.empty()) {
+    return {mean, mean, mean};
+  }
+  std::sort(means.begin(), means.end());
+  const double tail = (1 - level) / 2;
+  return {mean, quantile(means, tail), quantile(means, 1 - tail)};
+}
+
 }  // namespace
 
 Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
                         const BootstrapOptions& options) {
-  require(options.resamples >= 1, "[bootstrap_mean] resamples: expected at least 1, got ",
-          options.resamples);
-  require(options.level > 0 && options.level < 1,
-          "[bootstrap_mean] level: expected a share between 0 and 1, got ", options.level);
-  const double mean = mean_of(total_of(documents));
-  if (documents.size() < 2) {
-    return {mean, mean, mean};
+  check(options, 1);
+  return bootstrap_means({documents}, options)[0];
+}
+
+std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
+                                      const BootstrapOptions& options) {
+  check(options, 0);
+  const std::size_t documents = measures.empty() ? 0 : measures[0].size();
+  for (const std::vector<DocumentSum>& measure : measures) {
+    require(measure.size() == documents, "[bootstrap_means] expected measures of ", documents,
+            " documents, got one of ", measure.size());
   }
-  std::vector<double> means;
-  for (Index i = 0; i < options.resamples; ++i) {
-    means.push_back(resampled_mean(
-        documents, RandomStream{options.seed, 0}.fork(static_cast<std::uint64_t>(i))));
+  const auto resamples = documents < 2 ? 0 : static_cast<std::size_t>(options.resamples);
+  std::vector<std::vector<double>> means(measures.size(), std::vector<double>(resamples));
+  kernels::parallel_for(static_cast<Index>(resamples), 1, [&](Index resample, Index) {
+    const std::vector<std::size_t> drawn = draw(documents, options, resample);
+    for (std::size_t i = 0; i < measures.size(); ++i) {
+      means[i][static_cast<std::size_t>(resample)] = resampled_mean(measures[i], drawn);
+    }
+  });
+  std::vector<Interval> intervals;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    intervals.push_back(interval_of(measures[i], std::move(means[i]), options.level));
   }
-  std::sort(means.begin(), means.end());
-  const double tail = (1 - options.level) / 2;
-  return {mean, quantile(means, tail), quantile(means, 1 - tail)};
+  return intervals;
 }
 
 }  // namespace headlight

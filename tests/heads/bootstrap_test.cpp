@@ -41,6 +41,30 @@ TEST_CASE("the interval of many normal documents is that of the normal distribut
   CHECK(bootstrap_mean(documents).low != bootstrap_mean(documents, {.seed = 2}).low);
 }
 
+TEST_CASE("many measures of the same documents get the intervals that each gets alone") {
+  std::vector<std::vector<DocumentSum>> measures(3);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    for (std::size_t m = 0; m < 3; ++m) {
+      measures[m].push_back({RandomStream{7, m}.uniform(i), 1 + static_cast<double>(i % 3)});
+    }
+  }
+  const std::vector<Interval> together = bootstrap_means(measures, {.resamples = 200});
+  REQUIRE(together.size() == 3);
+  for (std::size_t m = 0; m < 3; ++m) {
+    const Interval alone = bootstrap_mean(measures[m], {.resamples = 200});
+    CHECK(together[m].mean == alone.mean);
+    CHECK(together[m].low == alone.low);
+    CHECK(together[m].high == alone.high);
+    CHECK(together[m].low < together[m].high);
+  }
+  const Interval plain = bootstrap_means(measures, {.resamples = 0})[0];
+  CHECK(plain.low == plain.mean);
+  CHECK(plain.mean == together[0].mean);
+  CHECK(bootstrap_means({}).empty());
+  measures[1].pop_back();
+  CHECK(mentions(error_of([&] { bootstrap_means(measures); }), {"20", "19"}));
+}
+
 TEST_CASE("bootstrap options out of range are refused") {
   CHECK(mentions(error_of([] { bootstrap_mean({}, {.resamples = 0}); }), {"resamples", "0"}));
   CHECK(mentions(error_of([] { bootstrap_mean({}, {.level = 1}); }), {"level", "1"}));

@@ -1,0 +1,53 @@
+#include "cli/count_progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/numbers.h"
+#include "cli/table.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr int kBarWidth = 24;
+
+}  // namespace
+
+CountProgress::CountProgress(std::string label)
+    : label_(std::move(label)),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(std::chrono::steady_clock::now()) {}
+
+CountProgress::~CountProgress() { clear(); }
+
+void CountProgress::show(double share) {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (!terminal_ || seconds - drawn_at_ < kRedrawSeconds) {
+    return;
+  }
+  const auto filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
+  std::string bar;
+  for (int i = 0; i < kBarWidth; ++i) {
+    bar += i < filled ? "█" : " ";
+  }
+  const double left = share > 0 ? seconds / share - seconds : 0;
+  std::fprintf(stderr, "\r\033[K%s │%s│ %s%%  ETA %s", label_.c_str(), bar.c_str(),
+               fixed_number(100 * share, 0).c_str(), duration_text(left).c_str());
+  std::fflush(stderr);
+  shown_ = true;
+  drawn_at_ = seconds;
+}
+
+void CountProgress::clear() {
+  if (shown_) {
+    std::fprintf(stderr, "\r\033[K");
+    std::fflush(stderr);
+    shown_ = false;
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,271 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/count_progress.h"
+#include "cli/heads_columns.h"
+#include "cli/heads_files.h"
+#include "cli/heads_text.h"
+#include "cli/log.h"
+#include "cli/options.h"
+#include "cli/prompt_tokens.h"
+#include "cli/table.h"
+#include "cli/text_data.h"
+#include "headlight/data/documents.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/text_file.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kIntroduction =
+    "Scores every attention head on a text and says what it does. A score is the mean over the\n"
+    "queries for which its pattern exists, so a head that does nothing else has 1. 'induction' is\n"
+    "measured on random tokens that are repeated; 'copying' and 'k_composition' come from the\n"
+    "weight matrices alone, with norms, biases and MLPs left out. mul.* and abs.* are the numbers\n"
+    "of TransformerLens's head_detector on the text.\n"
+    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n";
+
+constexpr const char* kFiles =
+    "--out DIR also writes heads.json, heads.csv, heads.npz (every column as an array [heads];\n"
+    "NAME.interval [heads, 2]; offset_shares [heads, T]; js_distance and k_composition_matrix),\n"
+    "redundancy.svg and k_composition.svg. Files hold all heads; --filter and --sort concern the\n"
+    "output. --annotations takes a file like data/toy.annotations.jsonl, which knows where "
+    "quotes,\n"
+    "brackets, subjects, names and phrases of the documents are.\n"
+    "Intervals are of 95 % (bootstrap over documents, or the blocks that one is cut into).\n\n"
+    "JSON keys: sequences, tokens, heads[{head, layer, index, verdict, verdict_score, sentence,\n"
+    "every score (null: not measured), best_offset, k_source, intervals{score{low, high}},\n"
+    "detector{mul{...}, abs{...}}}], layers[{layer, entropy, mean_distance, confidence,\n"
+    "sparsity}], clusters, cluster_threshold, compared_queries, files.";
+
+std::string scores_help() {
+  std::string text = "\nScores:\n";
+  for (const ScoreInfo& info : score_list()) {
+    const std::string name(info.name);
+    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
+            std::string(info.meaning) + "\n";
+  }
+  return text;
+}
+
+std::string verdicts_help() {
+  std::string text =
+      "\nVerdicts: the highest score that reaches its threshold, of the first group that has "
+      "one.\n";
+  int rank = 0;
+  for (const VerdictRule& rule : verdict_rules()) {
+    text += rule.rank > rank ? "\n" : "";
+    rank = rule.rank;
+    std::string scores;
+    for (const std::string_view score : rule.scores) {
+      scores += (scores.empty() ? "" : " or ") + std::string(score);
+    }
+    const std::string name(rule.name);
+    text +=
+        "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
+        (scores.empty() ? "nothing of that" : scores + " >= " + fixed_number(rule.threshold, 2)) +
+        "\n";
+  }
+  return text + "\n";
+}
+
+Options make_options() {
+  Options options(
+      {.name = "heads",
+       .summary = "What every attention head does.",
+       .positional = "MODEL",
+       .details = kIntroduction + scores_help() + verdicts_help() + kFiles,
+       .examples = {
+           "headlight heads runs/toy --data data/toy.txt --documents blank_line",
+           "headlight heads runs/toy --text \"the cat sat. the cat ran.\" --sort induction",
+           "headlight heads runs/toy --data data/toy.txt --documents blank_line --annotations "
+           "data/toy.annotations.jsonl --out toy-heads",
+           "headlight heads runs/toy --data book.txt --filter \"induction>0.5\" --columns "
+           "head,induction,k_composition,k_source"}});
+  options.value("text", "Text to look at, instead of --data");
+  add_text_data_options(options);
+  options.value("annotations", "Known pairs of places in the documents of --data (JSON lines)")
+      .value("heads", "Heads to score, as 0.1,2.3; all by default")
+      .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
+      .value("columns", "Columns to show: head, verdict, any score ...")
+      .value("sort", "Column to sort by, the largest first")
+      .flag("ascending", "Sort the smallest first")
+      .value("filter", "Only heads like induction>0.5,layer>=2,verdict=induction")
+      .value("repeats", "Sequences of repeated random tokens; 0: none", "16")
+      .value("repeat_length", "Random tokens before they are repeated", "64")
+      .value("redundancy", "Documents to compare all pairs of heads on; 0: none", "16")
+      .value("cluster_below", "Jensen-Shannon distance below which heads do the same", "0.2")
+      .flag("exclude_bos", "mul and abs: without the first token")
+      .flag("exclude_current_token", "mul and abs: without the query's own token")
+      .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
+      .value("seed", "Of the bootstrap and of random tokens", "1337")
+      .value("lang", "Language of the sentences: en or ko", "en")
+      .value("out", "Directory for heads.json, .csv, .npz and figures");
+  return options;
+}
+
+// What the heads are scored on.
+struct HeadsText {
+  std::vector<std::vector<std::int32_t>> sequences;
+  std::vector<SequencePairs> annotations;
+};
+
+HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
+  require(options.given("text") != options.given("data"), "expected either --text or --data");
+  require(!options.given("annotations") || options.given("data"),
+          "--annotations: expected --data beside it");
+  if (options.given("text")) {
+    return {{text_tokens(options, "text", tokenizer)}, {}};
+  }
+  TokenDataset data = read_text_data(options, tokenizer);
+  if (data.documents) {
+    for (std::vector<std::int32_t>& sequence : data.sequences) {
+      sequence.pop_back();  // the end of a document is never read, only predicted
+    }
+  }
+  HeadsText text{std::move(data.sequences), {}};
+  if (options.given("annotations")) {
+    const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
+                                     .separator = options.text("separator")};
+    const std::vector<std::string> documents =
+        split_documents(read_text_file(options.text("data")), split);
+    text.annotations =
+        read_annotations(options.text("annotations"), documents, tokenizer, data.documents ? 1 : 0);
+  }
+  return text;
+}
+
+// Random text is made of what texts are made of, not of <|endoftext|> and its like.
+RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
+  RepeatOptions repeats;
+  repeats.sequences = count_option(options, "repeats", 0);
+  repeats.length = count_option(options, "repeat_length", 1);
+  repeats.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  for (std::int32_t id = 0; id < std::min(vocabulary, tokenizer.vocab_size()); ++id) {
+    if (tokenizer.special_name(id).empty()) {
+      repeats.tokens.push_back(id);
+    }
+  }
+  if (tokenizer.prepends_end_of_text()) {
+    repeats.first = tokenizer.end_of_text();
+  }
+  return repeats;
+}
+
+HeadScoreOptions score_options(const Options& options) {
+  HeadScoreOptions result;
+  if (options.given("heads")) {
+    result.heads = about_option([&] { return parse_heads(options.text("heads")); });
+  }
+  result.batch_size = count_option(options, "batch_size", 1);
+  result.max_tokens = count_option(options, "max_tokens", 0);
+  result.exclude_bos = options.is_set("exclude_bos");
+  result.exclude_current_token = options.is_set("exclude_current_token");
+  result.bootstrap.resamples = count_option(options, "resamples", 0);
+  result.bootstrap.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  return result;
+}
+
+HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
+                        const LoadedModel& loaded) {
+  HeadsReport report;
+  report.language = about_option([&] { return parse_language(options.text("lang")); });
+  const RedundancyOptions redundancy{.heads = scoring.heads,
+                                     .documents = count_option(options, "redundancy", 0),
+                                     .threshold = options.number("cluster_below")};
+  report.threshold = redundancy.threshold;
+  require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
+          "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
+  HeadsText text = read_text(options, *loaded.tokenizer);
+  scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
+  scoring.annotations = std::move(text.annotations);
+  CountProgress progress("scoring heads");
+  scoring.progress = [&](double share) { progress.show(share); };
+  report.scores = score_heads(*loaded.model, text.sequences, scoring);
+  const bool comparable = std::any_of(text.sequences.begin(), text.sequences.end(),
+                                      [](const auto& ids) { return ids.size() > 1; });
+  if (redundancy.documents > 0 && comparable) {
+    report.distances = head_distances(*loaded.model, text.sequences, redundancy);
+  }
+  return report;
+}
+
+HeadsTextOptions text_options(const Options& options, const HeadScores& scores) {
+  HeadsTextOptions result;
+  result.columns =
+      options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
+  result.legend = !options.given("columns");
+  if (isatty(STDOUT_FILENO) == 1) {
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    result.width = options.given("columns") ? 0 : (known ? size.ws_col : 80);
+    result.colour = std::getenv("NO_COLOR") == nullptr;
+  }
+  return result;
+}
+
+// The heads that are to be shown.
+std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
+  std::vector<ScoredHead> heads = scores.heads;
+  if (options.given("filter")) {
+    filter_heads(options.text("filter"), heads);
+  }
+  if (options.given("sort")) {
+    sort_heads(options.text("sort"), options.is_set("ascending"), heads);
+  }
+  return heads;
+}
+
+// Columns, filter and order, before anything is computed with them.
+void check_display(const Options& options) {
+  std::vector<ScoredHead> none;
+  about_option([&] {
+    parse_columns(options.given("columns") ? options.text("columns") : "head");
+    if (options.given("filter")) {
+      filter_heads(options.text("filter"), none);
+    }
+    if (options.given("sort")) {
+      sort_heads(options.text("sort"), false, none);
+    }
+  });
+}
+
+}  // namespace
+
+int run_heads(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  check_display(options);
+  const HeadScoreOptions scoring = score_options(options);
+  const LoadedModel loaded = load_model(options.positional());
+  const HeadsReport report = make_report(options, scoring, loaded);
+  const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
+  std::vector<std::string> files;
+  if (options.given("out")) {
+    files = write_report(report, options.text("out"));
+  }
+  if (options.json()) {
+    nlohmann::ordered_json json = report_json(report, heads);
+    json["files"] = files;
+    std::cout << json.dump() << "\n";
+    for (const std::string& warning : cluster_warnings(report)) {
+      log_warning(warning);
+    }
+  } else {
+    std::cout << heads_text(report, heads, text_options(options, report.scores));
+    for (const std::string& file : files) {
+      std::cout << "wrote " << file << "\n";
+    }
+  }
+  require(std::cout.flush().good(), "stdout: cannot be written");
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,227 @@
+#include "cli/heads_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "cli/numbers.h"
+#include "cli/table.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kGap = "  ";
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kDim = "\033[2m";
+constexpr const char* kStrong = "\033[1;36m";  // a share that is most of what there is
+constexpr const char* kPlain = "";
+constexpr const char* kReset = "\033[0m";
+
+std::string painted(const std::string& text, const char* style, bool colour) {
+  return colour && style[0] != '\0' ? style + text + kReset : text;
+}
+
+// A colour of its own for every verdict, so that heads of a kind are seen at once.
+const char* verdict_style(std::string_view verdict) {
+  struct Style {
+    std::string_view verdict;
+    const char* style;
+  };
+  constexpr std::array<Style, 8> kStyles{{{"induction", "\033[1;35m"},
+                                          {"duplicate_token", "\033[35m"},
+                                          {"delimiter", "\033[1;33m"},
+                                          {"agreement", "\033[33m"},
+                                          {"previous_token", "\033[1;36m"},
+                                          {"same_token", "\033[36m"},
+                                          {"fixed_offset", "\033[36m"},
+                                          {"first_token", "\033[34m"}}};
+  for (const Style& style : kStyles) {
+    if (style.verdict == verdict) {
+      return style.style;
+    }
+  }
+  return kDim;
+}
+
+const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
+  if (column.name == "verdict") {
+    return verdict_style(head.verdict.name);
+  }
+  if (!column.is_share) {
+    return kPlain;
+  }
+  const double value = column.number(head);
+  return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kDim);
+}
+
+// Characters; labels and numbers are ASCII.
+std::size_t width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads) {
+  std::size_t width = column.title.size();
+  for (const ScoredHead& head : heads) {
+    width = std::max(width, column.cell(head).size());
+  }
+  return width;
+}
+
+std::string aligned(const std::string& text, std::size_t width, bool left) {
+  const std::string blanks(width - std::min(width, text.size()), ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+struct TableShape {
+  std::vector<std::size_t> widths;  // of the columns that fit
+  std::size_t left_out = 0;
+};
+
+TableShape shape_of(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options) {
+  TableShape shape;
+  std::size_t used = 0;
+  for (const HeadColumn& column : options.columns) {
+    const std::size_t width = width_of(column, heads);
+    used += width + (shape.widths.empty() ? 0 : 2);
+    if (options.width > 0 && used > static_cast<std::size_t>(options.width) &&
+        !shape.widths.empty()) {
+      shape.left_out = options.columns.size() - shape.widths.size();
+      break;
+    }
+    shape.widths.push_back(width);
+  }
+  return shape;
+}
+
+std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options) {
+  const TableShape shape = shape_of(heads, options);
+  std::string text;
+  const auto add_row = [&](const auto& cell) {
+    for (std::size_t i = 0; i < shape.widths.size(); ++i) {
+      text += (i > 0 ? kGap : "") + cell(options.columns[i], shape.widths[i]);
+    }
+    text += "\n";
+  };
+  add_row([&](const HeadColumn& column, std::size_t width) {
+    return painted(aligned(column.title, width, column.is_text), kBold, options.colour);
+  });
+  for (const ScoredHead& head : heads) {
+    add_row([&](const HeadColumn& column, std::size_t width) {
+      return painted(aligned(column.cell(head), width, column.is_text), cell_style(column, head),
+                     options.colour);
+    });
+  }
+  if (options.legend) {
+    text +=
+        painted("shares of the weight; entropy in nats, distance in tokens", kDim, options.colour) +
+        "\n";
+  }
+  if (shape.left_out > 0) {
+    text += painted(concat_text("(", shape.left_out,
+                                " more columns in a wider window, or choose some with --columns)"),
+                    kDim, options.colour) +
+            "\n";
+  }
+  return text;
+}
+
+std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                           bool colour) {
+  std::string text;
+  for (const ScoredHead& head : heads) {
+    const std::string name = head_name(head.head);
+    std::string sentence = head_sentence(head, report.language);
+    const ScoreValue& score = head.score(head.verdict.measure);
+    if (score.has_interval) {
+      sentence += painted(" (" + fixed_number(score.value.low, 2) + " to " +
+                              fixed_number(score.value.high, 2) + ")",
+                          kDim, colour);
+    }
+    text += painted(name, verdict_style(head.verdict.name), colour) +
+            sentence.substr(std::min(name.size(), sentence.size())) + "\n";
+  }
+  return text;
+}
+
+// `value` of `most` as a bar of up to 16 characters, filled up with blanks.
+std::string bar_text(double value, double most) {
+  constexpr int kWidth = 16;
+  constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const int eighths =
+      most > 0 ? static_cast<int>(std::lround(std::clamp(value / most, 0.0, 1.0) * kWidth * 8)) : 0;
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) {
+    bar += "█";
+  }
+  bar += kEighths[static_cast<std::size_t>(eighths % 8)];
+  const int filled = eighths / 8 + (eighths % 8 > 0 ? 1 : 0);
+  return bar + std::string(static_cast<std::size_t>(kWidth - filled), ' ');
+}
+
+std::string layers_text(const HeadScores& scores) {
+  const std::vector<LayerMeans> layers = layer_means(scores);
+  LayerMeans most;
+  for (const LayerMeans& layer : layers) {
+    most.entropy = std::max(most.entropy, layer.entropy);
+    most.mean_distance = std::max(most.mean_distance, layer.mean_distance);
+  }
+  Table table({{"layer", true}, {"entropy (nats)", true}, {"distance (tokens)", true}});
+  for (const LayerMeans& layer : layers) {
+    table.add({std::to_string(layer.layer),
+               bar_text(layer.entropy, most.entropy) + " " + fixed_number(layer.entropy, 2),
+               bar_text(layer.mean_distance, most.mean_distance) + " " +
+                   fixed_number(layer.mean_distance, 1)});
+  }
+  return table.text();
+}
+
+double mean_distance_within(const HeadDistances& distances, const std::vector<HeadId>& cluster) {
+  const auto place = [&](const HeadId& head) {
+    return static_cast<std::size_t>(
+        std::find(distances.heads.begin(), distances.heads.end(), head) - distances.heads.begin());
+  };
+  double sum = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    for (std::size_t j = i + 1; j < cluster.size(); ++j) {
+      sum += distances.between(place(cluster[i]), place(cluster[j]));
+      pairs += 1;
+    }
+  }
+  return sum / pairs;
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_warnings(const HeadsReport& report) {
+  std::vector<std::string> warnings;
+  if (!report.distances) {
+    return warnings;
+  }
+  for (const std::vector<HeadId>& cluster : report.distances->clusters) {
+    std::string names;
+    for (const HeadId& head : cluster) {
+      names += (names.empty() ? "" : " ") + head_name(head);
+    }
+    warnings.push_back(
+        "duplicated patterns: " + names + " look at the same places (mean distance " +
+        fixed_number(mean_distance_within(*report.distances, cluster), 2) + " of 1)");
+  }
+  return warnings;
+}
+
+std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                       const HeadsTextOptions& options) {
+  std::string text = grouped(report.scores.tokens) + " tokens in " +
+                     grouped(report.scores.sequences) +
+                     (report.scores.sequences == 1 ? " sequence" : " sequences") + "\n\n";
+  if (heads.empty()) {
+    return text + "no head meets the filter\n";
+  }
+  text += table_text(heads, options) + "\n" + sentences_text(report, heads, options.colour) + "\n" +
+          layers_text(report.scores);
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  text += warnings.empty() ? "" : "\n";
+  for (const std::string& warning : warnings) {
+    text += painted(warning, "\033[33m", options.colour) + "\n";
+  }
+  return text;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,116 @@
+#include "headlight/heads/head_annotations.h"
+
+#include <algorithm>
+
+#include "headlight/tensor/error.h"
+#include "headlight/text/text_file.h"
+#include "text/checked_json.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::array<std::string_view, kPairKinds> kNames{"quote", "bracket", "agreement", "name",
+                                                          "phrase"};
+
+// Where the tokens of a text begin, counted in characters or bytes, and at last where it ends.
+class TokenPlaces {
+ public:
+  TokenPlaces(const std::string& text, const Tokenizer& tokenizer) {
+    const bool characters = tokenizer.kind() == "char";
+    for (const std::int32_t id : tokenizer.encode(text)) {
+      begins_.push_back(length_);
+      length_ += characters ? 1 : static_cast<Index>(tokenizer.token_bytes(id).size());
+    }
+    begins_.push_back(length_);
+  }
+
+  Index length() const { return length_; }
+  // The token that holds a place.
+  Index holding(Index place) const {
+    return std::upper_bound(begins_.begin(), begins_.end(), place) - begins_.begin() - 1;
+  }
+  // One past the token that holds the last place before `end`.
+  Index behind(Index end) const { return holding(end - 1) + 1; }
+
+ private:
+  std::vector<Index> begins_;  // [tokens + 1]
+  Index length_ = 0;
+};
+
+// [earlier begin, earlier end, later begin, later end] of one pair.
+std::array<Index, 4> read_pair(const Json& entry, Index length, const std::string& where) {
+  require(entry.is_array() && entry.size() == 4, where, ": expected pairs of four numbers, got ",
+          quoted_text(entry.dump()));
+  std::array<Index, 4> ends{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    require(entry[i].is_number_integer(), where, ": expected pairs of four numbers, got ",
+            quoted_text(entry.dump()));
+    ends[i] = entry[i].get<Index>();
+  }
+  require(0 <= ends[0] && ends[0] < ends[1] && ends[1] <= ends[2] && ends[2] < ends[3] &&
+              ends[3] <= length,
+          where, ": expected two spans one after the other within ", length, " places, got ",
+          quoted_text(entry.dump()));
+  return ends;
+}
+
+SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index leading,
+                         const std::string& where) {
+  SequencePairs pairs;
+  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
+    const auto found = counted.find(std::string(kNames[kind]));
+    if (found == counted.end()) {
+      continue;
+    }
+    require(found->is_array(), where, ": ", kNames[kind], ": expected a list");
+    for (const Json& entry : *found) {
+      const std::array<Index, 4> ends =
+          read_pair(entry, places.length(), where + ": " + std::string(kNames[kind]));
+      const TokenPair pair{leading + places.holding(ends[0]), leading + places.behind(ends[1]),
+                           leading + places.holding(ends[2]), leading + places.behind(ends[3])};
+      if (pair.earlier_end <= pair.later_begin) {  // else both lie in one token
+        pairs.kinds[kind].push_back(pair);
+      }
+    }
+  }
+  return pairs;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string_view pair_kind_name(PairKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
+                                            const std::vector<std::string>& texts,
+                                            const Tokenizer& tokenizer, Index leading) {
+  const std::string contents = read_text_file(path);
+  const std::vector<std::string_view> lines = lines_of(contents);
+  require(lines.size() == texts.size(), path.string(), ": expected a line for each of ",
+          texts.size(), " documents, got ", lines.size(), " lines");
+  const std::string unit = tokenizer.kind() == "char" ? "char" : "byte";
+  std::vector<SequencePairs> all;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string where = concat_text(path.string(), ":", i + 1);
+    const Json object = parse_json(lines[i], where);
+    const Json& counted = json_member(object, unit, where);
+    const Json& length = json_member(counted, "length", where);
+    const TokenPlaces places(texts[i], tokenizer);
+    require(length.is_number_integer() && length.get<Index>() == places.length(), where,
+            ": expected the length of document ", i + 1, ", ", places.length(), ", got ",
+            quoted_text(length.dump()), "; cut the text as the annotations do");
+    all.push_back(read_pairs(counted, places, leading, where));
+  }
+  return all;
+}
+
+}  // namespace headlight

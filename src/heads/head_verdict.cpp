@@ -1,0 +1,208 @@
+#include "headlight/heads/head_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "headlight/heads/head_scores.h"
+
+namespace headlight {
+namespace {
+
+// Ranks: 0 patterns of their own, 1 what may stand in for a pattern, 2 mere shape, 3 the rest.
+constexpr double kHalf = 0.5;        // of a head's weight
+constexpr double kPositional = 0.9;  // Voita et al. 2019, section 5.1
+constexpr double kLocal = 0.75;      // of the weight
+constexpr double kDiffuse = 0.85;    // of the largest entropy
+constexpr int kLastNamedRank = 1;
+
+std::vector<VerdictRule> pattern_rules() {
+  return {
+      {"induction",
+       "induction",
+       {"induction"},
+       kHalf,
+       0,
+       "{head} is an induction head: in repeated random text {score} of its weight goes to what "
+       "followed the same token before",
+       "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 {score}을 "
+       "둡니다"},
+      {"duplicate_token",
+       "duplicate token",
+       {"duplicate_token"},
+       kHalf,
+       0,
+       "{head} looks at earlier occurrences of the same token: {score} of its weight",
+       "{head}: 앞에 나온 같은 토큰을 봅니다. 가중치의 {score}"},
+      {"delimiter",
+       "delimiter",
+       {"quote", "quote_ahead", "bracket", "bracket_ahead"},
+       kHalf,
+       0,
+       "{head} looks from {meaning}: {score} of its weight there",
+       "{head}: 닫는 따옴표나 괄호의 짝을 찾습니다. 그 자리에서 가중치의 {score}"},
+      {"agreement",
+       "agreement",
+       {"agreement", "agreement_ahead"},
+       kHalf,
+       0,
+       "{head} looks from {meaning}: {score} of its weight there",
+       "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"},
+      {"previous_token",
+       "previous token",
+       {"previous_token"},
+       kHalf,
+       0,
+       "{head} looks at the previous token: {score} of its weight",
+       "{head}: 바로 앞 토큰을 봅니다. 가중치의 {score}"},
+      {"same_token",
+       "same token",
+       {"same_token"},
+       kHalf,
+       0,
+       "{head} looks at the token itself: {score} of its weight",
+       "{head}: 자기 자리를 봅니다. 가중치의 {score}"}};
+}
+
+std::vector<VerdictRule> other_rules() {
+  return {{"fixed_offset",
+           "fixed offset",
+           {"offset_share"},
+           kPositional,
+           1,
+           "{head} looks {offset} back: its largest weight is there for {score} of the queries",
+           "{head}: {offset}칸 앞을 봅니다. 질의의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
+          {"first_token",
+           "first token",
+           {"first_token"},
+           kHalf,
+           1,
+           "{head} rests on the first token: {score} of its weight",
+           "{head}: 첫 토큰에 머뭅니다. 가중치의 {score}"},
+          {"local",
+           "local",
+           {"near"},
+           kLocal,
+           2,
+           "{head} looks around nearby: {score} of its weight on the last 8 tokens",
+           "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"},
+          {"diffuse",
+           "diffuse",
+           {"spread"},
+           kDiffuse,
+           2,
+           "{head} looks at everything alike: its entropy is {score} of the largest possible",
+           "{head}: 모두를 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
+          {"mixed",
+           "mixed",
+           {},
+           0,
+           3,
+           "{head} fits no pattern; nearest is '{name}' with {score}",
+           "{head}: 맞는 무늬가 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
+}
+
+struct BestScore {
+  std::string_view name;
+  double value = 0;
+};
+
+// The largest of a rule's scores; 0 when none was measured.
+BestScore best_score(const VerdictRule& rule, const ScoredHead& head) {
+  BestScore best{rule.scores.front(), 0};
+  for (const std::string_view name : rule.scores) {
+    const ScoreValue& score = head.score(name);
+    if (score.measured() && score.value.mean > best.value) {
+      best = {name, score.value.mean};
+    }
+  }
+  return best;
+}
+
+// The rule of a rank with the highest score among those that reach their threshold, if any.
+const VerdictRule* best_rule(int rank, bool reaching, const ScoredHead& head) {
+  const VerdictRule* best = nullptr;
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.rank != rank) {
+      continue;
+    }
+    const double score = best_score(rule, head).value;
+    if ((!reaching || score >= rule.threshold) &&
+        (best == nullptr || score > best_score(*best, head).value)) {
+      best = &rule;
+    }
+  }
+  return best;
+}
+
+std::string number_text(double value) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.2f", value);
+  return buffer.data();
+}
+
+void replace(std::string_view what, const std::string& by, std::string& text) {
+  const std::size_t place = text.find(what);
+  if (place != std::string::npos) {
+    text.replace(place, what.size(), by);
+  }
+}
+
+std::string offset_text(Index offset, Language language) {
+  if (language == Language::korean) {
+    return std::to_string(offset);
+  }
+  return std::to_string(offset) + (offset == 1 ? " token" : " tokens");
+}
+
+}  // namespace
+
+const std::vector<VerdictRule>& verdict_rules() {
+  static const std::vector<VerdictRule> kRules = [] {
+    std::vector<VerdictRule> rules = pattern_rules();
+    for (VerdictRule& rule : other_rules()) {
+      rules.push_back(std::move(rule));
+    }
+    return rules;
+  }();
+  return kRules;
+}
+
+Language parse_language(std::string_view name) {
+  require(name == "en" || name == "ko", "lang: expected en or ko, got '", name, "'");
+  return name == "en" ? Language::english : Language::korean;
+}
+
+Verdict judge_head(const ScoredHead& head) {
+  for (int rank = 0; rank < verdict_rules().back().rank; ++rank) {
+    if (const VerdictRule* rule = best_rule(rank, true, head)) {
+      const BestScore best = best_score(*rule, head);
+      return {rule->name, rule->label, best.name, best.value, {}};
+    }
+  }
+  const VerdictRule* nearest = best_rule(0, false, head);
+  for (int rank = 1; rank <= kLastNamedRank; ++rank) {
+    const VerdictRule* other = best_rule(rank, false, head);
+    nearest = best_score(*other, head).value > best_score(*nearest, head).value ? other : nearest;
+  }
+  const VerdictRule& mixed = verdict_rules().back();
+  const BestScore best = best_score(*nearest, head);
+  return {mixed.name, mixed.label, best.name, best.value, nearest->label};
+}
+
+std::string head_sentence(const ScoredHead& head, Language language) {
+  std::string text;
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.name == head.verdict.name) {
+      text = language == Language::korean ? rule.korean : rule.english;
+    }
+  }
+  replace("{head}", head_name(head.head), text);
+  replace("{score}", number_text(head.verdict.score), text);
+  replace("{offset}", offset_text(head.best_offset, language), text);
+  replace("{meaning}", std::string(score_list()[score_index(head.verdict.measure)].meaning), text);
+  replace("{name}", std::string(head.verdict.leans), text);
+  return text;
+}
+
+}  // namespace headlight

@@ -1,0 +1,192 @@
+#include "headlight/heads/redundancy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heads/layer_maps.h"
+#include "kernels/parallel.h"
+
+namespace headlight {
+namespace {
+
+using Sequences = std::vector<std::vector<std::int32_t>>;
+
+// Every head's weights on one sequence, [heads] of [T, T].
+std::vector<Tensor> maps_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
+                            const std::vector<HeadId>& heads) {
+  std::vector<Tensor> maps(heads.size());
+  visit_layer_maps(model, {tokens}, [&](Index layer, const std::vector<Tensor>& weights) {
+    const Index length = weights[0].size(1);
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      if (heads[i].layer == layer) {
+        maps[i] = weights[0]
+                      .strided_view({length, length}, {length, 1}, heads[i].head * length * length)
+                      .clone();
+      }
+    }
+  });
+  return maps;
+}
+
+double self_information(double p) { return p > 0 ? -p * std::log2(p) : 0; }
+
+// [T, T]: the entropy of every query's weights in bits.
+std::vector<double> entropies(const Tensor& map) {
+  const Index length = map.size(0);
+  std::vector<double> result;
+  for (Index query = 0; query < length; ++query) {
+    double sum = 0;
+    for (Index key = 0; key <= query; ++key) {
+      sum += self_information(map.data<float>()[query * length + key]);
+    }
+    result.push_back(sum);
+  }
+  return result;
+}
+
+// Sum over queries of the distance between two heads, each with its entropies.
+double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
+                    const std::vector<double>& b_entropy) {
+  const Index length = a.size(0);
+  double sum = 0;
+  for (Index query = 1; query < length; ++query) {
+    const float* p = a.data<float>() + query * length;
+    const float* q = b.data<float>() + query * length;
+    double middle = 0;
+    for (Index key = 0; key <= query; ++key) {
+      middle += self_information((static_cast<double>(p[key]) + q[key]) / 2);
+    }
+    const auto place = static_cast<std::size_t>(query);
+    const double divergence = middle - (a_entropy[place] + b_entropy[place]) / 2;
+    sum += std::sqrt(std::clamp(divergence, 0.0, 1.0));
+  }
+  return sum;
+}
+
+// Adds the distances between the heads' maps of one sequence to the upper triangle of `sums`.
+void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
+  std::vector<std::vector<double>> entropy;
+  for (const Tensor& map : maps) {
+    entropy.push_back(entropies(map));
+  }
+  kernels::parallel_for(static_cast<Index>(maps.size()), 1, [&](Index begin, Index) {
+    const auto a = static_cast<std::size_t>(begin);
+    for (std::size_t b = a + 1; b < maps.size(); ++b) {
+      sums[a * maps.size() + b] += distance_sum(maps[a], maps[b], entropy[a], entropy[b]);
+    }
+  });
+}
+
+// Sequences of at least two tokens, spread evenly, each cut.
+Sequences sample(const Sequences& sequences, const RedundancyOptions& options, Index block_size) {
+  Sequences usable;
+  for (const std::vector<std::int32_t>& sequence : sequences) {
+    for (const SequencePiece& piece : cut_sequences({sequence}, block_size, 0)) {
+      if (piece.length >= 2) {
+        const auto begin = sequence.begin() + piece.begin;
+        usable.emplace_back(begin, begin + std::min(piece.length, options.max_tokens));
+      }
+      if (sequences.size() > 1) {
+        break;  // one piece of each document
+      }
+    }
+  }
+  const auto wanted = static_cast<std::size_t>(options.documents);
+  if (usable.size() <= wanted) {
+    return usable;
+  }
+  Sequences chosen;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    chosen.push_back(usable[i * usable.size() / wanted]);
+  }
+  return chosen;
+}
+
+double mean_between(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b,
+                    const std::vector<double>& distance, std::size_t n) {
+  double sum = 0;
+  for (const std::size_t i : a) {
+    for (const std::size_t j : b) {
+      sum += distance[i * n + j];
+    }
+  }
+  return sum / static_cast<double>(a.size() * b.size());
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>& distance,
+                                                      std::size_t n, double threshold) {
+  require(distance.size() == n * n, "[average_linkage] expected distances [n, n], got n ", n,
+          " and ", distance.size(), " values");
+  std::vector<std::vector<std::size_t>> clusters;
+  for (std::size_t i = 0; i < n; ++i) {
+    clusters.push_back({i});
+  }
+  std::vector<double> between = distance;  // of clusters, in the rows of their first items
+  for (;;) {
+    std::size_t first = 0;
+    std::size_t second = 0;
+    double nearest = threshold;
+    for (std::size_t i = 0; i < clusters.size(); ++i) {
+      for (std::size_t j = i + 1; j < clusters.size(); ++j) {
+        const double mean = between[clusters[i][0] * n + clusters[j][0]];
+        if (mean < nearest) {
+          nearest = mean;
+          first = i;
+          second = j;
+        }
+      }
+    }
+    if (second == 0) {
+      break;
+    }
+    std::vector<std::size_t>& merged = clusters[first];
+    merged.insert(merged.end(), clusters[second].begin(), clusters[second].end());
+    std::sort(merged.begin(), merged.end());
+    clusters.erase(clusters.begin() + static_cast<std::ptrdiff_t>(second));
+    for (const std::vector<std::size_t>& other : clusters) {
+      const double mean = mean_between(clusters[first], other, distance, n);
+      between[clusters[first][0] * n + other[0]] = mean;
+      between[other[0] * n + clusters[first][0]] = mean;
+    }
+  }
+  std::erase_if(clusters, [](const auto& cluster) { return cluster.size() < 2; });
+  std::stable_sort(clusters.begin(), clusters.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return clusters;
+}
+
+HeadDistances head_distances(const Gpt& model, const Sequences& sequences,
+                             const RedundancyOptions& options) {
+  require_heads(options.heads, model.config());
+  require(options.documents >= 1 && options.max_tokens >= 2,
+          "[head_distances] expected at least 1 document of at least 2 tokens, got ",
+          options.documents, " and ", options.max_tokens);
+  HeadDistances result;
+  result.heads = options.heads.empty() ? all_heads(model.config()) : options.heads;
+  std::sort(result.heads.begin(), result.heads.end());
+  const std::size_t count = result.heads.size();
+  result.distance.assign(count * count, 0);
+  for (const auto& tokens : sample(sequences, options, model.config().block_size)) {
+    add_distances(maps_of(model, tokens, result.heads), result.distance);
+    result.queries += static_cast<Index>(tokens.size()) - 1;
+  }
+  require(result.queries > 0, "[head_distances] expected a sequence of at least 2 tokens");
+  for (std::size_t a = 0; a < count; ++a) {
+    for (std::size_t b = a + 1; b < count; ++b) {
+      const double mean = result.distance[a * count + b] / static_cast<double>(result.queries);
+      result.distance[a * count + b] = mean;
+      result.distance[b * count + a] = mean;
+    }
+  }
+  for (const auto& cluster : average_linkage(result.distance, count, options.threshold)) {
+    result.clusters.emplace_back();
+    for (const std::size_t member : cluster) {
+      result.clusters.back().push_back(result.heads[member]);
+    }
+  }
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,139 @@
+#include "headlight/heads/weight_scores.h"
+
+#include <cmath>
+#include <complex>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "kernels/eigenvalues.h"
+
+namespace headlight {
+namespace {
+
+// The matrices of one head in double precision, as the model stores them.
+struct HeadMatrices {
+  Tensor query;   // W_Q^T [D, C]
+  Tensor key;     // W_K^T [D, C]
+  Tensor value;   // W_V^T [D, C]
+  Tensor output;  // W_O^T [C, D]
+};
+
+Tensor stored_parameter(const Gpt& model, const std::string& name) {
+  for (const auto& [own_name, parameter] : model.parameters()) {
+    if (own_name == name) {
+      return parameter.detach();
+    }
+  }
+  fail("[weight_scores] the model has no parameter ", name);
+}
+
+Tensor parameter_named(const Gpt& model, const std::string& name) {
+  return convert(stored_parameter(model, name), DType::float64);
+}
+
+std::vector<HeadMatrices> matrices_of(const Gpt& model) {
+  std::vector<HeadMatrices> all;
+  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+    const std::string prefix = concat_text("h.", layer, ".attn.");
+    const Index width = model.block(layer).attention().head_width();
+    const Index inner = model.block(layer).attention().inner_width();
+    if (inner == 0) {
+      continue;
+    }
+    const Tensor qkv = parameter_named(model, prefix + "c_attn.weight");     // [3 H D, C]
+    const Tensor output = parameter_named(model, prefix + "c_proj.weight");  // [C, H D]
+    for (Index begin = 0; begin < inner; begin += width) {
+      const auto rows = [&](Index part) {
+        return slice(qkv, 0, part * inner + begin, part * inner + begin + width);
+      };
+      all.push_back({rows(0), rows(1), rows(2), slice(output, 1, begin, begin + width)});
+    }
+  }
+  return all;
+}
+
+// |left^T middle right| for left, right [D, C] through their Gram matrices [D, D], without a matrix
+// [C, C]: its square is the trace of middle^T (left left^T) middle (right right^T).
+double product_norm(const Tensor& left_gram, const Tensor& middle, const Tensor& right_gram) {
+  const std::vector<double> a = matmul(matmul(left_gram, middle), right_gram).to_vector();
+  const std::vector<double> b = middle.to_vector();
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += a[i] * b[i];
+  }
+  return std::sqrt(std::max(sum, 0.0));
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// W_E W_V W_O W_U [V, V] has the nonzero eigenvalues of W_O W_U W_E W_V [D, D].
+double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits) {
+  const Tensor circuit =
+      matmul(matmul(head.value, embedding_to_logits), head.output);  // transposed, [D, D]
+  std::complex<double> sum = 0;
+  double sizes = 0;
+  for (const std::complex<double>& value :
+       kernels::eigenvalues(circuit.to_vector(), circuit.size(0))) {
+    sum += value;
+    sizes += std::abs(value);
+  }
+  return ratio(sum.real(), sizes);
+}
+
+// What composition needs of every head.
+struct Grams {
+  Tensor query;             // [D, D]
+  Tensor value;             // [D, D]
+  double key_query = 0;     // |KQ|
+  double output_value = 0;  // |OV|
+};
+
+Tensor gram(const Tensor& x) { return matmul(x, transpose(x)); }
+
+Grams grams_of(const HeadMatrices& head) {
+  const Tensor query = gram(head.query);
+  const Tensor value = gram(head.value);
+  Tensor identity = Tensor::zeros(query.shape(), query.dtype());
+  identity.strided_view({query.size(0)}, {query.size(0) + 1}).fill(1);
+  return {query, value, product_norm(query, identity, gram(head.key)),
+          product_norm(gram(transpose(head.output)), identity, value)};
+}
+
+// KQ^T OV^T = query^T (key output) value.
+double composition(const Grams& earlier, const HeadMatrices& earlier_head, const Grams& later,
+                   const HeadMatrices& later_head) {
+  const double product =
+      product_norm(later.query, matmul(later_head.key, earlier_head.output), earlier.value);
+  return ratio(product, later.key_query * earlier.output_value);
+}
+
+}  // namespace
+
+WeightScores weight_scores(const Gpt& model) {
+  const NoGrad no_grad;
+  WeightScores scores;
+  scores.heads = all_heads(model.config());
+  const std::vector<HeadMatrices> heads = matrices_of(model);
+  // In the model's own precision: a large vocabulary in double would take twice its memory.
+  const Tensor to_logits = convert(
+      matmul(transpose(stored_parameter(model, "wte.weight")), model.head_weight().detach()),
+      DType::float64);  // [C, C]
+  std::vector<Grams> grams;
+  for (const HeadMatrices& head : heads) {
+    scores.copying.push_back(copying_score(head, to_logits));
+    grams.push_back(grams_of(head));
+  }
+  scores.k_composition.assign(heads.size() * heads.size(), 0);
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    for (std::size_t j = i + 1; j < heads.size(); ++j) {
+      if (scores.heads[i].layer < scores.heads[j].layer) {
+        scores.k_composition[i * heads.size() + j] =
+            composition(grams[i], heads[i], grams[j], heads[j]);
+      }
+    }
+  }
+  return scores;
+}
+
+}  // namespace headlight

@@ -1,0 +1,41 @@
+#include "kernels/eigenvalues.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/tensor/error.h"
+#include "kernels/parallel.h"
+
+// LAPACK, which OpenBLAS brings along, has no header of its own in Debian's package.
+extern "C" void dgeev_(const char* left, const char* right, const int* n, double* a,
+                       const int* a_stride, double* real, double* imaginary, double* left_vectors,
+                       const int* left_stride, double* right_vectors, const int* right_stride,
+                       double* work, const int* work_size, int* info);
+
+namespace headlight::kernels {
+
+std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index n) {
+  require(n >= 1 && n <= 1 << 15 && static_cast<Index>(matrix.size()) == n * n,
+          "[eigenvalues] expected a matrix [n, n], got n ", n, " and ", matrix.size(), " values");
+  require(std::all_of(matrix.begin(), matrix.end(), [](double x) { return std::isfinite(x); }),
+          "[eigenvalues] expected numbers, got a matrix with infinite or undefined values");
+  const SingleThreadScope single;
+  const int size = static_cast<int>(n);
+  const int one = 1;
+  const int work_size = 4 * size;
+  std::vector<double> real(matrix.size() / static_cast<std::size_t>(n));
+  std::vector<double> imaginary(real.size());
+  std::vector<double> work(static_cast<std::size_t>(work_size));
+  int info = 0;
+  // The transpose, as LAPACK reads a row-major matrix, has the same eigenvalues.
+  dgeev_("N", "N", &size, matrix.data(), &size, real.data(), imaginary.data(), nullptr, &one,
+         nullptr, &one, work.data(), &work_size, &info);
+  require(info == 0, "[eigenvalues] dgeev did not converge: info ", info);
+  std::vector<std::complex<double>> values;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    values.emplace_back(real[i], imaginary[i]);
+  }
+  return values;
+}
+
+}  // namespace headlight::kernels

@@ -1,0 +1,211 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+// headlight heads with the real program and a model made in memory.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+const std::string kText = "say 'one' (two)\n\nthen (three) more\n\nend (x)\n";
+const std::string kPairs = R"({"byte":{"length":15,"quote":[[4,5,8,9]],"bracket":[[10,11,14,15]]}})"
+                           "\n"
+                           R"({"byte":{"length":17,"bracket":[[5,6,11,12]]}})"
+                           "\n"
+                           R"({"byte":{"length":7,"bracket":[[4,5,6,7]]}})"
+                           "\n";
+
+// A model directory, a text and its annotations.
+struct Material {
+  Material()
+      : model(folder.at("model")),
+        text(folder.write("text.txt", kText)),
+        pairs(folder.write("pairs.jsonl", kPairs)) {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *lively_model(257, 32), ByteTokenizer());
+  }
+
+  Arguments on_text(const Arguments& more = {}) const {
+    Arguments arguments{"heads",       model,        "--data",      text,
+                        "--documents", "blank_line", "--resamples", "50"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string text;
+  std::string pairs;
+};
+
+std::string output_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+Json report_of(Arguments arguments) {
+  arguments.push_back("--json");
+  return Json::parse(output_of(arguments));
+}
+
+void check_refused(const Arguments& arguments, const std::vector<std::string>& parts) {
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  REQUIRE(result.messages().size() == 1);
+  CHECK(mentions(result.messages()[0], parts));
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("heads tells of every head its scores, intervals, verdict and sentence", "[cli]") {
+  const Material given;
+  const Json report = report_of(given.on_text());
+  CHECK(report["sequences"] == 3);
+  CHECK(report["tokens"] == 15 + 17 + 7 + 3);  // and <|endoftext|> before each
+  REQUIRE(report["heads"].size() == 4);
+  const Json& head = report["heads"][3];
+  CHECK(head["head"] == "1.1");
+  CHECK(head["layer"] == 1);
+  CHECK(head["index"] == 1);
+  for (const char* score : {"previous_token", "first_token", "duplicate_token", "induction",
+                            "confidence", "k_composition"}) {
+    INFO(score);
+    CHECK(head[score].get<double>() >= 0);
+    CHECK(head[score].get<double>() <= 1);
+  }
+  CHECK(head["quote"].is_null());
+  CHECK(report["heads"][0]["k_source"].is_null());
+  CHECK(head["k_source"].get<std::string>().substr(0, 2) == "0.");
+  const Json& interval = head["intervals"]["entropy"];
+  CHECK(interval["low"].get<double>() <= head["entropy"].get<double>());
+  CHECK(interval["high"].get<double>() >= head["entropy"].get<double>());
+  CHECK(head["sentence"].get<std::string>().rfind("1.1 ", 0) == 0);
+  CHECK(head["detector"]["mul"]["induction_head"].is_number());
+  CHECK(head["detector"]["abs"]["previous_token_head"].get<double>() < 1);
+  REQUIRE(report["layers"].size() == 2);
+  CHECK(report["layers"][1]["entropy"].get<double>() ==
+        Approx((report["heads"][2]["entropy"].get<double>() +
+                report["heads"][3]["entropy"].get<double>()) /
+               2));
+}
+
+TEST_CASE("heads sorts, filters and shows the columns that are asked for", "[cli]") {
+  const Material given;
+  const Json all = report_of(given.on_text());
+  const Json sorted = report_of(given.on_text({"--sort", "entropy"}));
+  for (std::size_t i = 1; i < 4; ++i) {
+    CHECK(sorted["heads"][i - 1]["entropy"] >= sorted["heads"][i]["entropy"]);
+  }
+  CHECK(report_of(given.on_text({"--sort", "entropy", "--ascending"}))["heads"][0] ==
+        sorted["heads"][3]);
+  const Json upper = report_of(given.on_text({"--filter", "layer>=1, index!=0"}));
+  REQUIRE(upper["heads"].size() == 1);
+  CHECK(upper["heads"][0] == all["heads"][3]);
+  const std::string verdict = all["heads"][0]["verdict"];
+  for (const Json& head : report_of(given.on_text({"--filter", "verdict=" + verdict}))["heads"]) {
+    CHECK(head["verdict"] == verdict);
+  }
+  CHECK(report_of(given.on_text({"--filter", "quote>0"}))["heads"].empty());
+  const std::string text = output_of(given.on_text({"--columns", "head,near,abs.induction_head"}));
+  CHECK(text.find("head  near  abs.induction_head\n") != std::string::npos);
+  CHECK(text.find("\n1.1") != std::string::npos);
+  CHECK(output_of(given.on_text({"--filter", "layer>5"})).find("no head meets") !=
+        std::string::npos);
+  CHECK(report_of(given.on_text({"--heads", "0.1"}))["heads"][0] == all["heads"][1]);
+}
+
+TEST_CASE("heads on one text prints the table, a sentence for each head and the layers", "[cli]") {
+  const Material given;
+  const std::string text = output_of({"heads", given.model, "--text", "abcabcabc"});
+  CHECK(text.find("9 tokens in 1 sequence\n") != std::string::npos);
+  CHECK(text.find("head  does") != std::string::npos);
+  CHECK(text.find("entropy (nats)") != std::string::npos);
+  CHECK(text.find('\033') == std::string::npos);  // no colours into a pipe
+  CHECK(output_of({"heads", given.model, "--text", "abc", "--lang", "ko"}).find("0.0: ") !=
+        std::string::npos);
+  CHECK_FALSE(output_of({"heads", given.model, "--text", "a"}).empty());
+  const std::string help = output_of({"heads", "--help"});
+  CHECK(help.find("k_composition") != std::string::npos);
+  CHECK(help.find("induction >= 0.50") != std::string::npos);
+}
+
+TEST_CASE("heads scores annotated pairs and warns of heads that do the same", "[cli]") {
+  const Material given;
+  const Json report =
+      report_of(given.on_text({"--annotations", given.pairs, "--cluster_below", "1"}));
+  for (const Json& head : report["heads"]) {
+    CHECK(head["quote"].get<double>() > 0);
+    CHECK(head["bracket_ahead"].get<double>() > 0);
+    CHECK(head["agreement"].is_null());
+  }
+  CHECK(report["clusters"] == Json::array({{"0.0", "0.1", "1.0", "1.1"}}));
+  CHECK(output_of(given.on_text({"--cluster_below", "1"})).find("duplicated patterns: 0.0 0.1") !=
+        std::string::npos);
+  CHECK_FALSE(report_of(given.on_text({"--redundancy", "0"})).contains("cluster_threshold"));
+}
+
+TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("out");
+  const Json report = report_of(given.on_text({"--out", out, "--filter", "layer=0"}));
+  CHECK(report["files"].size() == 5);
+  const Json file = Json::parse(file_contents(out + "/heads.json"));
+  CHECK(file["heads"].size() == 4);
+  CHECK(file["heads"][0] == report["heads"][0]);
+  const std::string csv = file_contents(out + "/heads.csv");
+  CHECK(csv.rfind("head,layer,index,verdict,", 0) == 0);
+  CHECK(lines_of(csv) == 5);
+  for (const auto& [name, tensor] : read_npz(out + "/heads.npz")) {
+    INFO(name);
+    if (name == "entropy") {
+      CHECK(tensor.to_vector()[3] == file["heads"][3]["entropy"].get<double>());
+    } else if (name == "js_distance" || name == "k_composition_matrix") {
+      CHECK(tensor.shape() == Shape{4, 4});
+    } else if (name == "offset_shares") {
+      CHECK(tensor.shape() == Shape{4, 18});
+    } else if (name == "quote") {
+      CHECK(std::isnan(tensor.to_vector()[0]));
+    }
+  }
+  CHECK(file_contents(out + "/redundancy.svg").find("Jensen-Shannon") != std::string::npos);
+  CHECK(file_contents(out + "/k_composition.svg").find("</svg>") != std::string::npos);
+}
+
+TEST_CASE("heads refuses bad input in one line", "[cli]") {
+  const Material given;
+  const auto refused = [&](const Arguments& more, const std::vector<std::string>& parts) {
+    check_refused(given.on_text(more), parts);
+  };
+  check_refused({"heads", given.model}, {"--text", "--data"});
+  refused({"--text", "abc"}, {"either --text or --data"});
+  refused({"--sort", "inductoin"}, {"--sort", "inductoin", "induction"});
+  refused({"--columns", "head,none_such"}, {"--columns", "none_such"});
+  refused({"--filter", "induction"}, {"--filter", "induction>0.5", "'induction'"});
+  refused({"--filter", "induction>much"}, {"--filter", "number", "much"});
+  refused({"--filter", "verdict>2"}, {"--filter", "verdict", ">"});
+  refused({"--heads", "7.0"}, {"7.0"});
+  refused({"--lang", "xx"}, {"--lang", "en or ko", "xx"});
+  refused({"--resamples", "-1"}, {"--resamples", "-1"});
+  refused({"--cluster_below", "-1"}, {"--cluster_below", "-1"});
+  refused({"--annotations", given.text}, {"text.txt"});
+  check_refused({"heads", given.model, "--text", "abc", "--annotations", given.pairs},
+                {"--annotations", "--data"});
+  check_refused({"heads", given.model, "--text", ""}, {"--text"});
+}

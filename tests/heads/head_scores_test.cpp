@@ -1,0 +1,253 @@
+#include "headlight/heads/head_scores.h"
+
+#include <cmath>
+#include <set>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/recorder.h"
+#include "heads/head_experiments_support.h"
+#include "heads/planted_models.h"
+#include "support/catch.h"
+
+// What heads are scored and called.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+HeadScoreOptions quick() {
+  HeadScoreOptions options;
+  options.bootstrap.resamples = 0;
+  options.weight_scores = false;
+  return options;
+}
+
+const ScoredHead& head_of(const HeadScores& scores, const std::string& name) {
+  for (const ScoredHead& head : scores.heads) {
+    if (head_name(head.head) == name) {
+      return head;
+    }
+  }
+  fail("no head ", name);
+}
+
+double value_of(const HeadScores& scores, const std::string& head, std::string_view score) {
+  return head_of(scores, head).score(score).value.mean;
+}
+
+// The recorded weights of one sequence as weights[layer][head][query][key].
+std::vector<std::vector<double>> maps_of(const Gpt& model, const Ids& tokens) {
+  Recorder recorder;
+  ForwardContext context;
+  context.recorder = &recorder;
+  const NoGrad no_grad;
+  model.hidden(make_batch({tokens}), context);
+  std::vector<std::vector<double>> maps;
+  for (const auto& [layer, sequences] : recorder.layers()) {
+    maps.push_back(sequences[0].to_vector());
+  }
+  return maps;
+}
+
+}  // namespace
+
+TEST_CASE("heads that were planted are called what they are, with scores of at least 0.99",
+          "[heads]") {
+  const PlantedModel planted;
+  const HeadScores scores =
+      score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), quick());
+  struct Expected {
+    const char* head;
+    const char* verdict;
+    const char* score;
+  };
+  for (const Expected& expected :
+       {Expected{"0.0", "previous_token", "previous_token"},
+        Expected{"0.1", "first_token", "first_token"},
+        Expected{"0.2", "duplicate_token", "duplicate_token"},
+        Expected{"0.3", "same_token", "same_token"}, Expected{"1.0", "induction", "induction"},
+        Expected{"1.1", "fixed_offset", "second_previous"}}) {
+    INFO(expected.head);
+    const ScoredHead& head = head_of(scores, expected.head);
+    CHECK(head.verdict.name == expected.verdict);
+    CHECK(head.verdict.score >= 0.99);
+    CHECK(head.score(expected.score).value.mean >= 0.99);
+  }
+  CHECK(head_of(scores, "1.1").best_offset == 2);
+  CHECK(head_of(scores, "0.0").best_offset == 1);
+  CHECK(value_of(scores, "0.0", "offset_share") == 1);
+  const ScoredHead& even = head_of(scores, "1.2");
+  CHECK(even.verdict.name == "diffuse");
+  CHECK(even.score("spread").value.mean == Approx(1));
+  CHECK(head_sentence(head_of(scores, "0.0")) ==
+        "0.0 looks at the previous token: 1.00 of its weight");
+  CHECK(head_sentence(head_of(scores, "1.1")) ==
+        "1.1 looks 2 tokens back: its largest weight is there for 1.00 of the queries");
+}
+
+TEST_CASE("random weights are not given the names of planted heads", "[heads]") {
+  const std::set<std::string_view> patterns{"previous_token", "fixed_offset",    "same_token",
+                                            "first_token",    "duplicate_token", "induction"};
+  const auto documents = random_documents(6, 48, 24);
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const GptConfig config{
+        .vocab_size = 24, .block_size = 48, .n_layer = 2, .n_head = 4, .n_embd = 32};
+    const Gpt fresh(config, seed);
+    for (const ScoredHead& head : score_heads(fresh, documents, quick()).heads) {
+      CHECK(head.verdict.name == "diffuse");
+    }
+    const Gpt wild(config, seed);
+    randomize(wild, seed);
+    for (const ScoredHead& head : score_heads(wild, documents, quick()).heads) {
+      INFO(head_sentence(head));
+      CHECK(patterns.count(head.verdict.name) == 0);
+    }
+  }
+}
+
+TEST_CASE("scores of attention weights are the means that their definitions name", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const Ids tokens{3, 5, 3, 3, 7, 5};
+  const HeadScores scores = score_heads(*model, {tokens}, quick());
+  const auto maps = maps_of(*model, tokens);
+  for (const ScoredHead& head : scores.heads) {
+    INFO(head_name(head.head));
+    const auto weight = [&](std::size_t query, std::size_t key) {
+      return maps[static_cast<std::size_t>(head.head.layer)]
+                 [static_cast<std::size_t>(head.head.head) * 36 + query * 6 + key];
+    };
+    double previous = 0;
+    double first = 0;
+    double same = 0;
+    double entropy = 0;
+    double distance = 0;
+    double confidence = 0;
+    for (std::size_t query = 0; query < 6; ++query) {
+      double largest = 0;
+      for (std::size_t key = 0; key <= query; ++key) {
+        const double p = weight(query, key);
+        entropy -= p * std::log(p) / 6;
+        distance += p * static_cast<double>(query - key) / 6;
+        largest = std::max(largest, p);
+      }
+      confidence += largest / 6;
+      if (query > 0) {
+        previous += weight(query, query - 1) / 5;
+        first += weight(query, 0) / 5;
+        same += weight(query, query) / 5;
+      }
+    }
+    // Queries 2, 3 and 5 have earlier occurrences of their tokens.
+    const double duplicate = (weight(2, 0) + weight(3, 0) + weight(3, 2) + weight(5, 1)) / 3;
+    const double second = (weight(2, 0) + weight(3, 1) + weight(4, 2) + weight(5, 3)) / 4;
+    for (const auto& [name, expected] :
+         {std::pair{"previous_token", previous}, std::pair{"first_token", first},
+          std::pair{"same_token", same}, std::pair{"duplicate_token", duplicate},
+          std::pair{"second_previous", second}, std::pair{"entropy", entropy},
+          std::pair{"mean_distance", distance}, std::pair{"confidence", confidence}}) {
+      INFO(name);
+      CHECK(head.score(name).value.mean == Approx(expected).margin(1e-6));
+    }
+    CHECK(head.score("duplicate_token").count == 3);
+    CHECK_FALSE(head.score("near").measured());  // no query has eight keys
+    CHECK_FALSE(head.score("quote").measured());
+  }
+  CHECK(scores.tokens == 6);
+  CHECK(scores.sequences == 1);
+}
+
+TEST_CASE("annotated pairs are scored from the later span and from the token before it",
+          "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const Ids tokens{3, 5, 1, 2, 7, 5, 4, 6};
+  HeadScoreOptions options = quick();
+  options.annotations.resize(1);
+  options.annotations[0].of(PairKind::quote) = {{1, 2, 5, 6}};
+  options.annotations[0].of(PairKind::name) = {{0, 2, 5, 7}};
+  options.annotations[0].of(PairKind::phrase) = {{0, 3, 4, 7}};
+  const HeadScores scores = score_heads(*model, {tokens}, options);
+  const auto maps = maps_of(*model, tokens);
+  for (const ScoredHead& head : scores.heads) {
+    const auto weight = [&](std::size_t query, std::size_t key) {
+      return maps[static_cast<std::size_t>(head.head.layer)]
+                 [static_cast<std::size_t>(head.head.head) * 64 + query * 8 + key];
+    };
+    CHECK(head.score("quote").value.mean == Approx(weight(5, 1)).margin(1e-6));
+    CHECK(head.score("quote_ahead").value.mean == Approx(weight(4, 1)).margin(1e-6));
+    CHECK(head.score("name").value.mean ==
+          Approx((weight(5, 0) + weight(5, 1) + weight(6, 0) + weight(6, 1)) / 2).margin(1e-6));
+    CHECK(head.score("phrase").value.mean ==
+          Approx((weight(4, 1) + weight(5, 2)) / 2).margin(1e-6));
+    CHECK_FALSE(head.score("bracket").measured());
+  }
+  options.annotations.resize(2);
+  CHECK(mentions(error_of([&] { score_heads(*model, {tokens}, options); }), {"annotations", "2"}));
+}
+
+TEST_CASE("scores depend neither on threads nor on how sequences are batched", "[heads]") {
+  const auto model = random_gpt(three_layers(), DType::float32);
+  std::vector<Ids> documents;
+  for (Index i = 0; i < 7; ++i) {
+    documents.push_back(draw_ids(2 + i * 3, 11, static_cast<std::uint64_t>(i)));
+  }
+  HeadScoreOptions options;
+  options.bootstrap.resamples = 50;
+  const HeadScores one = [&] {
+    const ThreadScope threads(1);
+    return score_heads(*model, documents, options);
+  }();
+  options.batch_size = 2;
+  const ThreadScope threads(3);
+  const HeadScores other = score_heads(*model, documents, options);
+  for (std::size_t head = 0; head < one.heads.size(); ++head) {
+    for (std::size_t score = 0; score < score_list().size(); ++score) {
+      INFO(head_name(one.heads[head].head) << " " << score_list()[score].name);
+      const Interval& a = one.heads[head].scores[score].value;
+      const Interval& b = other.heads[head].scores[score].value;
+      CHECK(a.mean == b.mean);
+      CHECK(a.low == b.low);
+      CHECK(a.high == b.high);
+    }
+    CHECK(one.heads[head].mul.induction_head == other.heads[head].mul.induction_head);
+    CHECK(one.heads[head].score("entropy").has_interval);
+    CHECK(one.heads[head].score("entropy").value.low < one.heads[head].score("entropy").value.high);
+  }
+}
+
+TEST_CASE("only the heads that were asked for are scored, and progress reaches its end",
+          "[heads]") {
+  const auto model = random_gpt(three_layers());
+  HeadScoreOptions options = quick();
+  options.heads = {{2, 1}, {0, 2}};
+  options.batch_size = 2;
+  options.max_tokens = 5;
+  std::vector<double> shares;
+  options.progress = [&](double share) { shares.push_back(share); };
+  const auto documents = random_documents(5, 8, 11);
+  const HeadScores some = score_heads(*model, documents, options);
+  REQUIRE(some.heads.size() == 2);
+  CHECK(head_name(some.heads[0].head) == "0.2");
+  CHECK(some.tokens == 25);
+  REQUIRE(shares.size() == 3);
+  CHECK(shares.back() == 1);
+  options.heads.clear();
+  options.progress = {};
+  const HeadScores all = score_heads(*model, documents, options);
+  CHECK(value_of(some, "2.1", "entropy") == value_of(all, "2.1", "entropy"));
+  CHECK(value_of(some, "2.1", "induction") == value_of(all, "2.1", "induction"));
+}
+
+TEST_CASE("scoring refuses what it cannot score", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const auto refusal = [&](const HeadScoreOptions& options, const std::vector<Ids>& sequences) {
+    return error_of([&] { score_heads(*model, sequences, options); });
+  };
+  CHECK(mentions(refusal(quick(), {}), {"at least one token"}));
+  CHECK(mentions(refusal(quick(), {{}}), {"at least one token"}));
+  HeadScoreOptions options = quick();
+  options.heads = {{9, 0}};
+  CHECK(mentions(refusal(options, {{1, 2}}), {"9.0"}));
+  CHECK(mentions(error_of([&] { score_index("inductoin"); }), {"inductoin", "induction"}));
+  parameter_of(*model, "h.1.attn.c_attn.bias").fill(std::nan(""));
+  CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
+}

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <memory>
+
+#include "headlight/nn/gpt.h"
+#include "nn/nn_support.h"
+
+namespace headlight::test {
+
+// A model whose heads do what their names say, by weights set by hand:
+//   0.0 previous token   0.1 first token   0.2 duplicate token   0.3 the same token
+//   1.0 induction        1.1 two tokens back   1.2 everything alike
+// The residual stream holds, one beside the other, the token [V], the position [P] and the previous
+// token [V], each as a unit vector; layer norms scale and shift it alike at every place, which
+// softmax does not see.
+class PlantedModel {
+ public:
+  static constexpr Index kVocabulary = 24;  // V
+  static constexpr Index kPositions = 48;   // P
+  static constexpr Index kToken = 0;        // first place in the stream
+  static constexpr Index kPosition = kVocabulary;
+  static constexpr Index kPrevious = kVocabulary + kPositions;
+  static constexpr Index kWidth = 2 * kVocabulary + kPositions;      // C
+  static constexpr Index kHeadWidth = kVocabulary + kPositions + 1;  // D
+
+  PlantedModel() {
+    GptConfig config;
+    config.vocab_size = kVocabulary;
+    config.block_size = kPositions;
+    config.n_layer = 2;
+    config.n_head = 4;
+    config.n_embd = kWidth;
+    config.heads_per_layer = {4, 3};
+    config.head_width = kHeadWidth;
+    config.tie_weights = false;
+    model_ = Gpt::blank(config);
+    for (auto& [name, parameter] : model_->parameters()) {
+      parameter.fill(name.find("ln_") != std::string::npos && name.ends_with("weight") ? 1 : 0);
+    }
+    embed();
+    plant_first_layer();
+    plant_second_layer();
+  }
+
+  const Gpt& model() const { return *model_; }
+
+ private:
+  static constexpr double kSharp = 12;     // of queries: leaves nothing for other keys
+  static constexpr float kCopied = 0.14F;  // makes the copy, of a normalised stream, about 1
+
+  float& element(const std::string& name, Index row, Index column) {
+    Tensor parameter = parameter_of(*model_, name);
+    return parameter.data<float>()[row * parameter.size(1) + column];
+  }
+
+  // Part 0, 1 or 2 (query, key or value) of a head: its element `row` reads the stream at `column`.
+  void read(Index layer, Index head, Index part, Index row, Index column, double factor = 1) {
+    const Index heads = model_->config().heads(layer);
+    element(concat_text("h.", layer, ".attn.c_attn.weight"),
+            (part * heads + head) * kHeadWidth + row, column) = static_cast<float>(factor);
+  }
+  void always_query(Index layer, Index head, Index row, double value) {
+    parameter_of(*model_, concat_text("h.", layer, ".attn.c_attn.bias"))
+        .data<float>()[head * kHeadWidth + row] = static_cast<float>(value);
+  }
+
+  void embed() {
+    for (Index token = 0; token < kVocabulary; ++token) {
+      element("wte.weight", token, kToken + token) = 1;
+      element("lm_head.weight", token, kToken + token) = 1;
+    }
+    for (Index position = 0; position < kPositions; ++position) {
+      element("wpe.weight", position, kPosition + position) = 1;
+    }
+  }
+
+  // The query at position p looks for the key at position p - offset.
+  void look_back(Index layer, Index head, Index offset) {
+    for (Index position = 0; position < kPositions; ++position) {
+      read(layer, head, 1, position, kPosition + position);
+      if (position >= offset) {
+        read(layer, head, 0, position - offset, kPosition + position, kSharp);
+      }
+    }
+  }
+
+  void plant_first_layer() {
+    look_back(0, 0, 1);
+    for (Index token = 0; token < kVocabulary; ++token) {  // 0.0 also copies what it sees
+      read(0, 0, 2, token, kToken + token);
+      element("h.0.attn.c_proj.weight", kPrevious + token, token) = kCopied;
+      read(0, 2, 0, token, kToken + token, kSharp);  // 0.2 looks for its token ...
+      read(0, 2, 1, token, kToken + token);
+    }
+    read(0, 1, 1, 0, kPosition);
+    always_query(0, 1, 0, 5 * kSharp);
+    for (Index position = 0; position < kPositions; ++position) {  // ... but not at itself
+      read(0, 2, 0, kVocabulary + position, kPosition + position, -2 * kSharp);
+      read(0, 2, 1, kVocabulary + position, kPosition + position);
+    }
+    look_back(0, 3, 0);
+  }
+
+  void plant_second_layer() {
+    for (Index token = 0; token < kVocabulary; ++token) {
+      read(1, 0, 0, token, kToken + token, 2 * kSharp);
+      read(1, 0, 1, token, kPrevious + token);
+    }
+    // The first token has no previous one, and 0.0 sees it itself there.
+    read(1, 0, 1, kVocabulary, kPosition);
+    always_query(1, 0, kVocabulary, -10 * kSharp);
+    look_back(1, 1, 2);
+  }
+
+  std::unique_ptr<Gpt> model_;
+};
+
+// Documents of random tokens.
+inline std::vector<Ids> random_documents(Index count, Index length, Index vocabulary) {
+  std::vector<Ids> documents;
+  for (Index i = 0; i < count; ++i) {
+    documents.push_back(draw_ids(length, vocabulary, static_cast<std::uint64_t>(i) + 1000));
+  }
+  return documents;
+}
+
+}  // namespace headlight::test
