@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -36,7 +37,8 @@ constexpr const char* kDetails =
     "directory OUT\n"
     "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory. What a format cannot express is\n"
-    "refused. nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
+    "refused; layers without an MLP get one of zeros in hf and nanogpt, which changes nothing. "
+    "nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
     "is\n"
     "exported with a warning, as its logits differ there by about 1e-3.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
@@ -71,11 +73,19 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
+// As load_model and its like are to take a model whose missing MLPs will be written as zeros.
+std::function<void(GptConfig&)> adjust_for(void (*require_format)(const GptConfig&)) {
+  return [require_format](GptConfig& config) {
+    simplify_heads(config);
+    GptConfig filled = config;
+    filled.mlp = true;
+    require_format(filled);
+  };
+}
+
 Report export_hf(const fs::path& model, const fs::path& out) {
-  const LoadedModel loaded = load_model(model, {.adjust = [](GptConfig& config) {
-                                          simplify_heads(config);
-                                          require_gpt2(config);
-                                        }});
+  LoadedModel loaded = load_model(model, {.adjust = adjust_for(require_gpt2)});
+  loaded.model = with_zero_mlps(*loaded.model);
   AtomicDirectory directory(out);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
   directory.commit();
@@ -95,10 +105,8 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
 
 Report export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights = load_weights(source, {.adjust = [](GptConfig& config) {
-                                                      simplify_heads(config);
-                                                      require_nanogpt(config);
-                                                    }});
+  const std::unique_ptr<Gpt> weights =
+      with_zero_mlps(*load_weights(source, {.adjust = adjust_for(require_nanogpt)}));
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
   if (fs::exists(source / "tokenizer.json")) {
