@@ -32,8 +32,10 @@ std::vector<Product> products_of(const BenchTask& task) {
   std::vector<Product> products;
   add_linear(products, "attn.c_attn", rows, width, 3 * width, model.n_layer);
   add_linear(products, "attn.c_proj", rows, width, width, model.n_layer);
-  add_linear(products, "mlp.c_fc", rows, width, 4 * width, model.n_layer);
-  add_linear(products, "mlp.c_proj", rows, 4 * width, width, model.n_layer);
+  if (model.mlp) {
+    add_linear(products, "mlp.c_fc", rows, width, 4 * width, model.n_layer);
+    add_linear(products, "mlp.c_proj", rows, 4 * width, width, model.n_layer);
+  }
   add_linear(products, "head", rows, width, model.vocab_size, 1);
   return products;
 }

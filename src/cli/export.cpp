@@ -37,7 +37,8 @@ constexpr const char* kDetails =
     "directory OUT\n"
     "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory. What a format cannot express is\n"
-    "refused. nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
+    "refused; layers without an MLP get one of zeros in hf and nanogpt, which changes nothing. "
+    "nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
     "is\n"
     "exported with a warning, as its logits differ there by about 1e-3.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
@@ -72,13 +73,16 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
-// A model that lost heads gets as many as its width holds again, with weights of 0.
+// A model that lost heads, or has no MLPs, gets them with weights of 0: the same function.
 std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
   const Index width = model->block(0).attention().head_width();
   const bool pruned = !config.heads_per_layer.empty() || config.head_width > 0;
   const bool fits = config.n_embd % width == 0 && config.n_embd / width >= config.n_head;
-  return pruned && fits ? fill_up_heads(*model, config.n_embd / width) : std::move(model);
+  if (pruned && fits) {
+    model = fill_up_heads(*model, config.n_embd / width);
+  }
+  return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
 }
 
 Report export_hf(const fs::path& model, const fs::path& out) {

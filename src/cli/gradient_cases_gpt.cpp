@@ -56,6 +56,8 @@ GradientCases gpt_cases() {
   pruned.n_head = 3;
   pruned.head_width = 5;
   pruned.heads_per_layer = {1, 3};
+  GptConfig attention_only = tiny_config();
+  attention_only.mlp = false;
   GptConfig dropping = tiny_config();
   dropping.attention_dropout = 0.2;
   dropping.residual_dropout = 0.2;
@@ -63,6 +65,7 @@ GradientCases gpt_cases() {
   return {gpt_case("two layers, tied, pre-norm", tiny_config()),
           gpt_case("two layers, untied, post-norm, no biases", untied),
           gpt_case("two layers with pruned heads", pruned),
+          gpt_case("two layers without MLPs", attention_only),
           gpt_case("two layers with dropout", dropping,
                    {.training = true, .random = {.seed = 5, .stream = 12}})};
 }

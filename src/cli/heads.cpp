@@ -9,6 +9,7 @@
 #include "cli/count_progress.h"
 #include "cli/heads_columns.h"
 #include "cli/heads_files.h"
+#include "cli/heads_over_time.h"
 #include "cli/heads_text.h"
 #include "cli/log.h"
 #include "cli/options.h"
@@ -41,7 +42,14 @@ constexpr const char* kFiles =
     "JSON keys: sequences, tokens, heads[{head, layer, index, verdict, verdict_score, sentence,\n"
     "every score (null: not measured), best_offset, k_source, intervals{score{low, high}},\n"
     "detector{mul{...}, abs{...}}}], layers[{layer, entropy, mean_distance, confidence,\n"
-    "sparsity}], clusters, cluster_threshold, compared_queries, files.";
+    "sparsity}], clusters, cluster_threshold, compared_queries, files.\n\n"
+    "--over_time reads no text: it shows what a run that was trained with --track_heads N has\n"
+    "written to heads.jsonl, with the training loss beside it, and writes heads_over_time.svg "
+    "into\n"
+    "the run directory or --out. --columns are the scores to show. JSON keys then: iterations, "
+    "loss,\n"
+    "first_copy_loss, second_copy_loss, in_context, scores{score{head[]}}, births[{score, head,\n"
+    "threshold, iteration, loss, in_context}], files.";
 
 std::string scores_help() {
   std::string text = "\nScores:\n";
@@ -86,7 +94,8 @@ Options make_options() {
            "headlight heads runs/toy --data data/toy.txt --documents blank_line --annotations "
            "data/toy.annotations.jsonl --out toy-heads",
            "headlight heads runs/toy --data book.txt --filter \"induction>0.5\" --columns "
-           "head,induction,k_composition,k_source"}});
+           "head,induction,k_composition,k_source",
+           "headlight heads runs/induction --over_time"}});
   options.value("text", "Text to look at, instead of --data");
   add_text_data_options(options);
   options.value("annotations", "Known pairs of places in the documents of --data (JSON lines)")
@@ -100,6 +109,7 @@ Options make_options() {
       .value("repeat_length", "Random tokens before they are repeated", "64")
       .value("redundancy", "Documents to compare all pairs of heads on; 0: none", "16")
       .value("cluster_below", "Jensen-Shannon distance below which heads do the same", "0.2")
+      .flag("over_time", "Show what a run with --track_heads has recorded")
       .flag("exclude_bos", "mul and abs: without the first token")
       .flag("exclude_current_token", "mul and abs: without the query's own token")
       .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
@@ -240,6 +250,10 @@ void check_display(const Options& options) {
 int run_heads(const std::vector<std::string>& arguments) {
   Options options = make_options();
   if (!options.parse(arguments)) {
+    return 0;
+  }
+  if (options.is_set("over_time")) {
+    show_heads_over_time(options);
     return 0;
   }
   check_display(options);

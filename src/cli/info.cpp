@@ -128,7 +128,8 @@ std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts)
   return {{"token embedding", counts.token_embedding, "V d"},
           {"position embedding", counts.position_embedding, "block_size d"},
           {"attention", counts.attention, layers + attention},
-          {"mlp", counts.mlp, layers + (config.bias ? "(8 d^2 + 5 d)" : "8 d^2")},
+          {"mlp", counts.mlp,
+           config.mlp ? layers + (config.bias ? "(8 d^2 + 5 d)" : "8 d^2") : "0: attention only"},
           {"layer norms", counts.norms, config.bias ? "2 d each" : "d each"},
           {"head", counts.head, config.tie_weights ? "0: shared with the embedding" : "V d"}};
 }

@@ -30,8 +30,9 @@ constexpr const char* kDetails =
     "loss each time. Every layer keeps one head. The result works in every command; headlight\n"
     "export --to hf writes the equivalent full-size model.\n"
     "DIR gets the model and pruning.json; with a text also curve.csv and curve.svg, the loss\n"
-    "against the heads that are left. --finetune_iters N trains the pruned model on the text\n"
-    "(AdamW, N updates) before it is written.\n"
+    "against the heads that are left. --finetune_iters N trains the pruned model on the text, or "
+    "on\n"
+    "that of --finetune_data (AdamW, N updates), before it is written.\n"
     "JSON keys: heads (removed, in order), kept, parameters, parameters_before, directory,\n"
     "curve[{kept, loss, removed}], loss_before, loss_after, loss_finetuned (null where there is\n"
     "none).";
@@ -52,7 +53,8 @@ Options make_options() {
       .value("until_loss", "Stop before the loss rises by more: +0.02 (nats a token) or 2%")
       .value("by", "What ranks heads: ablation, or sensitivity (faster)", "ablation")
       .value("rounds", "How often they are ranked anew", "8")
-      .value("finetune_iters", "Updates on the text after pruning", "0")
+      .value("finetune_iters", "Updates after pruning", "0")
+      .value("finetune_data", "Text of those updates; --data by default")
       .value("learning_rate", "Of those updates, falling to a tenth", "3e-4")
       .value("seed", "Of their batches", "1337")
       .value("out", "Directory to write; must not exist");
@@ -153,7 +155,10 @@ Outcome prune(const LoadedModel& loaded, const Options& options) {
   outcome.losses["loss_before"] = loss_on(*loaded.model, *loaded.tokenizer, *data, options);
   outcome.losses["loss_after"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
   if (const Index updates = count_option(options, "finetune_iters", 0); updates > 0) {
-    finetune(*outcome.model, *data, options, updates);
+    const bool other = options.given("finetune_data");
+    finetune(*outcome.model,
+             other ? read_text_data(options, *loaded.tokenizer, "finetune_data") : *data, options,
+             updates);
     outcome.losses["loss_finetuned"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
   }
   return outcome;

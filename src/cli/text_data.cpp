@@ -13,11 +13,12 @@ void add_text_data_options(Options& options) {
       .value("batch_size", "Sequences computed at once", "12");
 }
 
-TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer) {
-  require(options.given("data"), "--data: expected a text file");
+TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
+                            const std::string& name) {
+  require(options.given(name), "--", name, ": expected a text file");
   const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
                                    .separator = options.text("separator")};
-  const std::string path = options.text("data");
+  const std::string path = options.text(name);
   if (is_token_file(path)) {
     require(split.mode == DocumentSplit::none, "--documents: ", path,
             " holds one stream of token ids, expected none");

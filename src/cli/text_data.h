@@ -10,9 +10,10 @@ namespace headlight::cli {
 // --data, --documents, --separator and --batch_size.
 void add_text_data_options(Options& options);
 
-// The text of those options as the model reads it. Throws Error when --data is missing or cannot be
-// used.
-TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer);
+// The text of those options as the model reads it, from the file that the option `name` gives.
+// Throws Error when it is missing or cannot be used.
+TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
+                            const std::string& name = "data");
 
 // An option that must be at least `least`.
 Index count_option(const Options& options, const std::string& name, Index least);

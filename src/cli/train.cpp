@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/config_options.h"
+#include "cli/head_tracker.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -42,11 +43,21 @@ Options make_options() {
            "--block_size\n"
            "drops its last positions.\n"
            "Ctrl-C finishes the update, saves and exits; --resume goes on bit for bit.\n"
+           "--track_heads N appends to heads.jsonl, every N updates, what every attention head "
+           "does and\n"
+           "how much the model gains from repetition; see headlight heads --over_time.\n"
+           "Keys of a line: iteration (updates made), loss (of the last "
+           "one), "
+           "first_copy_loss,\n"
+           "second_copy_loss, in_context (of repeated random tokens; second minus first), heads[{"
+           "head,\n"
+           "layer, index, verdict, scores as headlight heads has them}].\n"
            "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
            "tokens_per_second, directory.",
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train configs/toy.toml --resume --max_iters 4000",
+                    "headlight train configs/induction.toml",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt",
                     "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
                     "--learning_rate 3e-5"}});
@@ -103,11 +114,12 @@ int run_train(const std::vector<std::string>& arguments) {
   std::signal(SIGINT, on_stop_signal);
   std::signal(SIGTERM, on_stop_signal);
   TrainProgress progress;
+  HeadTracker tracker(config.track_heads);
   const bool resume = wants_resume(config, options);
-  const RunResult result =
-      run_training(config, {.resume = resume, .observers = {&progress}, .stop_requested = [] {
-                              return stop_signals > 0;
-                            }});
+  const RunResult result = run_training(
+      config, {.resume = resume, .observers = {&progress, &tracker}, .stop_requested = [] {
+                 return stop_signals > 0;
+               }});
   if (!progress.loss_curve().empty()) {
     log_info("\n" + progress.loss_curve());
   }

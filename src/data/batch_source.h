@@ -24,7 +24,14 @@ std::unique_ptr<BatchSource> make_document_source(const TokenDataset& dataset,
 std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
                                                const BatcherOptions& options);
 
+// Sequences of another source, but some of them random tokens that repeat; see
+// BatcherOptions::repeat_share.
+std::unique_ptr<BatchSource> make_repeat_source(const TokenDataset& dataset,
+                                                const BatcherOptions& options,
+                                                std::unique_ptr<BatchSource> others);
+
 // Data order shares the seed with initialisation and dropout, but no number.
 inline constexpr std::uint64_t kDataOrderStream = 0x64617461;  // "data"
+inline constexpr std::uint64_t kRepeatStream = 0x72657074;     // "rept"
 
 }  // namespace headlight

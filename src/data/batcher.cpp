@@ -15,8 +15,16 @@ std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
           options.block_size);
   require(options.bucket_window >= 1, "[Batcher] bucket_window must be at least 1, got ",
           options.bucket_window);
-  return options.batching == Batching::packed ? make_block_source(dataset, options)
-                                              : make_document_source(dataset, options);
+  require(options.repeat_share >= 0 && options.repeat_share <= 1,
+          "[Batcher] repeat_share must be 0 to 1, got ", options.repeat_share);
+  require(options.repeat_share == 0 || options.batching == Batching::packed,
+          "[Batcher] repeat_share needs packed batching");
+  if (options.batching != Batching::packed) {
+    return make_document_source(dataset, options);
+  }
+  auto blocks = make_block_source(dataset, options);
+  return options.repeat_share == 0 ? std::move(blocks)
+                                   : make_repeat_source(dataset, options, std::move(blocks));
 }
 
 }  // namespace

@@ -39,13 +39,16 @@ class Parameters {
 DecoderLayer make_layer(const Gpt& model, const Parameters& parameters, Index layer,
                         WeightFormat format) {
   const std::string name = "h." + std::to_string(layer) + ".";
-  return {.heads = model.block(layer).attention().heads(),
-          .ln_1 = parameters.norm(name + "ln_1"),
-          .ln_2 = parameters.norm(name + "ln_2"),
-          .attention_in = parameters.matrix(name + "attn.c_attn", format),
-          .attention_out = parameters.matrix(name + "attn.c_proj", format),
-          .mlp_in = parameters.matrix(name + "mlp.c_fc", format),
-          .mlp_out = parameters.matrix(name + "mlp.c_proj", format)};
+  DecoderLayer result{.heads = model.block(layer).attention().heads(),
+                      .ln_1 = parameters.norm(name + "ln_1"),
+                      .attention_in = parameters.matrix(name + "attn.c_attn", format),
+                      .attention_out = parameters.matrix(name + "attn.c_proj", format)};
+  if (model.config().mlp) {
+    result.ln_2 = parameters.norm(name + "ln_2");
+    result.mlp_in = parameters.matrix(name + "mlp.c_fc", format);
+    result.mlp_out = parameters.matrix(name + "mlp.c_proj", format);
+  }
+  return result;
 }
 
 }  // namespace

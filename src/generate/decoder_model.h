@@ -15,11 +15,14 @@ struct NormWeights {
 struct DecoderLayer {
   Index heads = 0;  // H
   NormWeights ln_1;
-  NormWeights ln_2;
   PackedMatrix attention_in;   // [3 H D, C]
   PackedMatrix attention_out;  // [C, H D]
-  PackedMatrix mlp_in;         // [4 C, C]
-  PackedMatrix mlp_out;        // [C, 4 C]
+  // Empty in a model without MLPs.
+  NormWeights ln_2 = {};
+  PackedMatrix mlp_in = {};   // [4 C, C]
+  PackedMatrix mlp_out = {};  // [C, 4 C]
+
+  bool has_mlp() const { return mlp_in.rows() > 0; }
 };
 
 // A model as the steps of a Decoder use it.
@@ -33,8 +36,8 @@ struct DecoderModel {
   Tensor token_embedding;     // [V, C]
   Tensor position_embedding;  // [block_size, C]
   std::vector<DecoderLayer> layers;
-  NormWeights ln_f;  // pre-norm only
-  PackedMatrix head;    // [V, C]
+  NormWeights ln_f;   // pre-norm only
+  PackedMatrix head;  // [V, C]
 };
 
 }  // namespace headlight

@@ -47,7 +47,8 @@ Index step_threads(const DecoderModel& model, Index batch) {
       work += matrix->rows() * matrix->columns();
     }
   }
-  const auto meetings = 4 * static_cast<Index>(model.layers.size()) + 1;
+  const Index meetings_of_layer = model.gpt->config().mlp ? 4 : 2;
+  const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
   return std::clamp<Index>(work * batch / meetings / kWorkOfThread, 1, kernels::max_threads());
 }
 
@@ -101,13 +102,11 @@ void DecoderStep::run(const TeamMember& me) const {
     me.barrier();
     add(me, layer.attention_out, work_.attended);
     me.barrier();
-    normalize(me, pre_norm_ ? layer.ln_2 : layer.ln_1);
-    expand(me, layer.mlp_in);
-    me.barrier();
-    add(me, layer.mlp_out, work_.inner);
-    me.barrier();
     if (!pre_norm_) {
-      normalize(me, layer.ln_2);
+      normalize(me, layer.ln_1);
+    }
+    if (layer.has_mlp()) {
+      feed_forward(me, layer);
     }
   }
   if (pre_norm_) {
@@ -133,6 +132,19 @@ void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const
     kernels::loops<float>().layer_norm(work_.stream.of(b), norm.gain.data<float>(),
                                        norm.shift.data<float>(), normalized.of(b), model_.width,
                                        epsilon, &mean, &inverse_deviation);
+  }
+}
+
+void DecoderStep::feed_forward(const TeamMember& me, const DecoderLayer& layer) const {
+  if (pre_norm_) {
+    normalize(me, layer.ln_2);
+  }
+  expand(me, layer.mlp_in);
+  me.barrier();
+  add(me, layer.mlp_out, work_.inner);
+  me.barrier();
+  if (!pre_norm_) {
+    normalize(me, layer.ln_2);
   }
 }
 

@@ -56,6 +56,7 @@ class DecoderStep {
   void attend(const kernels::TeamMember& me, std::size_t layer) const;
   void project_qkv(const kernels::TeamMember& me, const DecoderLayer& layer) const;
   void attend_head(const kernels::TeamMember& me, std::size_t layer, Index item, Index head) const;
+  void feed_forward(const kernels::TeamMember& me, const DecoderLayer& layer) const;
   void add(const kernels::TeamMember& me, const PackedMatrix& matrix, const StepVectors& x) const;
   void expand(const kernels::TeamMember& me, const PackedMatrix& matrix) const;
 

@@ -132,7 +132,9 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
     parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(bias.to_vector())});
     rest = subtracted(rest, bias.to_vector());
   }
-  parts.push_back({concat_text(layer, ".mlp"), {}, readout.logit_of(rest)});
+  if (model.config().mlp) {
+    parts.push_back({concat_text(layer, ".mlp"), {}, readout.logit_of(rest)});
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heads/layer_maps.h"
+#include "heads/repeated_tokens.h"
 #include "heads/score_sums.h"
 
 namespace headlight {
@@ -125,48 +126,25 @@ class HeadScoring {
 
   void measure_repeats(HeadScores& result) const {
     const RepeatOptions& repeats = options_.repeats;
-    const Index lead = repeats.first ? 1 : 0;
-    const Index length = std::min(repeats.length, (model_.config().block_size - lead) / 2);
+    const Index length = repeat_length(repeats, model_.config().block_size);
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
     ScoreSums sums(heads_, {.source = ScoreSource::repeats,
                             .groups = static_cast<std::size_t>(repeats.sequences),
-                            .longest = lead + 2 * length});
+                            .longest = (repeats.first ? 1 : 0) + 2 * length});
     for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
       std::vector<MeasuredSequence> batch;
       const Index end = std::min(begin + options_.batch_size, repeats.sequences);
       for (Index i = begin; i < end; ++i) {
-        batch.push_back({repeated_tokens(i, length), static_cast<std::size_t>(i)});
+        RepeatedTokens sequence = repeated_tokens(repeats, model_.config().vocab_size, length, i);
+        SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+        facts.repeat_begin = sequence.repeat_begin;
+        batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
       }
       add_batch(batch, sums);
     }
     keep_means(sums, result);
-  }
-
-  SequenceFacts repeated_tokens(Index number, Index length) const {
-    const RepeatOptions& repeats = options_.repeats;
-    const RandomStream random =
-        RandomStream{repeats.seed, 0}.fork(static_cast<std::uint64_t>(number));
-    const auto choices = static_cast<std::uint64_t>(
-        repeats.tokens.empty() ? model_.config().vocab_size
-                               : static_cast<Index>(repeats.tokens.size()));
-    std::vector<std::int32_t> copy;
-    for (Index i = 0; i < length; ++i) {
-      const std::uint64_t drawn = random.below(static_cast<std::uint64_t>(i), choices);
-      copy.push_back(repeats.tokens.empty() ? static_cast<std::int32_t>(drawn)
-                                            : repeats.tokens[drawn]);
-    }
-    std::vector<std::int32_t> tokens;
-    if (repeats.first) {
-      tokens.push_back(*repeats.first);
-    }
-    const auto repeat_begin = static_cast<Index>(tokens.size()) + length;
-    tokens.insert(tokens.end(), copy.begin(), copy.end());
-    tokens.insert(tokens.end(), copy.begin(), copy.end());
-    SequenceFacts facts = sequence_facts(std::move(tokens));
-    facts.repeat_begin = repeat_begin;
-    return facts;
   }
 
   // The means of all scores that were summed, with intervals from the same draws.

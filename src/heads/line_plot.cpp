@@ -20,6 +20,7 @@ constexpr double kRight = 24.0;
 constexpr double kLegendLine = 18.0;
 constexpr const char* kInk = "#1d2030";
 constexpr const char* kFaint = "#6b6f80";
+constexpr const char* kFaintCurve = "#c3c6d1";
 
 constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000", "#b8a800"};
@@ -74,24 +75,30 @@ struct Frame {
   }
 };
 
-Frame frame_for(const LinePlot& plot) {
+// What the finite values of a plot span.
+struct Span {
   Range across;
   Range up;
+};
+
+Span span_of(const LinePlot& plot) {
+  Span span;
   for (const PlotSeries& series : plot.series) {
     require(series.x.size() == series.y.size(), "[line_plot_svg] series '", series.name, "' has ",
             series.x.size(), " values of x and ", series.y.size(), " of y");
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) {
-        across.include(series.x[i]);
-        up.include(series.y[i]);
+        span.across.include(series.x[i]);
+        span.up.include(series.y[i]);
       }
     }
   }
-  require(across.low <= across.high, "[line_plot_svg] expected at least one finite value");
+  require(span.across.low <= span.across.high,
+          "[line_plot_svg] expected at least one finite value");
   if (plot.y_from_zero) {
-    up.include(0);
+    span.up.include(0);
   }
-  return {axis_for(across), axis_for(up)};
+  return span;
 }
 
 std::string label(double x, double y, const std::string& attributes, const std::string& content) {
@@ -124,7 +131,8 @@ std::string axes(const Frame& frame, const LinePlot& plot) {
                      plot.y_label);
 }
 
-std::string curve(const PlotSeries& series, const Frame& frame, const char* colour, bool points) {
+std::string curve(const PlotSeries& series, const Frame& frame, const std::string& colour,
+                  bool points) {
   std::string path;
   std::string dots;
   bool pen_down = false;
@@ -141,46 +149,91 @@ std::string curve(const PlotSeries& series, const Frame& frame, const char* colo
       dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
     }
   }
-  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
-         "\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n" + dots;
+  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
+         (series.faint ? "1" : "2") + "\" stroke-linejoin=\"round\"/>\n" + dots;
 }
 
-std::string legend(const LinePlot& plot) {
+struct NamedColour {
+  std::string name;
+  const char* colour;
+};
+
+std::string legend(const std::vector<NamedColour>& entries, bool at_left) {
   double widest = 0;
-  for (const PlotSeries& series : plot.series) {
-    widest = std::max(widest, 11 * text_width(printable_text(series.name)));
+  for (const NamedColour& entry : entries) {
+    widest = std::max(widest, 11 * text_width(printable_text(entry.name)));
   }
-  const double left = kWidth - kRight - widest - 34;
+  const double left = at_left ? kLeft + 12 : kWidth - kRight - widest - 34;
   std::string out;
   double y = kTop + 14;
-  for (std::size_t i = 0; i < plot.series.size(); ++i, y += kLegendLine) {
+  for (const NamedColour& entry : entries) {
     out += "<line x1=\"" + svg_number(left) + "\" y1=\"" + svg_number(y - 4) + "\" x2=\"" +
-           svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" +
-           kColours[i % kColours.size()] + "\" stroke-width=\"3\"/>\n";
-    out += label(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"",
-                 plot.series[i].name);
+           svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" + entry.colour +
+           "\" stroke-width=\"3\"/>\n";
+    out += label(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"", entry.name);
+    y += kLegendLine;
   }
   return out;
 }
 
+std::string marks(const LinePlot& plot, const Frame& frame) {
+  std::string out;
+  for (const double x : plot.marks) {
+    if (x >= frame.x.low && x <= frame.x.high) {
+      out += "<line x1=\"" + svg_number(frame.across(x)) + "\" y1=\"" + svg_number(kTop) +
+             "\" x2=\"" + svg_number(frame.across(x)) + "\" y2=\"" + svg_number(kHeight - kBottom) +
+             "\" stroke=\"" + kFaint + "\" stroke-dasharray=\"4 4\"/>\n";
+    }
+  }
+  return out;
+}
+
+// A plot without what surrounds it. Faint curves lie below the others.
+std::string panel(const LinePlot& plot, const Frame& frame) {
+  std::string out =
+      label(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
+            plot.title) +
+      axes(frame, plot) + marks(plot, frame);
+  std::string curves;
+  std::vector<NamedColour> named;
+  for (const PlotSeries& series : plot.series) {
+    if (series.faint) {
+      out += curve(series, frame, kFaintCurve, plot.points);
+      continue;
+    }
+    named.push_back({series.name, kColours[named.size() % kColours.size()]});
+    curves += curve(series, frame, named.back().colour, plot.points);
+  }
+  return out + curves + (plot.series.size() > 1 ? legend(named, plot.legend_left) : "");
+}
+
 }  // namespace
 
-std::string line_plot_svg(const LinePlot& plot) {
-  const Frame frame = frame_for(plot);
+std::string line_panels_svg(const std::vector<LinePlot>& plots) {
+  require(!plots.empty(), "[line_panels_svg] expected at least one plot");
+  Range across;
+  for (const LinePlot& plot : plots) {
+    const Span span = span_of(plot);
+    across.include(span.across.low);
+    across.include(span.across.high);
+  }
   const std::string width = svg_number(kWidth);
-  const std::string height = svg_number(kHeight);
+  const std::string height = svg_number(kHeight * static_cast<double>(plots.size()));
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
                     height + "\" viewBox=\"0 0 " + width + " " + height +
                     "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
-                    escape_markup(printable_text(plot.title)) +
+                    escape_markup(printable_text(plots.front().title)) +
                     "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  out += label(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
-               plot.title);
-  out += axes(frame, plot);
-  for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    out += curve(plot.series[i], frame, kColours[i % kColours.size()], plot.points);
+  for (std::size_t i = 0; i < plots.size(); ++i) {
+    const Frame frame{axis_for(across), axis_for(span_of(plots[i]).up)};
+    const std::string shift = svg_number(kHeight * static_cast<double>(i));
+    out += i == 0 ? panel(plots[i], frame)
+                  : "<g transform=\"translate(0 " + shift + ")\">\n" + panel(plots[i], frame) +
+                        "</g>\n";
   }
-  return out + (plot.series.size() > 1 ? legend(plot) : "") + "</svg>\n";
+  return out + "</svg>\n";
 }
+
+std::string line_plot_svg(const LinePlot& plot) { return line_panels_svg({plot}); }
 
 }  // namespace headlight

@@ -11,7 +11,7 @@ namespace headlight {
 namespace {
 
 bool fits_gpt2(const GptConfig& config) {
-  return config.norm == NormPosition::pre && config.heads_per_layer.empty() &&
+  return config.norm == NormPosition::pre && config.mlp && config.heads_per_layer.empty() &&
          config.head_width == 0;
 }
 
@@ -70,6 +70,7 @@ void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptC
           in_quotes(norm));
   config.norm = norm == "post" ? NormPosition::post : NormPosition::pre;
   config.head_width = reader.integer("head_width", 0);
+  config.mlp = reader.boolean("mlp", true);
   if (const Json* heads = reader.find("heads_per_layer")) {
     require(heads->is_array(), name, ": heads_per_layer: expected a list");
     for (const Json& value : *heads) {
@@ -106,6 +107,8 @@ void check_supported(const ConfigReader& reader, std::string_view name, const Gp
 void require_gpt2(const GptConfig& config) {
   require(config.norm == NormPosition::pre,
           "hf: norm = post cannot be expressed: GPT-2 has its norms in front");
+  require(config.mlp,
+          "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
   require(fits_gpt2(config),
           "hf: these heads cannot be expressed: GPT-2 has n_head heads of width ",
           "n_embd / n_head in every layer");
@@ -154,6 +157,7 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
     json["norm"] = config.norm == NormPosition::post ? "post" : "pre";
     json["heads_per_layer"] = config.heads_per_layer;
     json["head_width"] = config.head_width;
+    json["mlp"] = config.mlp;
   }
   return json.dump(2) + "\n";
 }

@@ -9,8 +9,8 @@
 namespace headlight {
 
 // The configuration as Hugging Face's GPT-2 config.json. What a GPT-2 cannot express there
-// (post-norm, fewer heads in a layer) is written under "model_type": "headlight", so that other
-// tools refuse it instead of misreading it.
+// (post-norm, no MLPs, fewer heads in a layer) is written under "model_type": "headlight", so that
+// other tools refuse it instead of misreading it.
 std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer);
 
 // Reads such a config.json, also one of other tools: absent keys have the defaults of transformers'

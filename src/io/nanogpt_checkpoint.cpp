@@ -122,6 +122,7 @@ void require_nanogpt(const GptConfig& config) {
     require(good, "nanogpt: ", what, " cannot be expressed: ", why);
   };
   refuse_unless(config.norm == NormPosition::pre, "norm = post", "nanoGPT has its norms in front");
+  refuse_unless(config.mlp, "a layer without an MLP", "nanoGPT has one in every layer");
   refuse_unless(config.heads_per_layer.empty() && config.head_width == 0, "pruned heads",
                 "nanoGPT has n_head heads of width n_embd / n_head in every layer");
   refuse_unless(config.tie_weights, "a head that is not tied",

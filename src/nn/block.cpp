@@ -32,19 +32,21 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
            .dtype = dtype,
            .zeros = zeros},
           random.fork(0)),
-      ln_2_(norm_options(config, dtype)),
-      mlp_({.width = config.n_embd,
-            .activation = config.activation,
-            .bias = config.bias,
-            .dtype = dtype,
-            .zeros = zeros},
-           random.fork(1)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
-  register_module("ln_2", ln_2_);
-  register_module("mlp", mlp_);
+  if (config.mlp) {
+    ln_2_.emplace(norm_options(config, dtype));
+    mlp_.emplace(MlpOptions{.width = config.n_embd,
+                            .activation = config.activation,
+                            .bias = config.bias,
+                            .dtype = dtype,
+                            .zeros = zeros},
+                 random.fork(1));
+    register_module("ln_2", *ln_2_);
+    register_module("mlp", *mlp_);
+  }
 }
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
@@ -55,21 +57,24 @@ Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
   if (norm_ == NormPosition::pre) {
     const Tensor middle =
         x + drop(attn_.forward_ragged(x, offsets, context, ln_1_.norm()), attention_dropout_);
-    return middle + drop(mlp_.forward(middle, ln_2_.norm(), context.precision), mlp_dropout_);
+    return mlp_ ? middle +
+                      drop(mlp_->forward(middle, ln_2_->norm(), context.precision), mlp_dropout_)
+                : middle;
   }
   const Tensor attended = attn_.forward_ragged(x, offsets, context);
   const Tensor middle = ln_1_.forward(x + drop(attended, attention_dropout_));
-  return ln_2_.forward(middle +
-                       drop(mlp_.forward(middle, std::nullopt, context.precision), mlp_dropout_));
+  return mlp_ ? ln_2_->forward(middle + drop(mlp_->forward(middle, std::nullopt, context.precision),
+                                             mlp_dropout_))
+              : middle;
 }
 
 Tensor Block::forward_cached(const Tensor& x, const KeyValueView& earlier) const {
   if (norm_ == NormPosition::pre) {
     const Tensor middle = x + attn_.forward_cached(ln_1_.forward(x), earlier);
-    return middle + mlp_.forward(middle, ln_2_.norm());
+    return mlp_ ? middle + mlp_->forward(middle, ln_2_->norm()) : middle;
   }
   const Tensor middle = ln_1_.forward(x + attn_.forward_cached(x, earlier));
-  return ln_2_.forward(middle + mlp_.forward(middle));
+  return mlp_ ? ln_2_->forward(middle + mlp_->forward(middle)) : middle;
 }
 
 }  // namespace headlight

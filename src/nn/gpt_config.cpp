@@ -59,10 +59,11 @@ ParameterCounts count_parameters(const GptConfig& config) {
     const double inner = static_cast<double>(config.heads(layer)) * static_cast<double>(head_width);
     attention += 4 * width * inner + one * (3 * inner + width);
   }
-  const double norm_count = 2 * layers + (config.norm == NormPosition::pre ? 1 : 0);
+  const double norm_count =
+      (config.mlp ? 2 : 1) * layers + (config.norm == NormPosition::pre ? 1 : 0);
   const double embedding = static_cast<double>(config.vocab_size) * width;
   const double positions = static_cast<double>(config.block_size) * width;
-  const double mlp = layers * (8 * width * width + one * 5 * width);
+  const double mlp = config.mlp ? layers * (8 * width * width + one * 5 * width) : 0;
   require(attention + 2 * embedding + positions + mlp < 0x1p48, "the model is too large: about ",
           attention + embedding + positions + mlp, " parameters");
   return {.token_embedding = static_cast<Index>(embedding),
@@ -87,7 +88,7 @@ double training_flops(const GptConfig& config, const std::vector<Index>& offsets
     inner += static_cast<double>(config.heads(layer)) * static_cast<double>(head_width);
   }
   const auto width = static_cast<double>(config.n_embd);
-  const double mlp = 8 * width * width * static_cast<double>(config.n_layer);
+  const double mlp = config.mlp ? 8 * width * width * static_cast<double>(config.n_layer) : 0;
   const double head = width * static_cast<double>(config.vocab_size);
   const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
   return 6 * (4 * width * inner + mlp + head) * tokens + 12 * inner * pairs;

@@ -27,9 +27,11 @@ class ShapeList {
     add_norm(prefix + "ln_1");
     add_linear(prefix + "attn.c_attn", 3 * inner, width);
     add_linear(prefix + "attn.c_proj", width, inner);
-    add_norm(prefix + "ln_2");
-    add_linear(prefix + "mlp.c_fc", 4 * width, width);
-    add_linear(prefix + "mlp.c_proj", width, 4 * width);
+    if (config_.mlp) {
+      add_norm(prefix + "ln_2");
+      add_linear(prefix + "mlp.c_fc", 4 * width, width);
+      add_linear(prefix + "mlp.c_proj", width, 4 * width);
+    }
   }
 
   std::vector<std::pair<std::string, Shape>> take() { return std::move(shapes_); }

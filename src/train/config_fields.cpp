@@ -27,6 +27,8 @@ constexpr std::array kFields{
                 "no data, take any)"},
     ConfigField{"batching", &C::batching,
                 "packed (blocks of one stream), padded or bucketed (documents)"},
+    ConfigField{"repeat_share", &C::repeat_share,
+                "packed: share of the sequences that are random tokens, repeated"},
     ConfigField{"batch_size", &C::batch_size, "Sequences of a batch"},
     ConfigField{"block_size", &C::block_size, "Longest sequence, in tokens"},
     ConfigField{"gradient_accumulation_steps", &C::gradient_accumulation_steps,
@@ -43,6 +45,7 @@ constexpr std::array kFields{
     ConfigField{"tie_weights", &C::tie_weights, "The head shares the token embedding"},
     ConfigField{"norm", &C::norm, "pre (GPT-2) or post (the original transformer)"},
     ConfigField{"activation", &C::activation, "gelu_new, gelu or relu"},
+    ConfigField{"mlp", &C::mlp, "false: layers of attention alone"},
     ConfigField{"dtype", &C::dtype,
                 "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)"},
     ConfigField{"optimizer", &C::optimizer, "adamw or sgd"},
@@ -64,6 +67,8 @@ constexpr std::array kFields{
     ConfigField{"always_save_checkpoint", &C::always_save_checkpoint,
                 "false: only save at a better validation loss, and at the end"},
     ConfigField{"keep_checkpoints", &C::keep_checkpoints, "Checkpoints kept besides the best"},
+    ConfigField{"track_heads", &C::track_heads,
+                "Updates between scores of all heads in heads.jsonl; 0: none"},
     ConfigField{"seed", &C::seed, "Of weights, data order and dropout"},
 };
 

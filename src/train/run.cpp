@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <sstream>
 
 #include "headlight/io/file_writer.h"
@@ -30,21 +31,29 @@ struct Start {
 
 // Keys that may differ when a run is resumed: they say where things are, how long to go on and what
 // to report, but not what an update does.
-constexpr std::array<std::string_view, 10> kFreeKeys{
+constexpr std::array<std::string_view, 11> kFreeKeys{
     "out_dir",    "init_from",     "data",         "validation_data",        "max_iters",
-    "eval_iters", "eval_interval", "log_interval", "always_save_checkpoint", "keep_checkpoints"};
+    "eval_iters", "eval_interval", "log_interval", "always_save_checkpoint", "keep_checkpoints",
+    "track_heads"};
 
-// Both as to_toml() writes them: the same keys in the same order.
+// The lines of a configuration as to_toml() writes it, by key.
+std::map<std::string, std::string> lines_by_key(const std::string& toml) {
+  std::map<std::string, std::string> lines;
+  std::istringstream stream(toml);
+  for (std::string line; std::getline(stream, line);) {
+    lines[line.substr(0, line.find(' '))] = line;
+  }
+  return lines;
+}
+
+// A run that was saved before a key existed was trained as the key's default says.
 void require_same_run(const std::string& saved, const std::string& wanted) {
-  std::istringstream before(saved);
-  std::istringstream now(wanted);
-  std::string old_line;
-  std::string new_line;
-  while (std::getline(before, old_line) && std::getline(now, new_line)) {
-    const std::string key = new_line.substr(0, new_line.find(' '));
+  std::map<std::string, std::string> before = lines_by_key(saved);
+  before.merge(lines_by_key(to_toml(TrainConfig())));
+  for (const auto& [key, line] : lines_by_key(wanted)) {
     const bool free = std::find(kFreeKeys.begin(), kFreeKeys.end(), key) != kFreeKeys.end();
-    require(free || old_line == new_line, "--resume: the run was started with ", old_line, ", now ",
-            new_line, "; start a new run with another --out_dir");
+    require(free || before[key] == line, "--resume: the run was started with ", before[key],
+            ", now ", line, "; start a new run with another --out_dir");
   }
 }
 
@@ -142,6 +151,8 @@ class Run {
                        .tokenizer = *start_.data.tokenizer,
                        .train_tokens = start_.data.train.token_count,
                        .validation_tokens = start_.data.validation.token_count,
+                       .train = &start_.data.train,
+                       .validation = &start_.data.validation,
                        .batches_per_epoch = trainer_.batches_per_epoch(),
                        .first_iteration = start_.state.iteration,
                        .notes = start_.notes};

@@ -19,14 +19,15 @@ TrainConfig described(const GptConfig& model) {
   config.tie_weights = model.tie_weights;
   config.norm = model.norm == NormPosition::post ? "post" : "pre";
   config.activation = activation_name(model.activation);
+  config.mlp = model.mlp;
   return config;
 }
 
 constexpr std::string_view kBlockSize = "block_size";
 
 bool is_architecture(std::string_view key) {
-  constexpr std::string_view kKeys[] = {"n_layer", "n_head",      "n_embd", kBlockSize,
-                                        "bias",    "tie_weights", "norm",   "activation"};
+  constexpr std::string_view kKeys[] = {"n_layer",     "n_head", "n_embd",     kBlockSize, "bias",
+                                        "tie_weights", "norm",   "activation", "mlp"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 

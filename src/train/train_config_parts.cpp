@@ -58,6 +58,7 @@ void TrainConfig::validate() const {
   require_at_least("eval_iters", eval_iters, 0);
   require_at_least("log_interval", log_interval, 1);
   require_at_least("keep_checkpoints", keep_checkpoints, 1);
+  require_at_least("track_heads", track_heads, 0);
   require_at_least("seed", seed, 0);
   require_fraction("validation_fraction", validation_fraction);
   require_not_negative("learning_rate", learning_rate);
@@ -67,6 +68,12 @@ void TrainConfig::validate() const {
   require_fraction("beta1", beta1);
   require_fraction("beta2", beta2);
   require_fraction("momentum", momentum);
+  require(repeat_share >= 0 && repeat_share <= 1, "repeat_share: expected 0 to 1, got ",
+          repeat_share);
+  require(repeat_share == 0 || batching == "packed",
+          "repeat_share: expected batching = packed beside it, got ", batching);
+  require(repeat_share == 0 || block_size >= 4,
+          "repeat_share: expected a block_size of 4 or more, ", "got ", block_size);
   require(batching == "packed" || documents != "none", "batching: ", batching,
           " needs documents; set documents to line, blank_line or token");
   model(1).validate();
@@ -87,7 +94,8 @@ GptConfig TrainConfig::model(Index vocabulary) const {
           .bias = bias,
           .tie_weights = tie_weights,
           .norm = norm == "post" ? NormPosition::post : NormPosition::pre,
-          .activation = parse_activation(activation)};
+          .activation = parse_activation(activation),
+          .mlp = mlp};
 }
 
 BatcherOptions TrainConfig::batcher() const {
@@ -95,7 +103,8 @@ BatcherOptions TrainConfig::batcher() const {
           .batch_size = batch_size,
           .block_size = block_size,
           .seed = static_cast<std::uint64_t>(seed),
-          .bucket_window = bucket_window};
+          .bucket_window = bucket_window,
+          .repeat_share = repeat_share};
 }
 
 DocumentSplitOptions TrainConfig::document_split() const {

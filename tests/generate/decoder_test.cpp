@@ -18,7 +18,7 @@ GptConfig small_config() {
 
 // Models that differ from GPT-2 in one way each.
 std::vector<GptConfig> odd_configs() {
-  std::vector<GptConfig> configs(9, small_config());
+  std::vector<GptConfig> configs(11, small_config());
   configs[1].norm = NormPosition::post;
   configs[2].bias = false;
   configs[3].tie_weights = false;
@@ -34,6 +34,9 @@ std::vector<GptConfig> odd_configs() {
   configs[8].n_embd = 33;
   configs[8].head_width = 7;
   configs[8].heads_per_layer = {1, 3};
+  configs[9].mlp = false;
+  configs[10].mlp = false;
+  configs[10].norm = NormPosition::post;
   return configs;
 }
 

@@ -50,10 +50,32 @@ TEST_CASE("a line plot of equal values still has an axis") {
   CHECK(holds(line_plot_svg({.title = "t", .series = {{"", {1}, {0.5}}}}), "d=\"M344 188\""));
 }
 
+TEST_CASE("panels stand below each other over the range of all their values") {
+  const std::string svg =
+      line_panels_svg({{.title = "upper",
+                        .series = {{"a", {0, 5}, {0, 1}}, {"b", {0, 5}, {1, 0}, true}},
+                        .marks = {5, 40}},
+                       {.title = "lower", .series = {{"", {0, 10}, {2, 4}}}}});
+  CHECK(holds(svg, "viewBox=\"0 0 640 760\""));
+  CHECK(holds(svg, "<g transform=\"translate(0 380)\">"));
+  // x runs to 10 in both; the faint curve is grey and has no name.
+  CHECK(holds(svg, "d=\"M72 324L344 52\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2\""));
+  CHECK(holds(svg, "d=\"M72 52L344 324\" fill=\"none\" stroke=\"#c3c6d1\" stroke-width=\"1\""));
+  CHECK(holds(svg, "d=\"M72 324L616 52\""));
+  CHECK(holds(svg, ">a<"));
+  CHECK_FALSE(holds(svg, ">b<"));
+  // One mark is inside, the other beyond the axis.
+  const std::size_t mark = svg.find("stroke-dasharray");
+  REQUIRE(mark != std::string::npos);
+  CHECK(holds(svg, "<line x1=\"344\" y1=\"52\" x2=\"344\" y2=\"324\" stroke=\"#6b6f80\""));
+  CHECK(svg.find("stroke-dasharray", mark + 1) == std::string::npos);
+}
+
 TEST_CASE("a line plot refuses what it cannot draw") {
   CHECK(mentions(error_of([] {
                    line_plot_svg({.title = "t", .series = {{"a", {1, 2}, {1}}}});
                  }),
                  {"line_plot_svg", "'a'", "2", "1"}));
   CHECK(mentions(error_of([] { line_plot_svg({}); }), {"line_plot_svg", "finite"}));
+  CHECK(mentions(error_of([] { line_panels_svg({}); }), {"line_panels_svg", "at least one"}));
 }

@@ -328,7 +328,7 @@ TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused
   config.n_embd = 8;
   config.heads_per_layer = {2, 2};
   config.head_width = 4;
-  CHECK(contains(error_of([&] { require_gpt2(config); }), "pruned heads cannot be expressed"));
+  CHECK(contains(error_of([&] { require_gpt2(config); }), "these heads cannot be expressed"));
   simplify_heads(config);
   CHECK(config.heads_per_layer.empty());
   CHECK(config.head_width == 0);

@@ -28,6 +28,10 @@ struct BatcherOptions {
   std::uint64_t seed = 1337;  // of the order of the data
   std::int32_t pad_id = 0;    // fills up the rectangle; never changes a result
   Index bucket_window = 64;   // bucketed: batches whose documents are sorted by length together
+  // packed: the share of the sequences that are random tokens of the stream, repeated; 0 to 1. One
+  // has a piece of random length, 2 tokens to half a block, again and again until it is full: what
+  // comes can only be known from what followed the same token earlier.
+  double repeat_share = 0;
 };
 
 class BatchSource;  // one per way of batching; src/data/batch_source.h

@@ -9,6 +9,7 @@ struct PlotSeries {
   std::string name;       // in the legend; may be empty when there is only one
   std::vector<double> x;  // ascending
   std::vector<double> y;  // as many; values that are not finite leave a gap
+  bool faint = false;     // thin and grey, without a name in the legend: one of many
 };
 
 struct LinePlot {
@@ -16,8 +17,10 @@ struct LinePlot {
   std::string x_label = {};
   std::string y_label = {};
   std::vector<PlotSeries> series = {};
-  bool y_from_zero = false;  // else the axis spans the values
-  bool points = false;       // a dot at every value, for few of them
+  bool y_from_zero = false;        // else the axis spans the values
+  bool points = false;             // a dot at every value, for few of them
+  bool legend_left = false;        // where curves rise, that is where room is
+  std::vector<double> marks = {};  // of x: a dashed line from top to bottom
 };
 
 // Curves over a common axis as an SVG figure with ticks, a grid and a legend, on a white ground; it
@@ -25,5 +28,9 @@ struct LinePlot {
 // Universal Design", 2008). Throws Error when a series has another number of x than of y, or no
 // series holds a finite value.
 std::string line_plot_svg(const LinePlot& plot);
+
+// Several such figures in one, one below the other over the same range of x, so that what happens
+// at the same time stands in one column. Throws Error as line_plot_svg does, and without a plot.
+std::string line_panels_svg(const std::vector<LinePlot>& plots);
 
 }  // namespace headlight

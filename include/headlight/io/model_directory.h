@@ -57,11 +57,16 @@ GptConfig read_model_config(const std::filesystem::path& directory);
 GptConfig read_settled_config(const std::filesystem::path& directory);
 
 // Throws Error, saying what and why, for a model that Hugging Face's GPT-2 cannot express: norms
-// behind, or pruned heads.
+// behind, no MLPs, or pruned heads.
 void require_gpt2(const GptConfig& config);
 
 // Drops a list of heads and a head width that say no more than n_head and n_embd do.
 void simplify_heads(GptConfig& config);
+
+// The model with an MLP in every layer, for formats that know no layer without one: where it had
+// none, all weights of the MLP are 0, so that it adds exactly 0. Throws Error for norm = post,
+// where the norm behind an MLP is not nothing.
+std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model);
 
 // Copies the elements of `from` into the tensors of the same name in `into`. Both must have the
 // same names and shapes. Throws Error naming `where` and the first tensor that is missing, too many

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "headlight/nn/batch.h"
@@ -9,7 +10,8 @@
 
 namespace headlight {
 
-// One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp.
+// One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp; the last two
+// only with config.mlp.
 class Block : public Module {
  public:
   // With `zeros` matrices and biases are zeros, to be overwritten.
@@ -28,8 +30,8 @@ class Block : public Module {
   NormPosition norm_;
   LayerNorm ln_1_;
   MultiHeadAttention attn_;
-  LayerNorm ln_2_;
-  Mlp mlp_;
+  std::optional<LayerNorm> ln_2_;
+  std::optional<Mlp> mlp_;
   Dropout attention_dropout_;  // on what attention adds
   Dropout mlp_dropout_;        // on what the MLP adds
 };

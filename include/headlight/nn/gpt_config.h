@@ -25,6 +25,7 @@ struct GptConfig {
   bool tie_weights = true;  // the head shares the token embedding
   NormPosition norm = NormPosition::pre;
   Activation activation = Activation::gelu_tanh;
+  bool mlp = true;  // false: layers are attention alone
   double layer_norm_epsilon = 1e-5;
   // Heads of each layer, for models whose heads were pruned; empty: n_head everywhere.
   std::vector<Index> heads_per_layer = {};
@@ -40,7 +41,7 @@ struct ParameterCounts {
   Index token_embedding = 0;     // V C
   Index position_embedding = 0;  // block_size C
   Index attention = 0;           // all layers; of one layer with H D = C: 4 C^2 + 4 C
-  Index mlp = 0;                 // all layers; of one layer: 8 C^2 + 5 C
+  Index mlp = 0;                 // all layers; of one layer: 8 C^2 + 5 C; 0 without MLPs
   Index norms = 0;               // 2 C each
   Index head = 0;                // 0 when tied
 

@@ -16,6 +16,8 @@ struct RunPlan {
   const Tokenizer& tokenizer;
   Index train_tokens = 0;
   Index validation_tokens = 0;
+  const TokenDataset* train = nullptr;       // never null in a run
+  const TokenDataset* validation = nullptr;  // the same; no sequences: there is none
   Index batches_per_epoch = 0;
   Index first_iteration = 0;       // above 0 when resumed
   std::vector<std::string> notes;  // one line each: what was skipped or unusual

@@ -26,6 +26,7 @@ struct TrainConfig {
   std::string tokenizer = "char";
   Index vocab_size = 0;
   std::string batching = "packed";
+  double repeat_share = 0.0;
 
   Index batch_size = 12;
   Index block_size = 1024;
@@ -43,6 +44,7 @@ struct TrainConfig {
   bool tie_weights = true;
   std::string norm = "pre";
   std::string activation = "gelu_new";
+  bool mlp = true;
   std::string dtype = "float32";
 
   std::string optimizer = "adamw";
@@ -64,6 +66,7 @@ struct TrainConfig {
   Index log_interval = 1;
   bool always_save_checkpoint = true;
   Index keep_checkpoints = 2;
+  Index track_heads = 0;
   Index seed = 1337;
 
   // Throws Error naming the key whose value is out of range or unknown.

@@ -1,0 +1,138 @@
+#include "cli/head_tracker.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "headlight/heads/repeat_loss.h"
+#include "headlight/io/file_writer.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Small enough that a hundred updates take far longer, large enough for two digits of a score.
+constexpr std::size_t kTextSequences = 6;
+constexpr Index kTextTokens = 128;  // most of a sequence
+constexpr Index kRepeatSequences = 6;
+constexpr Index kRepeatLength = 32;
+
+// Sequences from all over the dataset, the same ones every time.
+std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index block_size) {
+  const auto longest = static_cast<std::size_t>(std::min(kTextTokens, block_size));
+  const auto piece = [&](const std::vector<std::int32_t>& ids, std::size_t begin) {
+    const std::size_t end = std::min(ids.size(), begin + longest);
+    return std::vector<std::int32_t>(ids.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     ids.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  std::vector<std::vector<std::int32_t>> sample;
+  for (std::size_t i = 0; i < kTextSequences; ++i) {
+    if (data.documents) {
+      std::vector<std::int32_t> ids = data.sequences[i * data.sequences.size() / kTextSequences];
+      ids.pop_back();  // the end of a document is never read, only predicted
+      sample.push_back(piece(ids, 0));
+    } else {
+      const std::vector<std::int32_t>& stream = data.sequences.front();
+      const std::size_t places = stream.size() - std::min(stream.size() - 1, longest);
+      sample.push_back(piece(stream, i * places / kTextSequences));
+    }
+  }
+  return sample;
+}
+
+// Random text is made of what texts are made of, not of <|endoftext|> and its like.
+RepeatOptions repeats_for(const Tokenizer& tokenizer) {
+  RepeatOptions repeats{.sequences = kRepeatSequences, .length = kRepeatLength};
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (tokenizer.special_name(id).empty()) {
+      repeats.tokens.push_back(id);
+    }
+  }
+  if (tokenizer.prepends_end_of_text()) {
+    repeats.first = tokenizer.end_of_text();
+  }
+  return repeats;
+}
+
+Json json_of(const ScoredHead& head) {
+  Json json{{"head", head_name(head.head)},
+            {"layer", head.head.layer},
+            {"index", head.head.head},
+            {"verdict", head.verdict.name}};
+  for (std::size_t place = 0; place < score_list().size(); ++place) {
+    const ScoreInfo& info = score_list()[place];
+    if (info.group != "structure") {  // needs annotations
+      const ScoreValue& score = head.scores[place];
+      json[std::string(info.name)] = score.measured() ? Json(score.value.mean) : Json(nullptr);
+    }
+  }
+  return json;
+}
+
+// The lines of times up to `last`.
+std::string kept_lines(const std::filesystem::path& path, Index last) {
+  std::string kept;
+  std::ifstream old(path);
+  for (std::string line; std::getline(old, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const bool whole =
+        json.is_object() && json.contains("iteration") && json["iteration"].is_number_integer();
+    if (whole && json["iteration"].get<Index>() <= last) {
+      kept += line + "\n";
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+void HeadTracker::on_start(const RunPlan& plan) {
+  if (interval_ == 0) {
+    return;
+  }
+  model_ = &plan.model;
+  path_ = std::filesystem::path(plan.config.out_dir) / kHeadsLog;
+  const TokenDataset& data = plan.validation->sequences.empty() ? *plan.train : *plan.validation;
+  text_ = sample_of(data, plan.model.config().block_size);
+  options_.repeats = repeats_for(plan.tokenizer);
+  options_.bootstrap.resamples = 0;
+  const bool resumed = plan.first_iteration > 0;
+  write_file(path_, resumed ? kept_lines(path_, plan.first_iteration) : "");
+  if (!resumed) {
+    append(measure(0, nullptr));
+  }
+}
+
+void HeadTracker::on_step(const StepMetrics& metrics) {
+  const Index updates = metrics.iteration + 1;
+  if (interval_ > 0 && updates % interval_ == 0) {
+    append(measure(updates, &metrics.loss));
+  }
+}
+
+std::string HeadTracker::measure(Index iteration, const double* loss) const {
+  const HeadScores scores = score_heads(*model_, text_, options_);
+  Json line{{"iteration", iteration},     {"loss", loss == nullptr ? Json(nullptr) : Json(*loss)},
+            {"first_copy_loss", nullptr}, {"second_copy_loss", nullptr},
+            {"in_context", nullptr},      {"heads", Json::array()}};
+  if (model_->config().block_size >= 5) {
+    const RepeatLoss repeats = repeat_loss(*model_, options_.repeats);
+    line["first_copy_loss"] = repeats.first;
+    line["second_copy_loss"] = repeats.second;
+    line["in_context"] = repeats.in_context();
+  }
+  for (const ScoredHead& head : scores.heads) {
+    line["heads"].push_back(json_of(head));
+  }
+  return line.dump();
+}
+
+void HeadTracker::append(const std::string& line) {
+  std::ofstream out(path_, std::ios::app);
+  out << line << "\n";
+  out.flush();
+  require(out.good(), path_.string(), ": cannot write");
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "headlight/heads/head_scores.h"
+#include "headlight/train/run.h"
+
+namespace headlight::cli {
+
+// Scores all heads every so many updates of a run and appends one JSON object a line to heads.jsonl
+// in its directory. Reads the model only, so that training gives the same bits with and without it.
+class HeadTracker : public TrainObserver {
+ public:
+  // Does nothing when `interval` is 0.
+  explicit HeadTracker(Index interval) : interval_(interval) {}
+
+  // Drops the lines of updates that are about to be made again, and scores a new model.
+  void on_start(const RunPlan& plan) override;
+  void on_step(const StepMetrics& metrics) override;
+
+ private:
+  void append(const std::string& line);
+  std::string measure(Index iteration, const double* loss) const;
+
+  Index interval_;
+  const Gpt* model_ = nullptr;
+  std::filesystem::path path_;
+  std::vector<std::vector<std::int32_t>> text_;
+  HeadScoreOptions options_;
+};
+
+// The name of the file in a run directory.
+inline constexpr const char* kHeadsLog = "heads.jsonl";
+
+}  // namespace headlight::cli

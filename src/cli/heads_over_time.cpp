@@ -1,0 +1,226 @@
+#include "cli/heads_over_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/chart.h"
+#include "cli/head_history.h"
+#include "cli/numbers.h"
+#include "cli/table.h"
+#include "headlight/heads/head_verdict.h"
+#include "headlight/heads/line_plot.h"
+#include "headlight/io/file_writer.h"
+#include "headlight/text/nearest_name.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kNamedHeads = 4;  // of a figure; the others are grey
+
+// Of the verdict that a score leads to.
+double threshold_of(const std::string& score) {
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (std::find(rule.scores.begin(), rule.scores.end(), score) != rule.scores.end()) {
+      return rule.threshold;
+    }
+  }
+  return 0.5;
+}
+
+std::vector<std::string> chosen_scores(const Options& options, const HeadHistory& history) {
+  std::vector<std::string> known;
+  for (const auto& [name, curves] : history.scores) {
+    known.push_back(name);
+  }
+  std::vector<std::string> scores;
+  std::istringstream names(options.given("columns") ? options.text("columns")
+                                                    : "induction,previous_token");
+  for (std::string name; std::getline(names, name, ',');) {
+    const std::string near = nearest_name(name, known);
+    require(history.scores.contains(name), "--columns: expected scores of heads.jsonl, got '", name,
+            "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+    scores.push_back(name);
+  }
+  return scores;
+}
+
+bool has_numbers(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
+}
+
+struct Birth {
+  std::string score;
+  HeadBirth birth;
+  double threshold = 0;
+};
+
+std::vector<Birth> births_of(const HeadHistory& history, const std::vector<std::string>& scores) {
+  std::vector<Birth> births;
+  for (const std::string& score : scores) {
+    for (const HeadBirth& birth : head_births(history, score, threshold_of(score))) {
+      births.push_back({score, birth, threshold_of(score)});
+    }
+  }
+  return births;
+}
+
+LinePlot score_panel(const HeadHistory& history, const std::string& score) {
+  LinePlot plot{.title = score + " of every head",
+                .x_label = "updates",
+                .y_label = score,
+                .y_from_zero = true,
+                .legend_left = true};
+  const auto& curves = history.scores.at(score);
+  const std::vector<std::size_t> order = heads_by_last(history, score);
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    plot.series.push_back({head_name(history.heads[order[rank]]), history.iterations,
+                           curves[order[rank]], rank >= kNamedHeads});
+  }
+  return plot;
+}
+
+// The scores, and below them the losses, with a mark where the first head of the first score is
+// born.
+std::string picture(const HeadHistory& history, const std::vector<std::string>& scores,
+                    const std::vector<Birth>& births) {
+  std::vector<LinePlot> panels;
+  for (const std::string& score : scores) {
+    if (std::any_of(history.scores.at(score).begin(), history.scores.at(score).end(),
+                    has_numbers)) {
+      panels.push_back(score_panel(history, score));
+    }
+  }
+  if (has_numbers(history.loss)) {
+    panels.push_back({.title = "Training loss",
+                      .x_label = "updates",
+                      .y_label = "nats a token",
+                      .series = {{"", history.iterations, history.loss}}});
+  }
+  if (has_numbers(history.in_context)) {
+    panels.push_back({.title = "Loss on random tokens and on their repetition",
+                      .x_label = "updates",
+                      .y_label = "nats a token",
+                      .series = {{"first copy", history.iterations, history.first_copy},
+                                 {"second copy", history.iterations, history.second_copy},
+                                 {"second - first", history.iterations, history.in_context}}});
+  }
+  require(!panels.empty(), "[heads_over_time] heads.jsonl holds no number of these scores");
+  const auto first = std::find_if(births.begin(), births.end(), [&](const Birth& birth) {
+    return birth.score == scores.front();
+  });
+  for (LinePlot& panel : panels) {
+    if (first != births.end()) {
+      panel.marks = {history.iterations[first->birth.time]};
+    }
+  }
+  return line_panels_svg(panels);
+}
+
+std::string updates_text(double iteration) { return grouped(static_cast<Index>(iteration)); }
+
+std::string charts(const HeadHistory& history, const std::vector<std::string>& scores) {
+  const ChartOptions size{.height = 6};
+  std::string text;
+  const auto add = [&](const std::string& title, const std::vector<double>& values) {
+    const std::string chart = line_chart(values, size);
+    text += chart.empty() ? "" : title + "\n" + chart + "\n";
+  };
+  for (const std::string& score : scores) {
+    const std::size_t best = heads_by_last(history, score).front();
+    add(score + " of head " + head_name(history.heads[best]) + ", which has most of it at the end",
+        history.scores.at(score)[best]);
+  }
+  add("training loss", history.loss);
+  add("loss on repeated random tokens: second copy minus first copy", history.in_context);
+  return text;
+}
+
+std::string births_text(const HeadHistory& history, const std::vector<std::string>& scores,
+                        const std::vector<Birth>& births) {
+  std::string text;
+  for (const Birth& birth : births) {
+    const std::size_t time = birth.birth.time;
+    text += head_name(birth.birth.head) + ": " + birth.score + " reaches " +
+            fixed_number(birth.threshold, 2) + " by update " +
+            updates_text(history.iterations[time]);
+    text += std::isfinite(history.loss[time])
+                ? ", at a training loss of " + fixed_number(history.loss[time], 3) + "\n"
+                : "\n";
+  }
+  for (const std::string& score : scores) {
+    if (std::none_of(births.begin(), births.end(),
+                     [&](const Birth& birth) { return birth.score == score; })) {
+      text += "no head reaches " + score + " " + fixed_number(threshold_of(score), 2) + "\n";
+    }
+  }
+  return text;
+}
+
+// NaN is null in JSON.
+Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
+  Json list = Json::array();
+  for (const Birth& birth : births) {
+    const std::size_t time = birth.birth.time;
+    list.push_back({{"score", birth.score},
+                    {"head", head_name(birth.birth.head)},
+                    {"threshold", birth.threshold},
+                    {"iteration", static_cast<Index>(history.iterations[time])},
+                    {"loss", history.loss[time]},
+                    {"in_context", history.in_context[time]}});
+  }
+  return list;
+}
+
+Json report_json(const HeadHistory& history, const std::vector<std::string>& scores,
+                 const std::vector<Birth>& births, const std::string& file) {
+  Json curves = Json::object();
+  for (const std::string& score : scores) {
+    for (std::size_t head = 0; head < history.heads.size(); ++head) {
+      curves[score][head_name(history.heads[head])] = history.scores.at(score)[head];
+    }
+  }
+  return {{"iterations", history.iterations},       {"loss", history.loss},
+          {"first_copy_loss", history.first_copy},  {"second_copy_loss", history.second_copy},
+          {"in_context", history.in_context},       {"scores", curves},
+          {"births", births_json(history, births)}, {"files", Json::array({file})}};
+}
+
+std::string write_picture(const Options& options, const std::string& svg) {
+  const std::filesystem::path directory =
+      options.given("out") ? options.text("out") : options.positional();
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  require(!error && std::filesystem::is_directory(directory), directory.string(),
+          ": cannot be made a directory", error ? ": " + error.message() : "");
+  const std::filesystem::path path = directory / "heads_over_time.svg";
+  write_file(path, svg);
+  return path.string();
+}
+
+}  // namespace
+
+void show_heads_over_time(const Options& options) {
+  const HeadHistory history = read_head_history(options.positional());
+  const std::vector<std::string> scores = chosen_scores(options, history);
+  const std::vector<Birth> births = births_of(history, scores);
+  const std::string file = write_picture(options, picture(history, scores, births));
+  if (options.json()) {
+    std::cout << report_json(history, scores, births, file).dump() << "\n";
+  } else {
+    std::cout << grouped(static_cast<Index>(history.heads.size())) << " heads, "
+              << grouped(static_cast<Index>(history.iterations.size())) << " times from update "
+              << updates_text(history.iterations.front()) << " to "
+              << updates_text(history.iterations.back()) << "\n\n"
+              << charts(history, scores) << births_text(history, scores, births) << "wrote " << file
+              << "\n";
+  }
+  require(std::cout.flush().good(), "stdout: cannot be written");
+}
+
+}  // namespace headlight::cli

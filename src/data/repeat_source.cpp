@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cmath>
+
+#include "data/batch_source.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/random.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kShortestPiece = 2;  // a single token that repeats needs no looking back
+
+// Every id that occurs in the dataset, in order: ids that it never has are never trained elsewhere.
+std::vector<std::int32_t> ids_of(const TokenDataset& dataset) {
+  std::vector<bool> occurs;
+  for (const auto& sequence : dataset.sequences) {
+    for (const std::int32_t id : sequence) {
+      const auto place = static_cast<std::size_t>(id);
+      if (place >= occurs.size()) {
+        occurs.resize(place + 1);
+      }
+      occurs[place] = occurs[place] || id != dataset.end_of_text;
+    }
+  }
+  std::vector<std::int32_t> ids;
+  for (std::size_t id = 0; id < occurs.size(); ++id) {
+    if (occurs[id]) {
+      ids.push_back(static_cast<std::int32_t>(id));
+    }
+  }
+  return ids;
+}
+
+class RepeatSource final : public BatchSource {
+ public:
+  RepeatSource(const TokenDataset& dataset, const BatcherOptions& options,
+               std::unique_ptr<BatchSource> others)
+      : options_(options), others_(std::move(others)), ids_(ids_of(dataset)) {
+    require(options.block_size >= 2 * kShortestPiece, "[Batcher] repeat_share needs a block of ",
+            2 * kShortestPiece, " tokens or more, got ", options.block_size);
+  }
+
+  Index batches_per_epoch() const override { return others_->batches_per_epoch(); }
+
+  std::vector<std::vector<std::int32_t>> sequences(Index index) override {
+    auto result = others_->sequences(index);
+    for (Index b = 0; b < options_.batch_size; ++b) {
+      const Index number = index * options_.batch_size + b;
+      if (whole_repeats(number + 1) > whole_repeats(number)) {
+        result[static_cast<std::size_t>(b)] = repeated(number);
+      }
+    }
+    return result;
+  }
+
+ private:
+  // Of the first `count` sequences of the run so many repeat, so that every share comes out
+  // exactly.
+  Index whole_repeats(Index count) const {
+    return static_cast<Index>(std::floor(static_cast<double>(count) * options_.repeat_share));
+  }
+
+  // Targets included: T + 1 tokens.
+  std::vector<std::int32_t> repeated(Index number) const {
+    const RandomStream random =
+        RandomStream{options_.seed, kRepeatStream}.fork(static_cast<std::uint64_t>(number));
+    const auto lengths = static_cast<std::uint64_t>(options_.block_size / 2 - kShortestPiece + 1);
+    const auto length = kShortestPiece + static_cast<Index>(random.below(0, lengths));
+    std::vector<std::int32_t> tokens;
+    for (Index i = 0; i <= options_.block_size; ++i) {
+      tokens.push_back(i < length
+                           ? ids_[random.below(1 + static_cast<std::uint64_t>(i), ids_.size())]
+                           : tokens[static_cast<std::size_t>(i - length)]);
+    }
+    return tokens;
+  }
+
+  BatcherOptions options_;
+  std::unique_ptr<BatchSource> others_;
+  std::vector<std::int32_t> ids_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> make_repeat_source(const TokenDataset& dataset,
+                                                const BatcherOptions& options,
+                                                std::unique_ptr<BatchSource> others) {
+  return std::make_unique<RepeatSource>(dataset, options, std::move(others));
+}
+
+}  // namespace headlight

@@ -1,0 +1,35 @@
+#include "heads/repeated_tokens.h"
+
+#include <algorithm>
+
+#include "headlight/tensor/random.h"
+
+namespace headlight {
+
+Index repeat_length(const RepeatOptions& repeats, Index block_size) {
+  return std::min(repeats.length, (block_size - (repeats.first ? 1 : 0)) / 2);
+}
+
+RepeatedTokens repeated_tokens(const RepeatOptions& repeats, Index vocab_size, Index length,
+                               Index number) {
+  const RandomStream random =
+      RandomStream{repeats.seed, 0}.fork(static_cast<std::uint64_t>(number));
+  const auto choices = static_cast<std::uint64_t>(
+      repeats.tokens.empty() ? vocab_size : static_cast<Index>(repeats.tokens.size()));
+  std::vector<std::int32_t> copy;
+  for (Index i = 0; i < length; ++i) {
+    const std::uint64_t drawn = random.below(static_cast<std::uint64_t>(i), choices);
+    copy.push_back(repeats.tokens.empty() ? static_cast<std::int32_t>(drawn)
+                                          : repeats.tokens[drawn]);
+  }
+  RepeatedTokens result;
+  if (repeats.first) {
+    result.tokens.push_back(*repeats.first);
+  }
+  result.repeat_begin = static_cast<Index>(result.tokens.size()) + length;
+  result.tokens.insert(result.tokens.end(), copy.begin(), copy.end());
+  result.tokens.insert(result.tokens.end(), copy.begin(), copy.end());
+  return result;
+}
+
+}  // namespace headlight

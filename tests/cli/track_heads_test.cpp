@@ -1,0 +1,208 @@
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+// headlight train --track_heads and headlight heads --over_time with the real program.
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+std::string corpus() {
+  std::string text;
+  for (int i = 0; i < 50; ++i) {
+    text += "Mina has a red kite, number " + std::to_string(i) + ". The kite flies.\n";
+  }
+  return text;
+}
+
+// 12 updates of a tiny model of attention alone.
+Arguments training(const std::string& data, const std::string& out, const Arguments& more = {}) {
+  Arguments arguments{
+      "train", "--data",          data, "--out_dir",       out,   "--n_layer",
+      "2",     "--n_head",        "2",  "--n_embd",        "16",  "--mlp",
+      "false", "--block_size",    "24", "--batch_size",    "4",   "--repeat_share",
+      "0.5",   "--warmup_iters",  "2",  "--max_iters",     "12",  "--lr_decay_iters",
+      "12",    "--eval_interval", "4",  "--learning_rate", "0.01"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+void succeed(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+}
+
+std::string weights(const std::string& run) {
+  return file_contents(run + "/latest/model.safetensors");
+}
+
+std::vector<Json> times_of(const std::string& run) {
+  std::istringstream lines(file_contents(run + "/heads.jsonl"));
+  std::vector<Json> result;
+  for (std::string line; std::getline(lines, line);) {
+    result.push_back(Json::parse(line));
+  }
+  return result;
+}
+
+std::vector<int> iterations_of(const std::vector<Json>& times) {
+  std::vector<int> iterations;
+  for (const Json& time : times) {
+    iterations.push_back(time["iteration"].get<int>());
+  }
+  return iterations;
+}
+
+// One time of a run with two heads, whose second becomes an induction head.
+std::string time_line(int iteration, double first, double second, double in_context) {
+  const auto head = [](int index, double score) {
+    return Json{{"head", "0." + std::to_string(index)},
+                {"layer", 0},
+                {"index", index},
+                {"verdict", "mixed"},
+                {"induction", score},
+                {"previous_token", 0.1},
+                {"first_token", nullptr}};
+  };
+  return Json{{"iteration", iteration},   {"loss", nullptr},
+              {"first_copy_loss", 4.0},   {"second_copy_loss", 4.0 + in_context},
+              {"in_context", in_context}, {"heads", {head(0, first), head(1, second)}}}
+             .dump() +
+         "\n";
+}
+
+// A run directory with nothing but its two logs.
+struct RecordedRun {
+  RecordedRun() {
+    folder.write("heads.jsonl", time_line(0, 0.1, 0.0, 0.0) + time_line(2, 0.2, 0.3, -0.5) +
+                                    time_line(4, 0.1, 0.5, -2.0) + time_line(6, 0.1, 0.9, -3.5) +
+                                    "{\"iteration\": 8, \"hea");
+    folder.write("metrics.jsonl",
+                 "{\"iteration\":0,\"loss\":4}\n{\"iteration\":1,\"loss\":3}\n"
+                 "{\"iteration\":2,\"validation_loss\":9}\n{\"iteration\":2,\"loss\":3}\n"
+                 "{\"iteration\":3,\"loss\":2}\n{\"iteration\":4,\"loss\":1}\n"
+                 "{\"iteration\":5,\"loss\":0.5}\n");
+  }
+
+  ScratchFolder folder;
+  std::string path = folder.path().string();
+};
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("tracking heads writes their scores and changes no bit of the training", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", corpus());
+  succeed(training(data, folder.at("plain")));
+  succeed(training(data, folder.at("tracked"), {"--track_heads", "5"}));
+  CHECK(weights(folder.at("plain")) == weights(folder.at("tracked")));
+  CHECK_FALSE(std::filesystem::exists(folder.at("plain/heads.jsonl")));
+
+  const std::vector<Json> times = times_of(folder.at("tracked"));
+  CHECK(iterations_of(times) == std::vector<int>{0, 5, 10});
+  CHECK(times[0]["loss"].is_null());
+  CHECK(times[1]["loss"].get<double>() > 1);
+  for (const Json& time : times) {
+    CHECK(time["in_context"].get<double>() ==
+          Approx(time["second_copy_loss"].get<double>() - time["first_copy_loss"].get<double>()));
+    REQUIRE(time["heads"].size() == 4);
+    CHECK(time["heads"][3]["head"] == "1.1");
+    for (const char* score : {"previous_token", "first_token", "duplicate_token", "induction",
+                              "entropy", "mean_distance", "copying"}) {
+      INFO(score);
+      CHECK(time["heads"][3][score].is_number());
+    }
+    CHECK_FALSE(time["heads"][3].contains("quote"));
+  }
+  CHECK(times[0]["heads"][0]["entropy"] != times[2]["heads"][0]["entropy"]);
+}
+
+TEST_CASE("a resumed run appends to its scores of heads without repeating a time", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("data.txt", corpus());
+  succeed(training(data, folder.at("whole"), {"--track_heads", "2"}));
+  const std::string run = folder.at("resumed");
+  succeed(training(data, run, {"--track_heads", "2", "--max_iters", "8"}));
+  REQUIRE(iterations_of(times_of(run)) == std::vector<int>{0, 2, 4, 6, 8});
+  // As if it had been stopped while it wrote what came after its checkpoint.
+  std::string left = file_contents(run + "/heads.jsonl");
+  left += "{\"iteration\":10,\"loss\":1,\"heads\":[]}\n{\"iteration\":12,\"lo";
+  folder.write("resumed/heads.jsonl", left);
+  succeed(training(data, run, {"--track_heads", "2", "--resume"}));
+  CHECK(iterations_of(times_of(run)) == std::vector<int>{0, 2, 4, 6, 8, 10, 12});
+  CHECK(file_contents(run + "/heads.jsonl") == file_contents(folder.at("whole/heads.jsonl")));
+  CHECK(weights(run) == weights(folder.at("whole")));
+}
+
+TEST_CASE("heads over time tells when each head was born and at what loss", "[cli]") {
+  const RecordedRun run;
+  const ProgramResult result =
+      run_headlight({"heads", run.path, "--over_time", "--columns", "induction", "--json"});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const Json report = Json::parse(result.out);
+  CHECK(report["iterations"] == Json({0.0, 2.0, 4.0, 6.0}));
+  // Means of the updates before each time; the first is the loss of update 0.
+  CHECK(report["loss"] == Json({4.0, 3.5, 2.5, 0.75}));
+  CHECK(report["in_context"] == Json({0.0, -0.5, -2.0, -3.5}));
+  CHECK(report["scores"]["induction"]["0.1"] == Json({0.0, 0.3, 0.5, 0.9}));
+  REQUIRE(report["births"].size() == 1);
+  CHECK(report["births"][0]["head"] == "0.1");
+  CHECK(report["births"][0]["iteration"] == 4);
+  CHECK(report["births"][0]["threshold"] == 0.5);
+  CHECK(report["births"][0]["loss"] == 2.5);
+  CHECK(report["births"][0]["in_context"] == -2.0);
+}
+
+TEST_CASE("heads over time draws scores and losses for the terminal and as a figure", "[cli]") {
+  const RecordedRun run;
+  const ProgramResult result =
+      run_headlight({"heads", run.path, "--over_time", "--out", run.folder.at("figures")});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  for (const char* part : {"2 heads, 4 times from update 0 to 6", "induction of head 0.1",
+                           "training loss", "second copy minus first", "0.900 │", "-3.500 │",
+                           "0.1: induction reaches 0.50 by update 4, at a training loss of 2.500",
+                           "no head reaches previous_token 0.50"}) {
+    INFO(part);
+    CHECK(holds(result.out, part));
+  }
+  const std::string svg = file_contents(run.folder.at("figures/heads_over_time.svg"));
+  for (const char* part : {"induction of every head", "previous_token of every head",
+                           "Training loss", "second copy", "translate(0 1140)", ">0.1<"}) {
+    INFO(part);
+    CHECK(holds(svg, part));
+  }
+  // Updates 0 to 6 over x 72 ... 616: update 4 is marked.
+  CHECK(holds(svg, "<line x1=\"434.67\" y1=\"52\" x2=\"434.67\" y2=\"324\" stroke=\"#6b6f80\""));
+}
+
+TEST_CASE("heads over time says in one line what it misses", "[cli]") {
+  const RecordedRun run;
+  const ScratchFolder empty;
+  const auto message = [](const Arguments& arguments) {
+    const ProgramResult result = run_headlight(arguments);
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    REQUIRE(result.messages().size() == 1);
+    return result.messages()[0];
+  };
+  CHECK(mentions(message({"heads", empty.path().string(), "--over_time"}),
+                 {"heads.jsonl", "--track_heads"}));
+  CHECK(mentions(message({"heads", run.path, "--over_time", "--columns", "inducton"}),
+                 {"--columns", "inducton", "induction"}));
+  empty.write("heads.jsonl", "{\"iteration\":3}\n");
+  CHECK(mentions(message({"heads", empty.path().string(), "--over_time"}),
+                 {"heads.jsonl", "'heads'"}));
+}
