@@ -6,14 +6,18 @@
 #include "cli/commands.h"
 #include "cli/log.h"
 #include "cli/wait_policy.h"
+#include "headlight/io/directory_lock.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/nearest_name.h"
+#include "headlight/train/save_error.h"
 
 namespace headlight::cli {
 namespace {
 
-constexpr int kBadInput = 2;
 constexpr int kFailure = 1;
+constexpr int kBadInput = 2;
+constexpr int kSaveFailed = 3;
+constexpr int kLocked = 4;
 
 struct Command {
   const char* name;
@@ -48,7 +52,9 @@ void print_usage(std::ostream& out) {
     out << "  " << command.name << std::string(12 - std::string_view(command.name).size(), ' ')
         << command.summary << "\n";
   }
-  out << "\nheadlight <command> --help tells more about each.\n";
+  out << "\nheadlight <command> --help tells more about each.\n\n"
+         "Exit codes: 0 done, 1 failure, 2 bad input, 3 a run could not be saved,\n"
+         "4 another process uses the run directory, 130 interrupted at once.\n";
 }
 
 const Command& find_command(const std::string& name) {
@@ -80,6 +86,12 @@ int dispatch(const std::vector<std::string>& arguments) {
 int guarded(const std::vector<std::string>& arguments) {
   try {
     return dispatch(arguments);
+  } catch (const SaveError& error) {
+    log_error(error.what());
+    return kSaveFailed;
+  } catch (const LockedError& error) {
+    log_error(error.what());
+    return kLocked;
   } catch (const Error& error) {
     log_error(error.what());
     return kBadInput;

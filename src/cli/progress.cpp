@@ -43,6 +43,14 @@ std::string bar(double share) {
   return text + std::string(static_cast<std::size_t>(kBarWidth - filled), ' ');
 }
 
+std::string memory_text(const MemoryPlan& plan) {
+  return "memory: about " + bytes_text(plan.total()) +
+         (plan.available > 0 ? " of the " + bytes_text(plan.available) + " available" : "") +
+         ": weights " + bytes_text(plan.weights) + ", gradients " + bytes_text(plan.gradients) +
+         ", moments " + bytes_text(plan.moments) + ", copy for saving " +
+         bytes_text(plan.snapshot) + ", activations " + bytes_text(plan.activations);
+}
+
 }  // namespace
 
 TrainProgress::TrainProgress()
@@ -62,6 +70,9 @@ void TrainProgress::on_start(const RunPlan& plan) {
   first_iteration_ = plan.first_iteration;
   max_iters_ = plan.config.max_iters;
   log_interval_ = plan.config.log_interval;
+  for (const std::string& warning : plan.warnings) {
+    log_warning(warning);
+  }
   for (const std::string& note : plan.notes) {
     log_info(note);
   }
@@ -78,13 +89,18 @@ void TrainProgress::on_start(const RunPlan& plan) {
   log_info("data: " + grouped(plan.train_tokens) + " tokens to train on (" +
            grouped(plan.batches_per_epoch) + " batches an epoch), " +
            grouped(plan.validation_tokens) + " to evaluate on");
+  log_info(memory_text(plan.memory));
   start_ = std::chrono::steady_clock::now();
 }
 
 void TrainProgress::on_step(const StepMetrics& metrics) {
   tokens_ += metrics.tokens;
+  if (metrics.outcome != StepOutcome::updated) {
+    on_warning("update " + std::to_string(metrics.iteration) + " is left out: " + metrics.reason);
+    return;
+  }
   losses_.push_back(metrics.loss);
-  const bool first = metrics.iteration == first_iteration_;
+  const bool first = losses_.size() == 1;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
   if (terminal_) {
     if (seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
@@ -146,6 +162,17 @@ void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
   clear_bar();
   log_info("saved " + path.string());
+}
+
+void TrainProgress::on_rollback(const RollbackMetrics& metrics) {
+  on_warning("update " + std::to_string(metrics.from) + " cannot be made: " + metrics.reason +
+             "; back to the checkpoint of update " + std::to_string(metrics.iteration) +
+             ", and on with other data");
+}
+
+void TrainProgress::on_warning(const std::string& text) {
+  clear_bar();
+  log_warning(text);
 }
 
 }  // namespace headlight::cli

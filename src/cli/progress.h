@@ -18,6 +18,8 @@ class TrainProgress : public TrainObserver {
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
   void on_checkpoint(const std::filesystem::path& path) override;
+  void on_rollback(const RollbackMetrics& metrics) override;
+  void on_warning(const std::string& text) override;
 
   // The losses of this run as a curve, to be shown at its end.
   std::string loss_curve() const;

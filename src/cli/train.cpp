@@ -42,7 +42,19 @@ Options make_options() {
            "GPT-2 directory of transformers; sizes come from the model, and a smaller "
            "--block_size\n"
            "drops its last positions.\n"
-           "Ctrl-C finishes the update, saves and exits; --resume goes on bit for bit.\n"
+           "Ctrl-C (SIGINT) and SIGTERM finish the update, save and exit with 0; a second one "
+           "exits\n"
+           "at once with 130 and harms nothing. --resume goes on bit for bit from the newest "
+           "checkpoint\n"
+           "that is complete. Checkpoints are written while training goes on; one process at a "
+           "time may\n"
+           "use a run directory.\n"
+           "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback "
+           "returns to\n"
+           "the last checkpoint and goes on with the data that follows that update.\n"
+           "Exit codes: 0 done or stopped, 1 failure, 2 bad input, 3 a checkpoint could not be "
+           "saved,\n"
+           "4 another process uses the run directory, 130 interrupted at once.\n"
            "--track_heads N appends to heads.jsonl, every N updates, what every attention head "
            "does and\n"
            "how much the model gains from repetition; see headlight heads --over_time.\n"
@@ -113,6 +125,7 @@ int run_train(const std::vector<std::string>& arguments) {
   log_info("effective configuration:\n" + to_toml(config));
   std::signal(SIGINT, on_stop_signal);
   std::signal(SIGTERM, on_stop_signal);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   TrainProgress progress;
   HeadTracker tracker(config.track_heads);
   const bool resume = wants_resume(config, options);

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <string>
 
 #include "headlight/io/manifest.h"
 #include "headlight/tensor/error.h"
@@ -46,6 +49,19 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
   return std::rename(from.c_str(), to.c_str());
 }
 
+// The process id at the end of NAME.tmp.<process id>; 0 for any other name.
+int writer_of(const std::string& name) {
+  constexpr std::string_view kMark = ".tmp.";
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == std::string::npos || mark == 0) {
+    return 0;
+  }
+  int process = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + mark + kMark.size(), end, process);
+  return error == std::errc{} && stop == end && process > 0 ? process : 0;
+}
+
 }  // namespace
 
 AtomicDirectory::AtomicDirectory(const fs::path& target)
@@ -76,6 +92,26 @@ void AtomicDirectory::commit() {
   }
   committed_ = true;
   sync_folder(parent_folder(target_));
+}
+
+std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
+  std::vector<fs::path> stale;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const int writer = writer_of(entry->path().filename().string());
+    // A dead process may have had the number of this one.
+    if (writer > 0 && (writer == ::getpid() || !is_alive(writer))) {
+      stale.push_back(entry->path());
+    }
+  }
+  std::sort(stale.begin(), stale.end());
+  std::erase_if(stale, [](const fs::path& path) {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    return static_cast<bool>(failed);
+  });
+  return stale;
 }
 
 void set_link(const fs::path& link, const fs::path& target) {

@@ -1,6 +1,7 @@
 #include "io/posix_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,11 @@ std::filesystem::path temporary_path(const std::filesystem::path& path) {
   std::filesystem::path result = path;
   result += ".tmp." + std::to_string(::getpid());
   return result;
+}
+
+bool is_alive(int process) {
+  constexpr int kOnlyAsk = 0;  // instead of a signal
+  return ::kill(process, kOnlyAsk) == 0 || errno == EPERM;
 }
 
 void sync_file(const std::filesystem::path& path) {

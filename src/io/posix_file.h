@@ -28,6 +28,9 @@ std::filesystem::path parent_folder(const std::filesystem::path& path);
 // PATH.tmp.<process id>
 std::filesystem::path temporary_path(const std::filesystem::path& path);
 
+// True while a process has that id.
+bool is_alive(int process);
+
 // Waits until the content of a file, or the names in a folder, are on the disk.
 void sync_file(const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& path);

@@ -1,12 +1,16 @@
 #include "headlight/tensor/machine.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string_view>
 
 #include "headlight/tensor/error.h"
+#include "kernels/control_groups.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm.h"
 #include "kernels/parallel.h"
@@ -36,6 +40,7 @@ double number_after(const char* path, std::string_view key) {
 }
 
 constexpr int kMostThreads = 1024;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // The first number of OMP_NUM_THREADS, which may list one for every level; 0: none that makes
 // sense.
@@ -74,7 +79,17 @@ int default_thread_count() {
                                        : kernels::usable_cores("/", cpus));
 }
 
-double available_memory() { return 1024 * number_after("/proc/meminfo", "MemAvailable"); }
+double available_memory() {
+  const double system = 1024 * number_after("/proc/meminfo", "MemAvailable");
+  double least = system > 0 ? system : kNoLimit;
+  least = std::min(least, kernels::memory_left_in_groups("/").value_or(kNoLimit));
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
+    const double used = 1024 * number_after("/proc/self/status", "VmSize");
+    least = std::min(least, static_cast<double>(addresses.rlim_cur) - used);
+  }
+  return least < kNoLimit ? std::max(1.0, least) : 0;
+}
 
 double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }
 

@@ -3,16 +3,14 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
-#include <string_view>
 
+#include "kernels/control_groups.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
@@ -21,24 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-
-// What stands at the start of a file; these files are short. Empty when it cannot be read.
-std::string read_text(const fs::path& path) {
-  constexpr std::streamsize kLongest = 65536;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(kLongest), '\0');
-  file.read(text.data(), kLongest);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
-// A whole number that is not negative and all of `text`.
-std::optional<std::int64_t> parse_count(std::string_view text) {
-  std::int64_t value = -1;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && stop == text.data() + text.size() && value >= 0;
-  return whole ? std::optional(value) : std::nullopt;
-}
 
 // CPUs' worth of time in quota microseconds of every period; "max" and -1 mean as much as there is.
 std::int64_t granted_cpus(const std::string& quota, const std::string& period) {
@@ -50,52 +30,17 @@ std::int64_t granted_cpus(const std::string& quota, const std::string& period) {
   return *time / *length + (*time % *length == 0 ? 0 : 1);
 }
 
-// The word at a place of a file; empty when there is none.
-std::string word_in(const fs::path& path, int place) {
-  std::istringstream words(read_text(path));
-  std::string word;
-  for (int i = 0; i <= place; ++i) {
-    word.clear();
-    words >> word;
-  }
-  return word;
-}
-
 std::int64_t granted_in(const fs::path& group) {
-  return std::min(granted_cpus(word_in(group / "cpu.max", 0), word_in(group / "cpu.max", 1)),
-                  granted_cpus(word_in(group / "cpu.cfs_quota_us", 0),
-                               word_in(group / "cpu.cfs_period_us", 0)));
+  return std::min(
+      granted_cpus(system_word(group / "cpu.max", 0), system_word(group / "cpu.max", 1)),
+      granted_cpus(system_word(group / "cpu.cfs_quota_us", 0),
+                   system_word(group / "cpu.cfs_period_us", 0)));
 }
 
-// The least that a group or one around it grants. A container may see its own group as the top of
-// the tree and yet read a longer path, so what does not exist is passed over.
-std::int64_t granted_along(const fs::path& top, const std::string& group) {
-  fs::path path = fs::path("/" + group).lexically_normal().relative_path();
-  std::int64_t least = granted_in(top);
-  for (; !path.empty(); path = path.parent_path()) {
-    least = std::min(least, granted_in(top / path));
-  }
-  return least;
-}
-
-// Lines of proc/self/cgroup are number:controllers:path; version 2 names no controllers.
 std::int64_t granted_by_groups(const fs::path& root) {
-  const fs::path mounted = root / "sys/fs/cgroup";
-  std::int64_t least = granted_in(mounted);
-  std::istringstream lines(read_text(root / "proc/self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream parts(line);
-    std::string number;
-    std::string controllers;
-    std::string group;
-    std::getline(std::getline(std::getline(parts, number, ':'), controllers, ':'), group);
-    if (controllers.empty()) {
-      least = std::min(
-          {least, granted_along(mounted, group), granted_along(mounted / "unified", group)});
-    } else if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-      least = std::min({least, granted_along(mounted / controllers, group),
-                        granted_along(mounted / "cpu", group)});
-    }
+  std::int64_t least = kNoLimit;
+  for (const fs::path& folder : control_group_folders(root, "cpu")) {
+    least = std::min(least, granted_in(folder));
   }
   return least;
 }
@@ -122,9 +67,9 @@ std::vector<CpuRange> parse_ranges(const std::string& text) {
 
 // The first of `cpus` that shares a core with `cpu`; itself when nothing sensible is known.
 int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
-  const std::vector<CpuRange> siblings =
-      parse_ranges(read_text(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) /
-                             "topology/thread_siblings_list"));
+  const std::vector<CpuRange> siblings = parse_ranges(
+      read_system_text(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) /
+                       "topology/thread_siblings_list"));
   const auto shares = [&](int other) {
     return std::any_of(siblings.begin(), siblings.end(), [&](const CpuRange& range) {
       return range.first <= other && other <= range.last;

@@ -42,6 +42,7 @@ double gradient_norm(const NamedTensors& parameters) {
 
 double clip_scale(double norm, double max_norm) {
   require(max_norm >= 0, "[clip_scale] expected a norm of at least 0, got ", max_norm);
+  require(std::isfinite(norm), "[clip_scale] expected a finite norm, got ", norm);
   return max_norm == 0 ? 1.0 : std::min(1.0, max_norm / (norm + 1e-6));
 }
 

@@ -66,9 +66,23 @@ constexpr std::array kFields{
     ConfigField{"log_interval", &C::log_interval, "Updates between lines of the log"},
     ConfigField{"always_save_checkpoint", &C::always_save_checkpoint,
                 "false: only save at a better validation loss, and at the end"},
+    ConfigField{"save_interval", &C::save_interval,
+                "Updates between checkpoints besides those of evaluations; 0: none"},
     ConfigField{"keep_checkpoints", &C::keep_checkpoints, "Checkpoints kept besides the best"},
     ConfigField{"track_heads", &C::track_heads,
                 "Updates between scores of all heads in heads.jsonl; 0: none"},
+    ConfigField{
+        "on_save_error", &C::on_save_error,
+        "A checkpoint that cannot be written: stop (exit code 3), or continue and try again "
+        "at the next"},
+    ConfigField{"on_nan", &C::on_nan,
+                "A loss or gradient that is not finite: stop, skip (leave the update out), or "
+                "rollback (to the last checkpoint, and on with the data after)"},
+    ConfigField{"skip_spikes", &C::skip_spikes,
+                "Leave out updates whose loss lies so many standard deviations above the last 128; "
+                "0: off"},
+    ConfigField{"max_bad_updates", &C::max_bad_updates,
+                "Updates left out in a row, or returns to one checkpoint, before the run stops"},
     ConfigField{"seed", &C::seed, "Of weights, data order and dropout"},
 };
 
@@ -99,6 +113,8 @@ constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
                               ConfigAlias{"max_grad_norm", "grad_clip"},
                               ConfigAlias{"eval_steps", "eval_interval"},
                               ConfigAlias{"logging_steps", "log_interval"},
+                              ConfigAlias{"save_steps", "save_interval"},
+                              ConfigAlias{"keep", "keep_checkpoints"},
                               ConfigAlias{"save_total_limit", "keep_checkpoints"}};
 
 constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",       "backend",

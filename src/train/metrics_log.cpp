@@ -1,10 +1,15 @@
 #include "train/metrics_log.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "headlight/io/file_writer.h"
-#include "text/printable.h"
+#include "io/posix_file.h"
 
 namespace headlight {
 namespace {
@@ -21,37 +26,96 @@ bool is_evaluation(const std::string& line) {
   return line.find("\"validation_loss\"") != std::string::npos;
 }
 
+// An update is numbered from 0; an evaluation by the updates before it, so that one at the state's
+// own number may have been made or not.
+bool is_before(const TrainingState& state, const std::string& line) {
+  const Index iteration = iteration_of(line);
+  const bool evaluated = is_evaluation(line) && state.evaluated == state.iteration;
+  return iteration >= 0 && iteration < state.iteration + (evaluated ? 1 : 0);
+}
+
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, Index first_iteration) : path_(path) {
+MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin, OnFailure on_failure)
+    : path_(std::move(path)), on_failure_(std::move(on_failure)) {
+  cut(begin);
+}
+
+MetricsLog::~MetricsLog() { ::close(descriptor_); }
+
+void MetricsLog::cut(const TrainingState& state) {
   std::string kept;
-  std::ifstream old(path);
-  for (std::string line; first_iteration > 0 && std::getline(old, line);) {
-    const Index iteration = iteration_of(line);
-    // An evaluation is numbered by the updates before it, so one at first_iteration has been made.
-    const Index last = is_evaluation(line) ? first_iteration : first_iteration - 1;
-    if (iteration >= 0 && iteration <= last) {
+  std::ifstream old(path_);
+  for (std::string line; std::getline(old, line);) {
+    if (is_before(state, line)) {
       kept += line + "\n";
     }
   }
-  write_file(path, kept);
+  old.close();
+  try {
+    write_file(path_, kept);
+    open();
+  } catch (const Error& error) {
+    throw SaveError(error.what());
+  }
+  waiting_.clear();
+}
+
+void MetricsLog::open() {
+  const int old = std::exchange(
+      descriptor_, ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  const int code = errno;
+  if (old >= 0) {
+    ::close(old);
+  }
+  if (descriptor_ < 0) {
+    fail_system("open", path_, code);
+  }
+}
+
+void MetricsLog::flush() const {
+  int result = 0;
+  do {
+    result = ::fsync(descriptor_);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    fail_system("flush", path_, errno);
+  }
 }
 
 void MetricsLog::append(const std::string& line) {
-  std::ofstream out(path_, std::ios::app);
-  out << line << "\n";
-  out.flush();
-  require(out.good(), shown(path_), ": cannot write");
+  waiting_ += line + "\n";
+  try {
+    write_waiting();
+  } catch (const Error& error) {
+    on_failure_(error);
+  }
+}
+
+void MetricsLog::write_waiting() {
+  while (!waiting_.empty()) {
+    const ssize_t written = ::write(descriptor_, waiting_.data(), waiting_.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      fail_system("write", path_, written < 0 ? errno : EIO);
+    }
+    waiting_.erase(0, static_cast<std::size_t>(written));
+  }
 }
 
 void MetricsLog::on_step(const StepMetrics& metrics) {
-  append(nlohmann::ordered_json{{"iteration", metrics.iteration},
-                                {"loss", metrics.loss},
-                                {"learning_rate", metrics.learning_rate},
-                                {"gradient_norm", metrics.gradient_norm},
-                                {"tokens", metrics.tokens},
-                                {"seconds", metrics.seconds}}
-             .dump());
+  nlohmann::ordered_json line{{"iteration", metrics.iteration},
+                              {"loss", metrics.loss},
+                              {"learning_rate", metrics.learning_rate},
+                              {"gradient_norm", metrics.gradient_norm},
+                              {"tokens", metrics.tokens},
+                              {"seconds", metrics.seconds}};
+  if (metrics.outcome != StepOutcome::updated) {
+    line["skipped"] = metrics.reason;
+  }
+  append(line.dump());
 }
 
 void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
@@ -62,6 +126,12 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
                                 {"validation_tokens", metrics.validation.tokens},
                                 {"best", metrics.best},
                                 {"seconds", metrics.seconds}}
+             .dump());
+}
+
+void MetricsLog::on_rollback(const RollbackMetrics& metrics) {
+  append(nlohmann::ordered_json{
+      {"iteration", metrics.iteration}, {"rollback_from", metrics.from}, {"reason", metrics.reason}}
              .dump());
 }
 

@@ -1,18 +1,16 @@
 #include "headlight/train/run.h"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <map>
-#include <sstream>
+#include <utility>
 
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/tensor/machine.h"
-#include "headlight/train/starting_model.h"
 #include "text/printable.h"
+#include "train/checkpoint_list.h"
 #include "train/metrics_log.h"
-#include "train/training_data.h"
+#include "train/run_directory.h"
+#include "train/run_saver.h"
+#include "train/run_start.h"
 
 namespace headlight {
 namespace {
@@ -20,114 +18,39 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// What a run starts from.
-struct Start {
-  std::unique_ptr<Gpt> model;
-  TrainingData data;
-  TrainingState state;
-  fs::path checkpoint;  // resumed from; empty: none
-  std::vector<std::string> notes;
-};
-
-// Keys that may differ when a run is resumed: they say where things are, how long to go on and what
-// to report, but not what an update does.
-constexpr std::array<std::string_view, 11> kFreeKeys{
-    "out_dir",    "init_from",     "data",         "validation_data",        "max_iters",
-    "eval_iters", "eval_interval", "log_interval", "always_save_checkpoint", "keep_checkpoints",
-    "track_heads"};
-
-// The lines of a configuration as to_toml() writes it, by key.
-std::map<std::string, std::string> lines_by_key(const std::string& toml) {
-  std::map<std::string, std::string> lines;
-  std::istringstream stream(toml);
-  for (std::string line; std::getline(stream, line);) {
-    lines[line.substr(0, line.find(' '))] = line;
-  }
-  return lines;
-}
-
-// A run that was saved before a key existed was trained as the key's default says.
-void require_same_run(const std::string& saved, const std::string& wanted) {
-  std::map<std::string, std::string> before = lines_by_key(saved);
-  before.merge(lines_by_key(to_toml(TrainConfig())));
-  for (const auto& [key, line] : lines_by_key(wanted)) {
-    const bool free = std::find(kFreeKeys.begin(), kFreeKeys.end(), key) != kFreeKeys.end();
-    require(free || before[key] == line, "--resume: the run was started with ", before[key],
-            ", now ", line, "; start a new run with another --out_dir");
-  }
-}
-
-// The model to go on with, or nothing for a run from scratch.
-LoadedModel initial_model(const TrainConfig& config, bool resume, Start& start) {
-  if (resume) {
-    start.checkpoint = find_latest_checkpoint(config.out_dir, start.notes);
-    start.state = read_training_state(start.checkpoint);
-    require_same_run(start.state.config, to_toml(config));
-    start.notes.push_back("resuming from " + start.checkpoint.string());
-  }
-  if (start.checkpoint.empty() && !starts_from_model(config)) {
-    return {};
-  }
-  return load_model(resume ? start.checkpoint : fs::path(config.init_from),
-                    {.adjust = [&](GptConfig& model) { fit_to_run(model, config); }});
-}
-
-// Weights, gradients and the optimizer's two moments, in float32; activations come on top.
-void require_memory(const GptConfig& model) {
-  constexpr double kBytesPerParameter = 16;
-  const Index parameters = count_parameters(model).total();
-  const double needed = kBytesPerParameter * static_cast<double>(parameters);
-  const double available = available_memory();
-  require(available == 0 || needed <= available, "a model of ", parameters, " parameters needs ",
-          static_cast<Index>(needed / 1e6), " MB to train, and ",
-          static_cast<Index>(available / 1e6),
-          " MB are free; choose a smaller n_layer, n_embd or block_size");
-}
-
-Start prepare(const TrainConfig& config, bool resume) {
-  Start start;
-  LoadedModel loaded = initial_model(config, resume, start);
-  start.data = load_training_data(config, std::move(loaded.tokenizer));
-  start.notes.insert(start.notes.end(), start.data.notes.begin(), start.data.notes.end());
-  const Index ids = start.data.tokenizer->vocab_size();
-  // A text that ran out of pairs gave fewer tokens than bpe was to learn.
-  const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
-  require(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size: expected ",
-          ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
-  if (loaded.model != nullptr) {
-    start.model = std::move(loaded.model);
-  } else {
-    const GptConfig model = config.model(ids);
-    require_memory(model);
-    start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(config.seed));
-  }
-  start.state.config = to_toml(config);
-  return start;
-}
-
 // One run in progress.
 class Run {
  public:
-  Run(const TrainConfig& config, const RunOptions& options, Start& start)
+  Run(const TrainConfig& config, const RunOptions& options, RunStart& start)
       : config_(config),
         options_(options),
         start_(start),
-        trainer_(config, *start.model, start.data.train, start.state.iteration),
-        log_(fs::path(config.out_dir) / "metrics.jsonl", start.state.iteration) {
+        trainer_(config, *start.model, start.data.train),
+        log_(fs::path(config.out_dir) / "metrics.jsonl", start.state,
+             [this](const Error& error) { saver_.on_failure(error); }),
+        saver_(saver_options()) {
     if (!start.checkpoint.empty()) {
-      read_optimizer(start.checkpoint, trainer_.optimizer());
+      go_on_from(start.checkpoint);
+      repair_links(start.checkpoint, start.state);
     }
   }
 
   RunResult train() {
     announce();
+    saver_.prepare(*start_.model, trainer_.optimizer());
     RunResult result{.directory = config_.out_dir};
+    catch_up(result);
     while (trainer_.iteration() < config_.max_iters && !result.stopped) {
+      saver_.look();
       const StepMetrics metrics = trainer_.step();
+      if (metrics.outcome == StepOutcome::unusable) {
+        roll_back(metrics);
+        continue;
+      }
       tell([&](TrainObserver& observer) { observer.on_step(metrics); });
-      result.stopped = options_.stop_requested && options_.stop_requested();
-      if (trainer_.iteration() % config_.eval_interval == 0 && !result.stopped) {
-        evaluate_and_save(result);
+      result.stopped = wants_to_stop();
+      if (!result.stopped) {
+        do_what_is_due(result);
       }
     }
     finish(result);
@@ -145,6 +68,22 @@ class Run {
     }
   }
 
+  RunSaver::Options saver_options() {
+    return {.run = config_.out_dir,
+            .keep = config_.keep_checkpoints,
+            .stops_on_error = config_.on_save_error == "stop",
+            .last_saved = start_.checkpoint.empty() ? -1 : start_.state.iteration,
+            .flush = [this] { log_.flush(); },
+            .saved =
+                [this](const fs::path& path) {
+                  tell([&](TrainObserver& observer) { observer.on_checkpoint(path); });
+                },
+            .warn =
+                [this](const std::string& text) {
+                  tell([&](TrainObserver& observer) { observer.on_warning(text); });
+                }};
+  }
+
   void announce() {
     const RunPlan plan{.config = config_,
                        .model = *start_.model,
@@ -155,11 +94,46 @@ class Run {
                        .validation = &start_.data.validation,
                        .batches_per_epoch = trainer_.batches_per_epoch(),
                        .first_iteration = start_.state.iteration,
-                       .notes = start_.notes};
+                       .memory = start_.memory,
+                       .notes = start_.notes,
+                       .warnings = start_.warnings};
     tell([&](TrainObserver& observer) { observer.on_start(plan); });
   }
 
+  bool wants_to_stop() const { return options_.stop_requested && options_.stop_requested(); }
+
+  // What start_.state and the files of a checkpoint say; the weights are there already.
+  void go_on_from(const fs::path& checkpoint) {
+    read_optimizer(checkpoint, trainer_.optimizer());
+    trainer_.go_to(start_.state.iteration, start_.state.history);
+  }
+
+  // What was due when the run stopped or was killed, and a place to roll back to.
+  void catch_up(RunResult& result) {
+    const Index iteration = trainer_.iteration();
+    const bool evaluates = iteration > 0 && iteration < config_.max_iters &&
+                           iteration % config_.eval_interval == 0 &&
+                           start_.state.evaluated != iteration;
+    const bool best = evaluates && evaluate_now(result);
+    if (best || (config_.on_nan == "rollback" && saver_.last_saved() < 0)) {
+      save(best);
+    }
+  }
+
+  void do_what_is_due(RunResult& result) {
+    const auto is_due = [&](Index interval) {
+      return interval > 0 && trainer_.iteration() % interval == 0;
+    };
+    const bool evaluates = is_due(config_.eval_interval);
+    const bool best = evaluates && evaluate_now(result);
+    if (best || (evaluates && config_.always_save_checkpoint) || is_due(config_.save_interval)) {
+      save(best);
+    }
+    result.stopped = evaluates && wants_to_stop();
+  }
+
   bool evaluate_now(RunResult& result) {
+    start_.state.evaluated = trainer_.iteration();
     if (start_.data.validation.sequences.empty()) {
       return false;
     }
@@ -173,6 +147,7 @@ class Run {
     metrics.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (metrics.best) {
       start_.state.best_validation_loss = metrics.validation.loss;
+      start_.state.best_iteration = trainer_.iteration();
     }
     result.validation = metrics.validation;
     tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
@@ -181,56 +156,97 @@ class Run {
 
   void save(bool best) {
     start_.state.iteration = trainer_.iteration();
-    const fs::path path =
-        save_checkpoint(config_.out_dir,
-                        {*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state},
-                        {.best = best, .keep = config_.keep_checkpoints});
-    last_saved_ = trainer_.iteration();
-    tell([&](TrainObserver& observer) { observer.on_checkpoint(path); });
+    start_.state.learning_rate = trainer_.learning_rate();
+    start_.state.data = trainer_.data_position();
+    start_.state.history = trainer_.history();
+    saver_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state}, best);
   }
 
-  void evaluate_and_save(RunResult& result) {
-    const bool best = evaluate_now(result);
-    if (best || config_.always_save_checkpoint) {
-      save(best);
-    }
-    last_evaluated_ = trainer_.iteration();
+  // Back to the newest checkpoint, and on with the data that follows the update that failed.
+  void roll_back(const StepMetrics& failed) {
+    saver_.wait();
+    const UpdateHistory until = trainer_.history();
+    std::vector<std::string> skipped;
+    const fs::path checkpoint = find_latest_checkpoint(config_.out_dir, skipped);
+    TrainingState state = read_training_state(checkpoint);
+    state.config = start_.state.config;
+    state.build = start_.state.build;
+    state.cpu_variant = start_.state.cpu_variant;
+    start_.state = std::move(state);
+    count_rollback(failed);
+    copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
+                 shown(checkpoint));
+    UpdateHistory& history = start_.state.history;
+    history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
+    history.rollbacks = until.rollbacks + 1;
+    go_on_from(checkpoint);
+    log_.cut(start_.state);
+    const RollbackMetrics metrics{
+        .iteration = start_.state.iteration, .from = failed.iteration, .reason = failed.reason};
+    tell([&](TrainObserver& observer) { observer.on_rollback(metrics); });
+  }
+
+  void count_rollback(const StepMetrics& failed) {
+    rollbacks_ = start_.state.iteration == rollback_target_ ? rollbacks_ + 1 : 1;
+    rollback_target_ = start_.state.iteration;
+    require(rollbacks_ <= config_.max_bad_updates, "update ", failed.iteration, ": ", failed.reason,
+            ", after ", config_.max_bad_updates, " returns to the checkpoint of update ",
+            rollback_target_, " (max_bad_updates); try a smaller learning_rate");
   }
 
   // A run that was stopped saves at once; one that is done is evaluated a last time.
   void finish(RunResult& result) {
-    const bool evaluates = !result.stopped && last_evaluated_ != trainer_.iteration();
+    const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now(result);
-    if (best || last_saved_ != trainer_.iteration()) {
+    saver_.wait();
+    if (best || saver_.last_saved() != trainer_.iteration()) {
       save(best);
+      saver_.wait();
+    }
+    if (saver_.last_saved() != trainer_.iteration()) {
+      throw SaveError(shown(config_.out_dir) + ": the end of the run could not be saved");
     }
   }
 
   const TrainConfig& config_;
   const RunOptions& options_;
-  Start& start_;
+  RunStart& start_;
   Trainer trainer_;
   MetricsLog log_;
-  Index last_saved_ = -1;
-  Index last_evaluated_ = -1;
+  RunSaver saver_;       // after all that it writes: it waits for the save in progress
+  Index rollbacks_ = 0;  // to the checkpoint of update rollback_target_
+  Index rollback_target_ = -1;
 };
+
+void write_config(const TrainConfig& config) {
+  try {
+    write_file(fs::path(config.out_dir) / "config.toml", to_toml(config));
+  } catch (const Error& error) {
+    throw SaveError(error.what());
+  }
+}
 
 }  // namespace
 
 bool holds_run(const fs::path& directory) {
   std::error_code error;
-  return fs::exists(fs::symlink_status(directory / "latest", error));
+  const bool has_link = fs::exists(fs::symlink_status(directory / "latest", error));
+  return has_link || (fs::is_directory(directory, error) && !checkpoints_of(directory).empty());
 }
 
 RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   config.validate();
+  require(!options.resume || fs::is_directory(config.out_dir), shown(config.out_dir),
+          ": no such run directory");
+  RunDirectory directory(config.out_dir);
   require(options.resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": holds a run already; go on with --resume or choose another --out_dir");
-  Start start = prepare(config, options.resume);
-  std::error_code error;
-  fs::create_directories(config.out_dir, error);
-  require(!error, shown(config.out_dir), ": cannot make the run directory: ", error.message());
-  write_file(fs::path(config.out_dir) / "config.toml", to_toml(config));
+  RunStart start = prepare_run(config, options.resume);
+  for (const fs::path& swept : directory.swept()) {
+    start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
+  }
+  directory.use();
+  write_config(config);
   return Run(config, options, start).train();
 }
 

@@ -44,6 +44,9 @@ void TrainConfig::validate() const {
   require_tokenizer(tokenizer);
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");
+  require_one_of("on_save_error", on_save_error, "stop", "continue");
+  require(on_nan == "stop" || on_nan == "skip" || on_nan == "rollback",
+          "on_nan: expected stop, skip or rollback, got '", on_nan, "'");
   require_at_least("vocab_size", vocab_size, 0);
   require_at_least("batch_size", batch_size, 1);
   require_at_least("block_size", block_size, 1);
@@ -57,14 +60,17 @@ void TrainConfig::validate() const {
   require_at_least("eval_interval", eval_interval, 1);
   require_at_least("eval_iters", eval_iters, 0);
   require_at_least("log_interval", log_interval, 1);
+  require_at_least("save_interval", save_interval, 0);
   require_at_least("keep_checkpoints", keep_checkpoints, 1);
   require_at_least("track_heads", track_heads, 0);
+  require_at_least("max_bad_updates", max_bad_updates, 1);
   require_at_least("seed", seed, 0);
   require_fraction("validation_fraction", validation_fraction);
   require_not_negative("learning_rate", learning_rate);
   require_not_negative("min_lr", min_lr);
   require_not_negative("weight_decay", weight_decay);
   require_not_negative("grad_clip", grad_clip);
+  require_not_negative("skip_spikes", skip_spikes);
   require_fraction("beta1", beta1);
   require_fraction("beta2", beta2);
   require_fraction("momentum", momentum);

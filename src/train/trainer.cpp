@@ -8,6 +8,7 @@
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
 #include "headlight/optim/sgd.h"
+#include "train/spike_detector.h"
 
 namespace headlight {
 namespace {
@@ -45,6 +46,7 @@ Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& data
                  Index first_iteration)
     : config_(config),
       model_(model),
+      dataset_(dataset),
       parameters_(model.parameters()),
       schedule_(config.schedule()),
       precision_(parse_precision(config.dtype)),
@@ -54,38 +56,100 @@ Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& data
   optimizer_->set_step_count(first_iteration);
 }
 
-StepMetrics Trainer::step() {
-  PhaseClock clock;
+void Trainer::go_to(Index iteration, UpdateHistory history) {
+  iteration_ = iteration;
+  history_ = std::move(history);
+}
+
+DataPosition Trainer::data_position() const {
+  const Index batches = batcher_.batches_per_epoch();
+  const Index next = (iteration_ + history_.data_shift) * config_.gradient_accumulation_steps;
+  return {.seed = config_.seed,
+          .epoch = next / batches,
+          .batch = next % batches,
+          .batches_per_epoch = batches,
+          .tokens = dataset_.token_count};
+}
+
+std::vector<Batch> Trainer::next_batches() {
   const Index pieces = config_.gradient_accumulation_steps;
   std::vector<Batch> batches;
-  StepMetrics metrics{.iteration = iteration_, .learning_rate = schedule_.at(iteration_)};
   for (Index piece = 0; piece < pieces; ++piece) {
-    batches.push_back(batcher_.batch(iteration_ * pieces + piece));
-    metrics.tokens += batches.back().target_count;
+    batches.push_back(batcher_.batch((iteration_ + history_.data_shift) * pieces + piece));
   }
-  PhaseSeconds& phases = metrics.phases;
-  phases.data = clock.lap();
+  return batches;
+}
+
+void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches) {
+  PhaseClock clock;
   model_.zero_grad();
-  phases.optimizer = clock.lap();
+  metrics.phases.optimizer += clock.lap();
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
-  for (Index piece = 0; piece < pieces; ++piece) {
-    const auto number = static_cast<std::uint64_t>(iteration_ * pieces + piece);
+  const auto first = static_cast<std::uint64_t>(iteration_ + history_.data_shift) * batches.size();
+  for (std::size_t piece = 0; piece < batches.size(); ++piece) {
     const Tensor loss = model_.loss(
-        batches[static_cast<std::size_t>(piece)],
-        {.training = true, .random = random.fork(number), .precision = precision_}, metrics.tokens);
+        batches[piece],
+        {.training = true, .random = random.fork(first + piece), .precision = precision_},
+        metrics.tokens);
     metrics.loss += loss.item();
-    phases.forward += clock.lap();
+    metrics.phases.forward += clock.lap();
     backward(loss);
-    phases.backward += clock.lap();
+    metrics.phases.backward += clock.lap();
   }
   metrics.gradient_norm = gradient_norm(parameters_);
-  require(std::isfinite(metrics.loss) && std::isfinite(metrics.gradient_norm), "update ",
-          iteration_, ": the loss (", metrics.loss, ") or the gradient norm (",
-          metrics.gradient_norm, ") is not finite; try a smaller learning_rate");
-  optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
-  ++iteration_;
-  phases.optimizer += clock.lap();
-  metrics.seconds = phases.total();
+  metrics.phases.optimizer += clock.lap();
+}
+
+// Decides whether the update may be made.
+void Trainer::judge(StepMetrics& metrics) const {
+  if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
+    metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",
+                                 metrics.gradient_norm, ") is not finite");
+    require(config_.on_nan != "stop", "update ", iteration_, ": ", metrics.reason,
+            "; try a smaller learning_rate, or on_nan = skip or rollback");
+    metrics.outcome = config_.on_nan == "rollback" ? StepOutcome::unusable : StepOutcome::skipped;
+    return;
+  }
+  const double score =
+      config_.skip_spikes > 0 ? spike_score(history_.recent_losses, metrics.loss) : 0;
+  if (score > config_.skip_spikes) {
+    metrics.reason = concat_text("the loss (", metrics.loss, ") lies ", score,
+                                 " standard deviations above the recent ones");
+    metrics.outcome = StepOutcome::skipped;
+  }
+}
+
+void Trainer::leave_out(const StepMetrics& metrics) {
+  ++history_.skipped;
+  ++history_.skipped_in_row;
+  require(history_.skipped_in_row <= config_.max_bad_updates, "update ", iteration_, ": ",
+          metrics.reason, ", and so for the ", config_.max_bad_updates,
+          " updates before (max_bad_updates); try a smaller learning_rate");
+}
+
+StepMetrics Trainer::step() {
+  PhaseClock clock;
+  StepMetrics metrics{.iteration = iteration_, .learning_rate = learning_rate()};
+  const std::vector<Batch> batches = next_batches();
+  for (const Batch& batch : batches) {
+    metrics.tokens += batch.target_count;
+  }
+  metrics.phases.data = clock.lap();
+  compute_gradients(metrics, batches);
+  clock.lap();
+  judge(metrics);
+  if (metrics.outcome == StepOutcome::updated) {
+    optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
+    history_.skipped_in_row = 0;
+  } else if (metrics.outcome == StepOutcome::skipped) {
+    leave_out(metrics);
+  }
+  if (config_.skip_spikes > 0 && std::isfinite(metrics.loss)) {
+    remember_loss(history_.recent_losses, metrics.loss);
+  }
+  iteration_ += metrics.outcome == StepOutcome::unusable ? 0 : 1;
+  metrics.phases.optimizer += clock.lap();
+  metrics.seconds = metrics.phases.total();
   return metrics;
 }
 

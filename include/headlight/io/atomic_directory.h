@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 namespace headlight {
 
@@ -32,5 +33,10 @@ class AtomicDirectory {
 // reader finds the old target or the new. Throws Error when `target` is absolute or empty and when
 // `link` exists and is not a symlink.
 void set_link(const std::filesystem::path& link, const std::filesystem::path& target);
+
+// Removes what killed processes have left in a folder: files, links and folders that are named
+// NAME.tmp.<process id> where no other living process has that id. This process must not be writing
+// there. Returns what was removed; what cannot be removed stays.
+std::vector<std::filesystem::path> remove_stale_temporaries(const std::filesystem::path& folder);
 
 }  // namespace headlight

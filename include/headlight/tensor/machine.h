@@ -30,7 +30,9 @@ std::string_view cpu_variant_name();
 // run.
 void set_cpu_variant(std::string_view name);
 
-// Bytes of memory that this process could still get without pushing others out; 0: unknown.
+// Bytes of memory that this process could still get without pushing others out: what the system has
+// available, or less if its control group or its limit of addresses (ulimit -v) allows less; 0:
+// unknown.
 double available_memory();
 
 // The most memory that this process has had in use at once, in bytes (peak resident set); 0:

@@ -1,21 +1,15 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <string>
+#include <vector>
 
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/text/tokenizer.h"
+#include "headlight/train/training_state.h"
 
 namespace headlight {
-
-// Where a run stands; small numbers only, because data order and dropout are functions of them.
-struct TrainingState {
-  Index iteration = 0;  // updates made
-  double best_validation_loss = std::numeric_limits<double>::infinity();
-  std::string config;  // the run's configuration as TOML
-};
 
 // What a checkpoint consists of.
 struct CheckpointParts {
@@ -31,14 +25,19 @@ struct CheckpointOptions {
 };
 
 // Writes RUN/step_XXXXXXXX, complete or not at all: a model directory with optimizer.safetensors,
-// state.json and a manifest of checksums. RUN/latest then leads to it, and old checkpoints are
-// removed. Returns its path. Throws Error when a write fails; older checkpoints are then untouched.
+// state.json and a manifest of checksums. It is read again and compared with the manifest; then
+// RUN/latest leads to it, and only then are older checkpoints removed. A damaged checkpoint of that
+// name is replaced, a complete one kept. Returns its path. Throws Error when a step fails and when
+// a weight or moment is not finite; older checkpoints are then untouched.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run,
                                       const CheckpointParts& parts,
                                       const CheckpointOptions& options);
 
+// Bytes that a checkpoint takes on the disk, about.
+Index checkpoint_bytes(const Gpt& model, const Optimizer& optimizer);
+
 // The newest complete checkpoint of a run. Damaged ones are skipped; `skipped` gets a line for
-// each. Throws Error when there is none.
+// each that names it and says why. Throws Error when there is none.
 std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
                                              std::vector<std::string>& skipped);
 
@@ -46,5 +45,9 @@ TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 // Fills the optimizer's moments and step count. Throws Error when they do not fit the model.
 void read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimizer);
+
+// Makes RUN/latest lead to this checkpoint of the run, and RUN/best to the one that its state names
+// if it is there: a process that was killed may have left them behind.
+void repair_links(const std::filesystem::path& checkpoint, const TrainingState& state);
 
 }  // namespace headlight

@@ -2,9 +2,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/evaluation.h"
+#include "headlight/train/memory_plan.h"
+#include "headlight/train/save_error.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight {
@@ -19,8 +23,10 @@ struct RunPlan {
   const TokenDataset* train = nullptr;       // never null in a run
   const TokenDataset* validation = nullptr;  // the same; no sequences: there is none
   Index batches_per_epoch = 0;
-  Index first_iteration = 0;       // above 0 when resumed
-  std::vector<std::string> notes;  // one line each: what was skipped or unusual
+  Index first_iteration = 0;  // above 0 when resumed
+  MemoryPlan memory = {};
+  std::vector<std::string> notes;     // one line each: what the run starts from
+  std::vector<std::string> warnings;  // one line each: what was skipped, or may differ
 };
 
 struct EvaluationMetrics {
@@ -30,6 +36,13 @@ struct EvaluationMetrics {
   double seconds = 0;
 };
 
+// A return to a checkpoint because of an update that could not be made.
+struct RollbackMetrics {
+  Index iteration = 0;  // of the checkpoint
+  Index from = 0;       // number of the update
+  std::string reason = {};
+};
+
 // Looks on while a run trains. Plug in progress displays, logs, sampling, head tracking.
 class TrainObserver {
  public:
@@ -37,13 +50,17 @@ class TrainObserver {
   virtual void on_start(const RunPlan&) {}
   virtual void on_step(const StepMetrics&) {}
   virtual void on_evaluation(const EvaluationMetrics&) {}
+  // When it is complete on the disk, some updates after it was begun.
   virtual void on_checkpoint(const std::filesystem::path&) {}
+  virtual void on_rollback(const RollbackMetrics&) {}
+  virtual void on_warning(const std::string&) {}
 };
 
 struct RunOptions {
   bool resume = false;
   std::vector<TrainObserver*> observers;
-  std::function<bool()> stop_requested;  // asked after every update; true: save and return
+  std::function<bool()> stop_requested;  // asked after every update and evaluation; true: save and
+                                         // return
 };
 
 struct RunResult {
@@ -55,9 +72,12 @@ struct RunResult {
 };
 
 // Trains as the configuration says: reads the data, makes or loads the model, evaluates every
-// eval_interval updates and at the end, saves checkpoints and metrics.jsonl in out_dir.
+// eval_interval updates and at the end, saves checkpoints and metrics.jsonl in out_dir, which it
+// locks. Checkpoints are written by a thread of their own from a copy of weights and moments.
 // With resume it goes on from the newest complete checkpoint, bit for bit as if it had never
-// stopped. Throws Error for bad input, and when out_dir holds a run that resume was not asked for.
+// stopped. Throws Error for bad input, and when out_dir holds a run that resume was not asked for;
+// LockedError when another process trains there; SaveError when saving fails and on_save_error is
+// stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
 
 // True when the directory holds checkpoints of a run.

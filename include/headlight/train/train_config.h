@@ -65,8 +65,13 @@ struct TrainConfig {
   Index eval_iters = 200;
   Index log_interval = 1;
   bool always_save_checkpoint = true;
+  Index save_interval = 0;
   Index keep_checkpoints = 2;
   Index track_heads = 0;
+  std::string on_save_error = "stop";
+  std::string on_nan = "stop";
+  double skip_spikes = 0;
+  Index max_bad_updates = 10;
   Index seed = 1337;
 
   // Throws Error naming the key whose value is out of range or unknown.

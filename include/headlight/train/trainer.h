@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/train/train_config.h"
+#include "headlight/train/training_state.h"
 
 namespace headlight {
 
@@ -18,6 +20,13 @@ struct PhaseSeconds {
   double total() const { return data + forward + backward + optimizer; }
 };
 
+// What became of an update.
+enum class StepOutcome {
+  updated,
+  skipped,   // left out: weights and moments are as they were
+  unusable,  // on_nan is rollback: nothing has changed, and somebody must go back
+};
+
 // What one update did.
 struct StepMetrics {
   Index iteration = 0;  // number of the update, from 0
@@ -27,10 +36,12 @@ struct StepMetrics {
   Index tokens = 0;          // targets
   double seconds = 0;
   PhaseSeconds phases = {};  // sums to `seconds`
+  StepOutcome outcome = StepOutcome::updated;
+  std::string reason = {};  // of an outcome other than updated
 };
 
 // The training loop's inner part: batches in, updates out. Everything it does is a function of the
-// configuration, the dataset and the number of the update.
+// configuration, the dataset, the number of the update and the history before it.
 class Trainer {
  public:
   // All must outlive the trainer. `first_iteration` is the number of updates already made.
@@ -38,23 +49,38 @@ class Trainer {
           Index first_iteration = 0);
 
   // One update from gradient_accumulation_steps batches; the loss and the gradients are means over
-  // all their targets together. Throws Error, with the weights untouched, when the loss or the
-  // gradient is not finite.
+  // all their targets together. A loss or gradient that is not finite never reaches the weights:
+  // on_nan says what happens then; spikes are left out when skip_spikes says so. Throws Error, with
+  // the weights untouched, when on_nan is stop and when max_bad_updates in a row were left out.
   StepMetrics step();
 
+  // Goes on from another update with this history; weights and moments are the caller's.
+  void go_to(Index iteration, UpdateHistory history);
+
   Index iteration() const { return iteration_; }
+  const UpdateHistory& history() const { return history_; }
+  // Where the next update finds its data.
+  DataPosition data_position() const;
+  double learning_rate() const { return schedule_.at(iteration_); }
   Index batches_per_epoch() const { return batcher_.batches_per_epoch(); }
   Optimizer& optimizer() { return *optimizer_; }
 
  private:
+  std::vector<Batch> next_batches();
+  void compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches);
+  void judge(StepMetrics& metrics) const;
+  void leave_out(const StepMetrics& metrics);
+
   const TrainConfig& config_;
   Gpt& model_;
+  const TokenDataset& dataset_;
   NamedTensors parameters_;
   LearningRateSchedule schedule_;
   Precision precision_;
   Batcher batcher_;
   std::unique_ptr<Optimizer> optimizer_;
   Index iteration_;
+  UpdateHistory history_;
 };
 
 }  // namespace headlight

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "headlight/tensor/shape.h"
+
+namespace headlight {
+
+// What later updates depend on besides weights, moments and the number of the update.
+struct UpdateHistory {
+  Index data_shift = 0;                    // updates' worth of data that rollbacks passed over
+  Index skipped = 0;                       // updates left out, in all
+  Index skipped_in_row = 0;                // the last ones before this
+  Index rollbacks = 0;                     // in all
+  std::vector<double> recent_losses = {};  // oldest first, at most kSpikeWindow: for skip_spikes
+};
+
+// Where a run stands in its data; a function of the rest, kept to see that the data is the same.
+struct DataPosition {
+  Index seed = 0;
+  Index epoch = 0;              // from 0
+  Index batch = 0;              // of the epoch, the next to be taken
+  Index batches_per_epoch = 0;  // 0: unknown
+  Index tokens = 0;             // of the training data
+};
+
+// Where a run stands; small numbers only, because data order and dropout are functions of them.
+struct TrainingState {
+  Index iteration = 0;        // updates made or left out
+  Index optimizer_steps = 0;  // updates made; filled in by reading
+  double best_validation_loss = std::numeric_limits<double>::infinity();
+  Index best_iteration = -1;  // of that loss; -1: none, or written by an older version
+  Index evaluated = -1;       // updates before the last evaluation; -1: none
+  double learning_rate = 0;   // of the next update
+  DataPosition data = {};
+  UpdateHistory history = {};
+  std::string config = {};       // the run's configuration as TOML
+  std::string build = {};        // of the program that wrote it; empty: unknown
+  std::string cpu_variant = {};  // its kernels; empty: unknown
+};
+
+}  // namespace headlight

@@ -1,0 +1,99 @@
+#include "headlight/io/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "io/posix_file.h"
+#include "text/printable.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+int open_lock(const fs::path& path) {
+  constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
+  if (descriptor < 0) {
+    fail_system("create", path, errno);
+  }
+  return descriptor;
+}
+
+// False when the file has been removed, or replaced, since it was opened.
+bool is_file_at(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// "process 4711". The holder may be about to write its number over that of a dead one.
+std::string holder_of(int descriptor) {
+  constexpr int kAttempts = 20;
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::array<char, 32> text{};
+    int process = 0;
+    if (::pread(descriptor, text.data(), text.size(), 0) > 0) {
+      std::from_chars(text.data(), text.data() + text.size(), process);
+    }
+    if (process > 0 && is_alive(process)) {
+      return "process " + std::to_string(process);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return "another process";
+}
+
+// For people and for messages only: a full disk does not stop the run here.
+void write_holder(int descriptor) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(descriptor, 0) == 0) {
+    const ssize_t written = ::pwrite(descriptor, text.data(), text.size(), 0);
+    static_cast<void>(written);
+  }
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / ".lock") {
+  do {
+    const FileDescriptor file(open_lock(path_));
+    if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+      const int code = errno;
+      if (code == EWOULDBLOCK) {
+        throw LockedError(concat_text(shown(directory), ": in use by ", holder_of(file.number()),
+                                      "; wait for it or choose another directory"));
+      }
+      fail_system("lock", path_, code);
+    }
+    if (is_file_at(file.number(), path_)) {
+      descriptor_ = ::fcntl(file.number(), F_DUPFD_CLOEXEC, 0);  // shares the lock
+      if (descriptor_ < 0) {
+        fail_system("lock", path_, errno);
+      }
+    }
+  } while (descriptor_ < 0);
+  write_holder(descriptor_);
+}
+
+DirectoryLock::~DirectoryLock() {
+  const int result = ::ftruncate(descriptor_, 0);
+  static_cast<void>(result);
+  ::close(descriptor_);
+}
+
+void DirectoryLock::remove_file() { ::unlink(path_.c_str()); }
+
+}  // namespace headlight

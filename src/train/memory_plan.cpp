@@ -1,0 +1,59 @@
+#include "headlight/train/memory_plan.h"
+
+#include <string>
+
+#include "headlight/tensor/machine.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kBytes = 4;  // of a float32
+
+// Elements of the optimizer's state for one parameter.
+double moments_of(const TrainConfig& config) {
+  if (config.optimizer == "sgd") {
+    return config.momentum > 0 ? 1 : 0;
+  }
+  return 2;
+}
+
+// Elements that one token needs at most at once, measured (tools/bench/growth.sh): in a layer the
+// input, normed inputs, queries, keys and values, heads, both halves of the MLP, and their
+// gradients while the layer is at work; around the layers embedding, last norm and head.
+double activations_of(const GptConfig& model) {
+  constexpr double kWidthsOfLayer = 15;
+  constexpr double kWidthsAround = 8;
+  return static_cast<double>(model.n_embd) *
+         (kWidthsOfLayer * static_cast<double>(model.n_layer) + kWidthsAround);
+}
+
+std::string megabytes(double bytes) {
+  return std::to_string(static_cast<Index>(bytes / 1e6)) + " MB";
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model) {
+  const double weights = kBytes * static_cast<double>(count_parameters(model).total());
+  const double tokens =
+      static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
+  const double moments = moments_of(config) * weights;
+  return {.weights = weights,
+          .gradients = weights,
+          .moments = moments,
+          .snapshot = weights + moments,
+          .activations = kBytes * tokens * activations_of(model),
+          .available = available_memory()};
+}
+
+void require_memory(const MemoryPlan& plan) {
+  const bool activations_most = plan.activations > plan.total() / 2;
+  require(plan.available == 0 || plan.total() <= plan.available, "training needs about ",
+          megabytes(plan.total()), " of memory (", megabytes(plan.activations),
+          " for the activations of a batch), and ", megabytes(plan.available),
+          " are available; choose a smaller ",
+          activations_most ? "batch_size (with more gradient_accumulation_steps) or block_size"
+                           : "n_layer, n_embd or vocab_size");
+}
+
+}  // namespace headlight

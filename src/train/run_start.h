@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/nn/gpt.h"
+#include "headlight/train/memory_plan.h"
+#include "headlight/train/train_config.h"
+#include "headlight/train/training_state.h"
+#include "train/training_data.h"
+
+namespace headlight {
+
+// What a run starts from.
+struct RunStart {
+  std::unique_ptr<Gpt> model;
+  TrainingData data;
+  TrainingState state;
+  std::filesystem::path checkpoint;  // resumed from; empty: none
+  MemoryPlan memory;
+  std::vector<std::string> notes;     // what the user should know
+  std::vector<std::string> warnings;  // what the user should look into
+};
+
+// Reads the data and makes or loads the model. Throws Error for what does not fit together, and
+// when the memory will not do.
+RunStart prepare_run(const TrainConfig& config, bool resume);
+
+}  // namespace headlight

@@ -1,0 +1,138 @@
+#include "train/state_file.h"
+
+#include <cmath>
+
+#include "headlight/tensor/error.h"
+#include "text/checked_json.h"
+#include "train/spike_detector.h"
+
+namespace headlight {
+namespace {
+
+constexpr int kVersion = 2;
+constexpr int kVersionBefore = 1;  // iteration, best_validation_loss and config alone
+constexpr Index kLargestCount = Index{1} << 48;
+
+// The members of one object.
+class Members {
+ public:
+  Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+
+  const Json& at(const char* key) const { return json_member(object_, key, where_); }
+  std::string text(const char* key) const { return json_string(object_, key, where_); }
+  Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
+  // A whole number from `least` on.
+  Index count(const char* key, Index least = 0) const {
+    const Json& value = at(key);
+    const bool whole = value.is_number_integer() &&
+                       (!value.is_number_unsigned() ||
+                        value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount));
+    const Index number = whole ? value.get<Index>() : least - 1;
+    require(number >= least && number <= kLargestCount, where_, ": ", key,
+            ": expected a whole number of at least ", least);
+    return number;
+  }
+  double number(const char* key, double otherwise) const {
+    const Json& value = at(key);
+    require(value.is_number() || value.is_null(), where_, ": ", key, ": expected a number or null");
+    return value.is_number() ? value.get<double>() : otherwise;
+  }
+  std::vector<double> numbers(const char* key, std::size_t most) const {
+    const Json& values = at(key);
+    require(values.is_array() && values.size() <= most, where_, ": ", key,
+            ": expected a list of at most ", most, " numbers");
+    std::vector<double> result;
+    for (const Json& value : values) {
+      require(value.is_number(), where_, ": ", key, ": expected numbers");
+      result.push_back(value.get<double>());
+    }
+    return result;
+  }
+
+ private:
+  const Json& object_;
+  std::string where_;
+};
+
+DataPosition read_data(const Members& data) {
+  return {.seed = data.count("seed"),
+          .epoch = data.count("epoch"),
+          .batch = data.count("batch"),
+          .batches_per_epoch = data.count("batches_per_epoch"),
+          .tokens = data.count("tokens")};
+}
+
+UpdateHistory read_history(const Members& history) {
+  return {.data_shift = history.count("data_shift"),
+          .skipped = history.count("skipped"),
+          .skipped_in_row = history.count("skipped_in_row"),
+          .rollbacks = history.count("rollbacks"),
+          .recent_losses = history.numbers("recent_losses", kSpikeWindow)};
+}
+
+nlohmann::ordered_json to_json(const DataPosition& data) {
+  return {{"seed", data.seed},
+          {"epoch", data.epoch},
+          {"batch", data.batch},
+          {"batches_per_epoch", data.batches_per_epoch},
+          {"tokens", data.tokens}};
+}
+
+nlohmann::ordered_json to_json(const UpdateHistory& history) {
+  return {{"data_shift", history.data_shift},
+          {"skipped", history.skipped},
+          {"skipped_in_row", history.skipped_in_row},
+          {"rollbacks", history.rollbacks},
+          {"recent_losses", history.recent_losses}};
+}
+
+}  // namespace
+
+std::string to_state_json(const TrainingState& state) {
+  nlohmann::ordered_json json{{"version", kVersion},
+                              {"iteration", state.iteration},
+                              {"optimizer_steps", state.optimizer_steps},
+                              {"learning_rate", state.learning_rate},
+                              {"best_validation_loss", nullptr},
+                              {"best_iteration", state.best_iteration},
+                              {"evaluated", state.evaluated},
+                              {"data", to_json(state.data)},
+                              {"history", to_json(state.history)},
+                              {"build", state.build},
+                              {"cpu_variant", state.cpu_variant},
+                              {"config", state.config}};
+  if (std::isfinite(state.best_validation_loss)) {
+    json["best_validation_loss"] = state.best_validation_loss;
+  }
+  // Paths in the configuration may hold any bytes.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+TrainingState parse_state_json(const std::string& text, const std::string& where) {
+  const Json json = parse_json(text, where);
+  const Members members(json, where);
+  TrainingState state;
+  const Index version = members.count("version");
+  require(version == kVersion || version == kVersionBefore, where, ": version: expected ", kVersion,
+          ", got ", version);
+  state.iteration = members.count("iteration");
+  state.best_validation_loss =
+      members.number("best_validation_loss", std::numeric_limits<double>::infinity());
+  state.config = members.text("config");
+  if (version == kVersionBefore) {
+    state.optimizer_steps = state.iteration;
+    state.evaluated = state.iteration;
+    return state;
+  }
+  state.optimizer_steps = members.count("optimizer_steps");
+  state.best_iteration = members.count("best_iteration", -1);
+  state.evaluated = members.count("evaluated", -1);
+  state.learning_rate = members.number("learning_rate", 0);
+  state.data = read_data(members.object("data"));
+  state.history = read_history(members.object("history"));
+  state.build = members.text("build");
+  state.cpu_variant = members.text("cpu_variant");
+  return state;
+}
+
+}  // namespace headlight

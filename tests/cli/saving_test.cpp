@@ -1,0 +1,247 @@
+// Runs that are locked, stopped, killed and started again, with the real program.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+extern char** environ;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string corpus() {
+  std::string text;
+  for (int i = 0; i < 80; ++i) {
+    text += "Bird " + std::to_string(i) + " sings by the river.\n\n";
+  }
+  return text;
+}
+
+std::vector<std::string> training(const std::string& data, const std::string& run,
+                                  const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{
+      "train", "--data",       data, "--out_dir",       run,    "--n_layer",
+      "1",     "--n_head",     "2",  "--n_embd",        "16",   "--block_size",
+      "16",    "--batch_size", "2",  "--dropout",       "0.1",  "--warmup_iters",
+      "2",     "--max_iters",  "12", "--eval_interval", "6",    "--save_interval",
+      "2",     "--keep",       "3",  "--learning_rate", "0.01", "--threads",
+      "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string weights(const std::string& run) {
+  return file_contents(fs::path(run) / "latest" / "model.safetensors");
+}
+
+// Without times, which differ.
+std::vector<Json> metrics(const std::string& run) {
+  std::istringstream lines(file_contents(fs::path(run) / "metrics.jsonl"));
+  std::vector<Json> result;
+  for (std::string line; std::getline(lines, line);) {
+    result.push_back(Json::parse(line));
+    result.back().erase("seconds");
+  }
+  return result;
+}
+
+pid_t start(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv{const_cast<char*>(HEADLIGHT_PROGRAM)};
+  for (const std::string& argument : arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  REQUIRE(posix_spawn(&child, HEADLIGHT_PROGRAM, &actions, nullptr, argv.data(), environ) == 0);
+  posix_spawn_file_actions_destroy(&actions);
+  return child;
+}
+
+// Waits until a run has made some updates.
+void wait_for_lines(const std::string& run, std::size_t lines) {
+  const auto count = [&] {
+    const std::string text = file_contents(fs::path(run) / "metrics.jsonl");
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  while (count() < lines) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+int exit_code(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+const std::vector<std::string> kLong{"--max_iters", "100000", "--eval_interval", "100000"};
+
+}  // namespace
+
+TEST_CASE("save_interval saves between evaluations and keep says how many stay", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  const ProgramResult result = run_headlight(training(folder.write("d.txt", corpus()), run));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err.find("saved " + run + "/step_00000002") != std::string::npos);
+  CHECK(result.err.find("memory: about ") != std::string::npos);
+  CHECK(!fs::exists(run + "/step_00000004"));
+  CHECK(fs::exists(run + "/step_00000008"));
+  CHECK(fs::exists(run + "/step_00000010"));
+  CHECK(fs::exists(run + "/step_00000012"));
+}
+
+TEST_CASE("a second trainer on a run directory is refused with the holder's number", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  fs::create_directory(run);
+  const int lock = open((run + "/.lock").c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(flock(lock, LOCK_EX) == 0);
+  const std::string number = std::to_string(getpid());
+  REQUIRE(write(lock, number.data(), number.size()) > 0);
+  const std::string data = folder.write("d.txt", corpus());
+  const ProgramResult refused = run_headlight(training(data, run));
+  CHECK(refused.exit_code == 4);
+  CHECK(refused.err.find("in use by process " + number) != std::string::npos);
+  close(lock);
+  CHECK(run_headlight(training(data, run)).exit_code == 0);
+}
+
+TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  const pid_t child = start(training(data, run, kLong));
+  wait_for_lines(run, 30);
+  kill(child, SIGKILL);
+  CHECK(exit_code(child) == 128 + SIGKILL);
+  fs::create_directory(run + "/step_00000099.tmp." + std::to_string(child));
+  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
+  const std::string end = std::to_string(state["iteration"].get<int>() + 5);
+  const std::vector<std::string> rest{"--max_iters", end, "--eval_interval", "100000"};
+  std::vector<std::string> resumed = rest;
+  resumed.push_back("--resume");
+  const ProgramResult result = run_headlight(training(data, run, resumed));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err.find("which a killed process had left") != std::string::npos);
+  const std::string whole = folder.at("whole");
+  REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
+  CHECK(weights(run) == weights(whole));
+  CHECK(metrics(run) == metrics(whole));
+}
+
+TEST_CASE("a run that is asked to stop saves, and its evaluation is made up for", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  const pid_t child = start(training(data, run, {"--max_iters", "100000", "--eval_interval", "1"}));
+  wait_for_lines(run, 12);
+  kill(child, SIGTERM);
+  CHECK(exit_code(child) == 0);
+  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
+  const int stopped_at = state["iteration"].get<int>();
+  CHECK(state["data"]["seed"] == 1337);
+  CHECK(state["history"]["data_shift"] == 0);
+  CHECK(state["cpu_variant"].get<std::string>().size() > 1);
+  const std::vector<std::string> rest{"--max_iters", std::to_string(stopped_at + 3),
+                                      "--eval_interval", "1"};
+  std::vector<std::string> resumed = rest;
+  resumed.push_back("--resume");
+  REQUIRE(run_headlight(training(data, run, resumed)).exit_code == 0);
+  const std::string whole = folder.at("whole");
+  REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
+  CHECK(weights(run) == weights(whole));
+  CHECK(metrics(run) == metrics(whole));
+}
+
+TEST_CASE("resuming with a key that alters the run is refused by name", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(training(data, run)).exit_code == 0);
+  const ProgramResult refused = run_headlight(training(data, run, {"--resume", "--dropout=0.2"}));
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("dropout was 0.1, is now 0.2") != std::string::npos);
+  const ProgramResult warned = run_headlight(
+      training(data, run, {"--resume", "--max_iters", "14", "--cpu_variant", "baseline"}));
+  CHECK(warned.exit_code == 0);
+  CHECK(warned.err.find("CPU variant") != std::string::npos);
+}
+
+TEST_CASE("a run directory that cannot be made or written is a failed save", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string file = folder.write("file", "in the way");
+  const ProgramResult made = run_headlight(training(data, file + "/run"));
+  CHECK(made.exit_code == 3);
+  CHECK(made.err.find("cannot make the run directory") != std::string::npos);
+  const std::string run = folder.at("run");
+  fs::create_directory(run);
+  fs::create_directory(run + "/metrics.jsonl");
+  const ProgramResult written = run_headlight(training(data, run));
+  CHECK(written.exit_code == 3);
+  CHECK(written.err.find("metrics.jsonl") != std::string::npos);
+}
+
+TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(training(data, run, {"--max_iters", "2"})).exit_code == 0);
+  const std::string before = weights(run);
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const rlimit small{24 << 10, limit.rlim_max};  // below optimizer.safetensors
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const ProgramResult stopped = run_headlight(training(data, run, {"--resume"}));
+  const ProgramResult went_on = run_headlight(
+      training(data, run, {"--resume", "--on_save_error", "continue", "--max_iters", "9"}));
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  INFO(stopped.err << went_on.err);
+  CHECK(stopped.exit_code == 3);
+  const std::string line = stopped.messages().back();
+  for (const char* part : {"cannot save ", "step_00000004, which takes ", " bytes: cannot write ",
+                           "File too large", "the last complete one is ", "step_00000002"}) {
+    INFO(part);
+    CHECK(line.find(part) != std::string::npos);
+  }
+  CHECK(went_on.exit_code == 3);
+  CHECK(went_on.err.find("step_00000008, which takes") != std::string::npos);
+  CHECK(weights(run) == before);
+  CHECK(run_headlight(training(data, run, {"--resume"})).exit_code == 0);
+  const std::string whole = folder.at("whole");
+  REQUIRE(run_headlight(training(data, whole)).exit_code == 0);
+  CHECK(weights(run) == weights(whole));
+}
+
+TEST_CASE("a run that never began leaves no directory behind", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  CHECK(run_headlight(training(folder.at("no such file"), run)).exit_code == 2);
+  CHECK(!fs::exists(run));
+}
+
+TEST_CASE("exit codes are part of the help", "[cli]") {
+  CHECK(run_headlight({"--help"}).out.find("4 another process") != std::string::npos);
+  CHECK(run_headlight({"train", "--help"}).out.find("3 a checkpoint could not be") !=
+        std::string::npos);
+}

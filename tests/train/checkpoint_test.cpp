@@ -1,0 +1,122 @@
+#include "headlight/train/checkpoint.h"
+
+#include <limits>
+
+#include "headlight/io/manifest.h"
+#include "headlight/optim/adamw.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run that saves without training.
+struct SavedRun {
+  ScratchFolder folder;
+  ByteTokenizer tokenizer;
+  Gpt model{{.vocab_size = tokenizer.vocab_size(),
+             .block_size = 4,
+             .n_layer = 1,
+             .n_head = 1,
+             .n_embd = 4},
+            1};
+  AdamW optimizer{model.parameters(), {}};
+
+  fs::path save(Index iteration, Index keep = 2, bool best = false) {
+    const TrainingState state{.iteration = iteration};
+    optimizer.set_step_count(iteration);
+    return save_checkpoint(folder.path(), {model, tokenizer, optimizer, state},
+                           {.best = best, .keep = keep});
+  }
+  bool has(const std::string& name) const { return fs::exists(folder.path() / name); }
+  std::string link(const std::string& name) const {
+    return fs::read_symlink(folder.path() / name).string();
+  }
+  void damage(const std::string& name) const {
+    fs::resize_file(folder.path() / name / "optimizer.safetensors", 100);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
+  SavedRun run;
+  run.save(1, 2, true);
+  for (Index iteration = 2; iteration <= 5; ++iteration) {
+    run.save(iteration);
+  }
+  CHECK(run.has("step_00000001"));
+  CHECK(!run.has("step_00000002"));
+  CHECK(!run.has("step_00000003"));
+  CHECK(run.has("step_00000004"));
+  CHECK(run.has("step_00000005"));
+  CHECK(run.link("latest") == "step_00000005");
+  CHECK(run.link("best") == "step_00000001");
+}
+
+TEST_CASE("a run that went back to an older checkpoint keeps what it saves", "[train]") {
+  SavedRun run;
+  run.save(4);
+  run.save(12);
+  run.damage("step_00000012");
+  run.save(6, 1);
+  CHECK(run.has("step_00000006"));
+  CHECK(!run.has("step_00000004"));
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000006");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].rfind("skipped step_00000012: ", 0) == 0);
+}
+
+TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]") {
+  SavedRun run;
+  run.save(3);
+  run.damage("step_00000003");
+  CHECK_THROWS_AS(verify_manifest(run.folder.path() / "step_00000003"), Error);
+  run.save(3);
+  CHECK_NOTHROW(verify_manifest(run.folder.path() / "step_00000003"));
+  CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a checkpoint under the name of another update is skipped", "[train]") {
+  SavedRun run;
+  run.save(3);
+  fs::copy(run.folder.path() / "step_00000003", run.folder.path() / "step_00000009");
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].find("is of update 3") != std::string::npos);
+}
+
+TEST_CASE("values that are not finite are never saved", "[train]") {
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    SavedRun run;
+    run.save(1);
+    Tensor weight = run.model.parameters()[1].second;
+    weight.data<float>()[3] = value;
+    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight holds values that are not finite"));
+    weight.data<float>()[3] = 0;
+    run.optimizer.state()[0].second.data<float>()[0] = value;
+    CHECK_THROWS_WITH(run.save(2), contains_text("exp_avg.wte.weight"));
+    CHECK(!run.has("step_00000002"));
+    CHECK(run.link("latest") == "step_00000001");
+  }
+}
+
+TEST_CASE("links that a killed process left behind are set right", "[train]") {
+  SavedRun run;
+  run.save(1, 2, true);
+  const fs::path second = run.save(2);
+  fs::remove(run.folder.path() / "latest");
+  fs::create_symlink("step_00000001", run.folder.path() / "latest");
+  repair_links(second, {.iteration = 2, .best_iteration = 2});
+  CHECK(run.link("latest") == "step_00000002");
+  CHECK(run.link("best") == "step_00000002");
+  repair_links(second, {.iteration = 2, .best_iteration = 7});
+  CHECK(run.link("best") == "step_00000002");
+}

@@ -1,0 +1,74 @@
+#include "headlight/train/memory_plan.h"
+
+#include "headlight/tensor/storage.h"
+#include "headlight/train/trainer.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+constexpr Index kVocabulary = 60;
+
+TrainConfig config_of_plan() {
+  TrainConfig config;
+  config.n_layer = 4;
+  config.n_head = 4;
+  config.n_embd = 64;
+  config.block_size = 64;
+  config.batch_size = 16;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("the plan counts weights, gradients, moments and the copy for saving", "[train]") {
+  TrainConfig config = config_of_plan();
+  const GptConfig model = config.model(kVocabulary);
+  const double weights = 4.0 * static_cast<double>(count_parameters(model).total());
+  const MemoryPlan plan = plan_memory(config, model);
+  CHECK(plan.weights == weights);
+  CHECK(plan.gradients == weights);
+  CHECK(plan.moments == 2 * weights);
+  CHECK(plan.snapshot == 3 * weights);
+  CHECK(plan.total() == 7 * weights + plan.activations);
+  config.optimizer = "sgd";
+  CHECK(plan_memory(config, model).moments == weights);
+  config.momentum = 0;
+  CHECK(plan_memory(config, model).snapshot == weights);
+}
+
+TEST_CASE("the estimate of activations is what training takes within a third", "[train]") {
+  const TrainConfig config = config_of_plan();
+  std::vector<std::int32_t> ids;
+  for (std::int32_t i = 0; i < 3000; ++i) {
+    ids.push_back(i * i % kVocabulary);
+  }
+  const TokenDataset dataset = stream_dataset(std::move(ids));
+  release_unused_storage();
+  const auto held = [] {
+    const StorageStatistics statistics = storage_statistics();
+    return static_cast<double>(statistics.live_bytes + statistics.cached_bytes);
+  };
+  const double before = held();
+  Gpt model(config.model(kVocabulary), 1);
+  Trainer trainer(config, model, dataset);
+  trainer.step();
+  trainer.step();
+  const MemoryPlan plan = plan_memory(config, model.config());
+  const double expected = plan.total() - plan.snapshot;
+  CHECK(held() - before < 1.33 * expected);
+  CHECK(held() - before > 0.67 * expected);
+}
+
+TEST_CASE("a plan over what is available names both numbers and what to change", "[train]") {
+  MemoryPlan plan{.weights = 1e9, .activations = 9e9, .available = 5e9};
+  CHECK_THROWS_WITH(require_memory(plan), contains_text("10000 MB") && contains_text("5000 MB") &&
+                                              contains_text("batch_size"));
+  plan.activations = 1e9;
+  CHECK_NOTHROW(require_memory(plan));
+  plan.gradients = 4e9;
+  CHECK_THROWS_WITH(require_memory(plan), contains_text("n_layer"));
+  plan.available = 0;
+  CHECK_NOTHROW(require_memory(plan));
+}

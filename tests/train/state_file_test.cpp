@@ -1,0 +1,136 @@
+#include "train/state_file.h"
+
+#include "headlight/tensor/build.h"
+#include "headlight/tensor/machine.h"
+#include "support/catch.h"
+#include "train/resume_check.h"
+#include "train/spike_detector.h"
+
+using namespace headlight;
+
+namespace {
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t place = text.find(what);
+  REQUIRE(place != std::string::npos);
+  return text.replace(place, what.size(), with);
+}
+
+}  // namespace
+
+TEST_CASE("the state of a run reads back as it was written", "[train]") {
+  const TrainingState state{
+      .iteration = 7,
+      .optimizer_steps = 5,
+      .best_validation_loss = 1.1,
+      .best_iteration = 4,
+      .evaluated = 6,
+      .learning_rate = 0.1,
+      .data = {.seed = 3, .epoch = 2, .batch = 1, .batches_per_epoch = 4, .tokens = 99},
+      .history = {.data_shift = 2,
+                  .skipped = 2,
+                  .skipped_in_row = 1,
+                  .rollbacks = 1,
+                  .recent_losses = {0.1, 1.0 / 3}},
+      .config = "n_layer = 2\n",
+      .build = "b",
+      .cpu_variant = "v3"};
+  const TrainingState read = parse_state_json(to_state_json(state), "state.json");
+  CHECK(to_state_json(read) == to_state_json(state));
+  CHECK(read.optimizer_steps == 5);
+  CHECK(read.data.batch == 1);
+  CHECK(read.history.data_shift == 2);
+  CHECK(read.history.recent_losses == state.history.recent_losses);
+  CHECK(read.best_iteration == 4);
+  CHECK(read.evaluated == 6);
+}
+
+TEST_CASE("a state that an older version wrote is understood", "[train]") {
+  const TrainingState read = parse_state_json(
+      R"({"version": 1, "iteration": 9, "best_validation_loss": null, "config": ""})", "s");
+  CHECK(read.iteration == 9);
+  CHECK(read.optimizer_steps == 9);
+  CHECK(read.evaluated == 9);
+  CHECK(read.best_iteration == -1);
+}
+
+TEST_CASE("a state that makes no sense is refused by member", "[train]") {
+  const std::string good = to_state_json({.iteration = 7});
+  const auto refusal = [&](const std::string& what, const std::string& with) {
+    try {
+      parse_state_json(replaced(good, what, with), "s");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("\"version\": 2", "\"version\": 3") == "s: version: expected 2, got 3");
+  CHECK(refusal("\"iteration\": 7", "\"iteration\": -7") ==
+        "s: iteration: expected a whole number of at least 0");
+  CHECK(refusal("\"iteration\": 7", "\"iteration\": 18446744073709551615") ==
+        "s: iteration: expected a whole number of at least 0");
+  CHECK(refusal("\"skipped\": 0", "\"skipped\": 0.5") ==
+        "s: history: skipped: expected a whole number of at least 0");
+  CHECK(refusal("\"recent_losses\": []", "\"recent_losses\": [\"x\"]") ==
+        "s: history: recent_losses: expected numbers");
+  CHECK(refusal("\"config\": \"\"", "\"config\": 1").find("config") != std::string::npos);
+}
+
+TEST_CASE("a changed key is refused with its old and its new value", "[train]") {
+  TrainConfig config;
+  const TrainingState state{.config = to_toml(config)};
+  CHECK_NOTHROW(require_same_config(state, config));
+  config.max_iters = 1;
+  config.out_dir = "elsewhere";
+  config.save_interval = 3;
+  config.keep_checkpoints = 9;
+  config.on_nan = "skip";
+  config.log_interval = 7;
+  CHECK_NOTHROW(require_same_config(state, config));
+  config.batch_size = 13;
+  config.optimizer = "sgd";
+  CHECK_THROWS_WITH(require_same_config(state, config),
+                    contains_text("batch_size was 12, is now 13; optimizer was \"adamw\", is now "
+                                  "\"sgd\"; start a new run"));
+}
+
+TEST_CASE("a key that the run's version did not know counts as its default", "[train]") {
+  TrainConfig config;
+  const TrainingState state{.config = replaced(to_toml(config), "skip_spikes = 0\n", "")};
+  CHECK_NOTHROW(require_same_config(state, config));
+  config.skip_spikes = 3;
+  CHECK_THROWS_WITH(require_same_config(state, config),
+                    contains_text("skip_spikes was 0, is now 3"));
+}
+
+TEST_CASE("other data, another build and another CPU variant are noticed", "[train]") {
+  const DataPosition data{.batches_per_epoch = 4, .tokens = 99};
+  CHECK_NOTHROW(require_same_data(data, 99, 4));
+  CHECK_NOTHROW(require_same_data({}, 99, 4));
+  CHECK_THROWS_WITH(require_same_data(data, 100, 4),
+                    contains_text("99 tokens in 4 batches, now 100"));
+  CHECK_THROWS_AS(require_same_data(data, 99, 5), Error);
+  CHECK(build_warnings({}).empty());
+  CHECK(
+      build_warnings({.build = build_description(), .cpu_variant = std::string(cpu_variant_name())})
+          .empty());
+  const auto warnings = build_warnings({.build = "0.0.1", .cpu_variant = "v0"});
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].find("0.0.1, now " + build_description()) != std::string::npos);
+  CHECK(warnings[1].find("v0, now ") != std::string::npos);
+}
+
+TEST_CASE("a loss is a spike by its distance from the last 128", "[train]") {
+  std::vector<double> recent;
+  for (int i = 0; i < 127; ++i) {
+    remember_loss(recent, i % 2 == 0 ? 1.0 : 3.0);
+  }
+  CHECK(spike_score(recent, 100) == 0);
+  remember_loss(recent, 3.0);
+  CHECK(spike_score(recent, 7) == Approx(5));  // mean 2, standard deviation 1
+  CHECK(spike_score(recent, 1) == Approx(-1));
+  remember_loss(recent, 9);
+  CHECK(recent.size() == 128);
+  CHECK(recent.front() == 3.0);
+  CHECK(spike_score(std::vector<double>(128, 2.0), 50) == 0);
+}

@@ -1,0 +1,207 @@
+// What a run does about losses that are not finite, and about saves that fail.
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/train/run.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string some_text() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
+  }
+  return text;
+}
+
+TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
+  TrainConfig config;
+  config.out_dir = folder.at(run);
+  config.data = folder.write("data.txt", some_text());
+  config.batch_size = 2;
+  config.block_size = 16;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.n_embd = 16;
+  config.dropout = 0.1;
+  config.learning_rate = 1e-3;
+  config.warmup_iters = 0;
+  config.max_iters = 12;
+  config.eval_interval = 4;
+  config.keep_checkpoints = 9;
+  return config;
+}
+
+// Makes a weight a NaN after some updates, once each, as a cosmic ray would.
+class Poison : public TrainObserver {
+ public:
+  explicit Poison(std::vector<Index> after) : after_(std::move(after)) {}
+
+  void on_start(const RunPlan& plan) override { weight_ = plan.model.parameters()[0].second; }
+  void on_step(const StepMetrics& metrics) override {
+    skipped += metrics.outcome == StepOutcome::skipped ? 1 : 0;
+    if (!after_.empty() && metrics.iteration == after_.front()) {
+      after_.erase(after_.begin());
+      weight_.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  void on_rollback(const RollbackMetrics& metrics) override { rollbacks.push_back(metrics); }
+  void on_warning(const std::string& text) override { warnings.push_back(text); }
+
+  Index skipped = 0;
+  std::vector<RollbackMetrics> rollbacks;
+  std::vector<std::string> warnings;
+
+ private:
+  std::vector<Index> after_;
+  Tensor weight_;
+};
+
+std::string weights_of(const TrainConfig& config) {
+  return file_contents(std::filesystem::path(config.out_dir) / "latest" / "model.safetensors");
+}
+
+std::vector<Json> metrics_of(const TrainConfig& config) {
+  std::ifstream lines(std::filesystem::path(config.out_dir) / "metrics.jsonl");
+  std::vector<Json> result;
+  for (std::string line; std::getline(lines, line);) {
+    result.push_back(Json::parse(line));
+    result.back().erase("seconds");
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("a rollback returns to the last checkpoint and goes on with other data", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({5});
+  const RunResult result = run_training(config, {.observers = {&poison}});
+  CHECK(result.iterations == 12);
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 4);
+  CHECK(poison.rollbacks[0].from == 6);
+  CHECK(poison.rollbacks[0].reason.find("not finite") != std::string::npos);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.rollbacks == 1);
+  CHECK(state.history.data_shift == 3);  // updates 4, 5 and 6 met their data in vain
+  CHECK(state.optimizer_steps == 12);
+  CHECK(std::isfinite(result.best_validation_loss));
+  Index lines = 0;
+  for (const Json& line : metrics_of(config)) {
+    lines += line.contains("loss") ? 1 : 0;
+    CHECK((!line.contains("rollback_from") || line["iteration"] == 4));
+  }
+  CHECK(lines == 12);
+
+  TrainConfig again = small_config(folder, "b");
+  again.on_nan = "rollback";
+  Poison same({5});
+  run_training(again, {.observers = {&same}});
+  CHECK(weights_of(config) == weights_of(again));
+  CHECK(metrics_of(config) == metrics_of(again));
+  TrainConfig undisturbed = small_config(folder, "c");
+  run_training(undisturbed);
+  CHECK(weights_of(config) != weights_of(undisturbed));
+}
+
+TEST_CASE("a run that rolls back has a checkpoint from its beginning on", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({1});
+  run_training(config, {.observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 0);
+}
+
+TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  config.max_bad_updates = 2;
+  config.learning_rate = config.min_lr = 1e37;
+  config.decay_lr = false;
+  CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of update 0"));
+}
+
+TEST_CASE("updates are left out until there are too many in a row", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "skip";
+  config.max_bad_updates = 3;
+  config.eval_interval = 100;
+  Poison poison({1});
+  CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
+                    contains_text("update 5: ") && contains_text("for the 3 updates before"));
+  CHECK(poison.skipped == 3);
+}
+
+TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
+  const ScratchFolder folder;
+  const TrainConfig config = small_config(folder, "a");
+  Poison poison({5});
+  CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
+                    contains_text("update 6: the loss ("));
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(config.out_dir, skipped).filename() == "step_00000004");
+}
+
+TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
+  const ScratchFolder folder;
+  // The copy cannot be saved: its weight is not finite, though no update has met it yet.
+  TrainConfig stops = small_config(folder, "a");
+  stops.save_interval = 3;
+  stops.on_nan = "skip";
+  Poison poison({5});
+  CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
+  TrainConfig goes_on = small_config(folder, "b");
+  goes_on.save_interval = 3;
+  goes_on.on_nan = "skip";
+  goes_on.on_save_error = "continue";
+  Poison other({5});
+  CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
+                    contains_text("the end of the run could not be saved"));
+  REQUIRE(!other.warnings.empty());
+  CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
+  CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);
+  CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
+}
+
+TEST_CASE("loss spikes are left out when asked for", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.max_iters = 150;
+  config.eval_interval = 150;
+  config.skip_spikes = 0.5;
+  config.learning_rate = config.min_lr = 1e-6;  // the losses of batches differ, but do not fall
+  Poison counter({});
+  const RunResult result = run_training(config, {.observers = {&counter}});
+  CHECK(result.iterations == 150);
+  CHECK(counter.skipped > 0);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.skipped == counter.skipped);
+  CHECK(state.optimizer_steps == 150 - counter.skipped);
+  CHECK(state.history.recent_losses.size() == 128);
+
+  TrainConfig parts = small_config(folder, "b");
+  parts.eval_interval = 150;
+  parts.skip_spikes = 0.5;
+  parts.learning_rate = parts.min_lr = 1e-6;
+  parts.max_iters = 140;
+  run_training(parts);
+  parts.max_iters = 150;
+  run_training(parts, {.resume = true});
+  CHECK(weights_of(parts) == weights_of(config));
+}

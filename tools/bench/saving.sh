@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# What saving costs a run: configs/toy.toml with a checkpoint every 50 updates and without, by turns,
+# so that a disturbance of the machine meets both. Prints the seconds of each run and what the
+# medians and the minima say.
+# usage: saving.sh [ROUNDS] [UPDATES] [INTERVAL]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+rounds=${1:-5} updates=${2:-500} interval=${3:-50}
+headlight=${HEADLIGHT:-build/release/headlight}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+seconds() { # INTERVAL: of the updates, from the first to the last, with the checkpoints between them
+  rm -rf "$work/run"
+  "$headlight" train configs/toy.toml --out_dir "$work/run" --max_iters "$updates" \
+    --lr_decay_iters "$updates" --eval_interval 1000000 --validation_fraction 0 \
+    --save_interval "$1" --log_level warn --json |
+    sed -E 's/.*"tokens_per_second":([0-9.e+]+).*/\1/'
+}
+
+for ((round = 1; round <= rounds; ++round)); do
+  with=$(seconds "$interval")
+  without=$(seconds 0)
+  echo "$with $without"
+done | tee /dev/stderr | awk -v interval="$interval" '
+  function median(values, n, i, j, t) {
+    for (i = 2; i <= n; ++i)
+      for (j = i; j > 1 && values[j - 1] > values[j]; --j) {
+        t = values[j]; values[j] = values[j - 1]; values[j - 1] = t
+      }
+    return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
+  }
+  { with[NR] = $1; without[NR] = $2 }
+  END {
+    a = median(with, NR); b = median(without, NR)
+    print "| tokens/s | saving every " interval " updates | not saving | cost |"
+    print "| --- | ---: | ---: | ---: |"
+    printf "| median of %d | %.0f | %.0f | %.1f %% |\n", NR, a, b, 100 * (b / a - 1)
+    printf "| best | %.0f | %.0f | %.1f %% |\n", with[NR], without[NR], 100 * (without[NR] / with[NR] - 1)
+  }'
