@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <stdexcept>
 
 #include "fault/campaigns.h"
@@ -19,9 +19,6 @@ struct State {
   Snapshot found;
   long saved = -1;
   std::string when;
-
-  auto operator<=>(const State& other) const { return found <=> other.found; }
-  bool operator==(const State& other) const { return found == other.found; }
 };
 
 // What RUN/latest leads to: the program sets it when a checkpoint is complete. -1: nothing yet.
@@ -48,7 +45,7 @@ std::vector<PowerLoss> losses(unsigned seed) {
 std::vector<State> states_of(const std::vector<CallRecord>& records, Disk& disk,
                              const PowerOptions& options) {
   std::vector<State> states;
-  std::set<Snapshot> known;
+  std::map<Snapshot, std::size_t> known;  // index in states
   unsigned call = 0;
   for (const CallRecord& record : records) {
     if (record.operation == Operation::sync && options.ignore_sync) {
@@ -61,8 +58,14 @@ std::vector<State> states_of(const std::vector<CallRecord>& records, Disk& disk,
                   "call " + std::to_string(call) + " (" + operation_name(record.operation) + " " +
                       record.path + "), names " + std::to_string(static_cast<int>(loss.names)) +
                       ", data " + std::to_string(static_cast<int>(loss.data))};
-      if (known.insert(state.found).second) {
+      const auto [same, is_new] = known.emplace(state.found, states.size());
+      if (is_new) {
         states.push_back(std::move(state));
+      } else {
+        State& other = states[same->second];
+        if (state.saved > other.saved) {  // what must not be lost by then
+          other = std::move(state);
+        }
       }
     }
   }

@@ -64,7 +64,8 @@ std::vector<std::string> TrainingCase::command(bool resume) const {
                                "--warmup_iters",   "2",
                                "--max_iters",      updates,
                                "--lr_decay_iters", updates,
-                               "--eval_interval",  "1",
+                               "--save_interval",  "1",
+                               "--eval_interval",  "2",
                                "--eval_iters",     "1",
                                "--learning_rate",  "0.01"};
   all.insert(all.end(), options_.more.begin(), options_.more.end());
