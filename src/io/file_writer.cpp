@@ -15,7 +15,7 @@ namespace headlight {
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
   constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
   descriptor_ =
-      ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableAndWritable);
+      open_descriptor(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableAndWritable);
   if (descriptor_ < 0) {
     fail_system("create", path_, errno);
   }
@@ -49,11 +49,7 @@ void FileWriter::write(std::string_view text) {
 void FileWriter::close() {
   require(descriptor_ >= 0, "[FileWriter::close] ", shown(path_), " is already closed");
   // After a failed flush the system may have dropped the bytes: trying again would lie.
-  int result = 0;
-  do {
-    result = ::fsync(descriptor_);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
+  if (sync_descriptor(descriptor_) != 0) {
     fail_system("flush", path_, errno);
   }
   const int descriptor = std::exchange(descriptor_, -1);

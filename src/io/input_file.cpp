@@ -13,7 +13,7 @@ namespace headlight {
 
 // O_NONBLOCK: opening a pipe must not wait for its writer.
 InputFile::InputFile(const std::filesystem::path& path)
-    : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : path_(path), descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status {};
   if (descriptor_.number() < 0 || ::fstat(descriptor_.number(), &status) != 0) {
     fail_system("open", path, errno);

@@ -13,18 +13,6 @@
 #include "text/printable.h"
 
 namespace headlight {
-namespace {
-
-int sync_descriptor(int descriptor) {
-  int result = 0;
-  do {
-    result = ::fsync(descriptor);
-  } while (result != 0 && errno == EINTR);
-  return result;
-}
-
-}  // namespace
-
 void fail_system(std::string_view action, const std::filesystem::path& path, int code) {
   std::string reason = std::generic_category().message(code);
   std::error_code ignored;
@@ -33,6 +21,22 @@ void fail_system(std::string_view action, const std::filesystem::path& path, int
     reason += ignored ? "" : " (" + std::to_string(space.available) + " bytes free)";
   }
   fail("cannot ", action, " ", shown(path), ": ", reason);
+}
+
+int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags, permissions);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+int sync_descriptor(int descriptor) {
+  int result = 0;
+  do {
+    result = ::fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result;
 }
 
 FileDescriptor::~FileDescriptor() {
@@ -57,14 +61,14 @@ bool is_alive(int process) {
 }
 
 void sync_file(const std::filesystem::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const FileDescriptor file(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.number() < 0 || sync_descriptor(file.number()) != 0) {
     fail_system("flush", path, errno);
   }
 }
 
 void sync_folder(const std::filesystem::path& path) {
-  const FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  const FileDescriptor folder(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   // EINVAL: the file system has nothing to flush for a folder.
   if (folder.number() < 0 || (sync_descriptor(folder.number()) != 0 && errno != EINVAL)) {
     fail_system("flush folder", path, errno);

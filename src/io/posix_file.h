@@ -8,6 +8,12 @@ namespace headlight {
 // Throws Error "cannot ACTION PATH: TEXT" with the text of the system's error number `code`.
 [[noreturn]] void fail_system(std::string_view action, const std::filesystem::path& path, int code);
 
+// open(2), again while a signal interrupts it, as one can on a slow or distant disk. -1: failed.
+int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
+
+// fsync(2), again while a signal interrupts it.
+int sync_descriptor(int descriptor);
+
 // Closes the descriptor of an open file when it goes out of scope.
 class FileDescriptor {
  public:

@@ -1,0 +1,110 @@
+#include <filesystem>
+
+#include "fault/campaigns.h"
+#include "fault/training_case.h"
+
+namespace headlight::fault {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long kTornWrite = 100;  // of the about 140 writes of three updates
+
+// Walks through the calls of a run.
+class CallWalk {
+ public:
+  explicit CallWalk(const std::string& kind)
+      : tally_("fault " + kind + " at every call"),
+        kind_(kind.substr(0, kind.find('+'))),
+        repeats_(kind.find('+') != std::string::npos),
+        training_({.updates = 3}) {}
+
+  bool walk() {
+    walk_through("a new run");
+    training_.set_base(half_done());
+    resumes_ = true;
+    walk_through("a resumed run");
+    return tally_.report();
+  }
+
+ private:
+  bool is_deadly() const { return kind_ == "kill" || kind_ == "tear"; }
+  bool is_harmless() const { return kind_ == "EINTR" || kind_ == "short"; }
+
+  void walk_through(const std::string& what) {
+    what_ = what;
+    long at = 1;
+    while (strike(at)) {
+      ++at;
+    }
+    tally_.count("calls of " + what, at - 1);
+  }
+
+  // What a run leaves that is killed after two checkpoints, before the third is whole.
+  Snapshot half_done() const {
+    training_.reset();
+    Process process = training_.start(false, environment("tear", kTornWrite));
+    process.wait();
+    return take_snapshot(training_.run());
+  }
+
+  Environment environment(const std::string& kind, long at) const {
+    return {{"LD_PRELOAD", HEADLIGHT_INJECTOR},
+            {"FAULT_ROOT", training_.root().string()},
+            {"FAULT_KIND", kind},
+            {"FAULT_AT", std::to_string(at)},
+            {"FAULT_REPEAT", repeats_ ? "1" : "0"},
+            {"FAULT_FIRED", training_.aside("fired").string()}};
+  }
+
+  // False when the run has fewer calls.
+  bool strike(long at) {
+    training_.reset();
+    const fs::path fired = training_.aside("fired");
+    fs::remove(fired);
+    const Ending ending = training_.train(resumes_, environment(kind_, at));
+    const std::string where = file_contents(fired);
+    if (where.empty()) {
+      tally_.count("unstruck runs that end like the control", 1);
+      note(at, "no call left", training_.difference());
+      return false;
+    }
+    judge(at, where.substr(0, where.size() - 1), ending);
+    return true;
+  }
+
+  void judge(long at, const std::string& where, const Ending& ending) {
+    if (is_deadly()) {
+      note(at, where, ending.code == kKilled ? "" : "it was not killed: " + ending.summary());
+    } else {
+      note(at, where, bad_manners(ending));
+      tally_.count("ended with exit code " + std::to_string(ending.code));
+    }
+    if (is_harmless()) {
+      note(at, where, ending.code == 0 ? training_.difference() : "it failed: " + ending.summary());
+      return;
+    }
+    note(at, where, training_.recover(last_saved(ending.err)));
+    tally_.count(training_.resumed_from() < 0 ? "started anew" : "resumed");
+  }
+
+  void note(long at, const std::string& where, const std::string& problem) {
+    if (!problem.empty()) {
+      tally_.problem(what_ + ", " + kind_ + " at call " + std::to_string(at) + " (" + where +
+                     "): " + problem);
+    }
+  }
+
+  Tally tally_;
+  std::string kind_;
+  bool repeats_;
+  bool resumes_ = false;
+  std::string what_;
+  TrainingCase training_;
+};
+
+}  // namespace
+
+bool run_calls(const std::string& kind) { return CallWalk(kind).walk(); }
+
+}  // namespace headlight::fault

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+
+#include "fault/call_record.h"
+
+namespace headlight::fault {
+
+// What happens to a call.
+enum class Fault {
+  none,
+  kill,     // the process dies before the call
+  tear,     // the process dies with half of a write done, before any other call
+  fail,     // the call fails with `error`
+  shorten,  // half of the bytes are read or written
+};
+
+// The fault of one run, from the environment:
+//   FAULT_ROOT    calls on paths below this folder count, no others
+//   FAULT_KIND    kill, tear, short, or an error: EINTR, EIO, ENOSPC, EMFILE, EACCES
+//   FAULT_AT      the fault strikes the N-th call that it can strike, from 1
+//   FAULT_REPEAT  1: and all calls after it, as a full disk does
+//   FAULT_FIRED   a file that gets a line when the fault strikes
+//   FAULT_LOG     a file that gets a record of every call that changes something
+struct Plan {
+  std::string root = {};
+  Fault kind = Fault::none;
+  int error = 0;
+  long at = 0;
+  bool repeats = false;
+  std::string fired = {};
+  std::string log = {};
+
+  bool strikes(Operation operation) const;
+};
+
+Plan plan_from_environment();
+
+}  // namespace headlight::fault

@@ -1,0 +1,86 @@
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "fault/campaigns.h"
+#include "fault/training_case.h"
+
+namespace headlight::fault {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kWriters = 8;
+constexpr int kLocked = 4;  // exit code of a run whose directory is in use
+constexpr long kUpdates = 400;
+
+// Starts all at once on one run directory; returns how they ended.
+std::vector<Ending> race(const TrainingCase& training, bool resume) {
+  std::vector<std::unique_ptr<Process>> all;
+  for (int i = 0; i < kWriters; ++i) {
+    const fs::path output = training.aside("writer" + std::to_string(i));
+    fs::create_directories(output);
+    all.push_back(std::unique_ptr<Process>(new Process(training.start(resume, {}, output))));
+  }
+  std::vector<Ending> endings;
+  for (const auto& process : all) {
+    endings.push_back(process->wait());
+  }
+  return endings;
+}
+
+// One trains to the end; the others say in one line that they may not.
+void judge_race(const std::vector<Ending>& endings, const TrainingCase& training, Tally& tally) {
+  long winners = 0;
+  for (const Ending& ending : endings) {
+    winners += ending.code == 0 ? 1 : 0;
+    tally.count("ended with exit code " + std::to_string(ending.code));
+    const std::string manners = bad_manners(ending);
+    // One that comes when the winner is done already finds its run.
+    const bool late = ending.code == 2 && ending.err.find("holds a run already") != ending.err.npos;
+    if (!manners.empty() || (ending.code != 0 && ending.code != kLocked && !late)) {
+      tally.problem(ending.summary());
+    }
+  }
+  if (winners != 1) {
+    tally.problem(std::to_string(winners) + " of them trained");
+  }
+  const std::string different = training.difference();
+  if (!different.empty()) {
+    tally.problem("the winner ends differently: " + different);
+  }
+}
+
+// After kill -9 the lock is free, and a second program resumes.
+void kill_the_holder(TrainingCase& training, Tally& tally) {
+  training.reset();
+  Process holder = training.start(false);
+  while (last_saved(holder.messages()) < 1 && !holder.ends_within(1e-3)) {
+  }
+  holder.send(SIGSTOP);  // so that it is not done before the second has tried
+  const fs::path output = training.aside("second");
+  fs::create_directories(output);
+  const Ending second = training.start(true, {}, output).wait();
+  if (second.code != kLocked || second.errors().size() != 1) {
+    tally.problem("beside the holder: " + second.summary());
+  }
+  holder.send(SIGKILL);
+  const long saved = last_saved(holder.wait().err);
+  const std::string problem = training.recover(saved);
+  tally.count("resumed after kill -9 of the holder");
+  if (!problem.empty()) {
+    tally.problem("after kill -9 of the holder: " + problem);
+  }
+}
+
+}  // namespace
+
+bool run_lock() {
+  TrainingCase training({.updates = kUpdates});
+  Tally tally("eight programs on one run directory");
+  judge_race(race(training, false), training, tally);
+  kill_the_holder(training, tally);
+  return tally.report();
+}
+
+}  // namespace headlight::fault

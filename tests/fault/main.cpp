@@ -1,0 +1,79 @@
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <span>
+#include <stdexcept>
+
+#include "fault/campaigns.h"
+
+namespace headlight::fault {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: headlight_fault kills COUNT [SEED]    kill -9 at random instants\n"
+    "       headlight_fault signals COUNT [SEED]  SIGINT and SIGTERM at random instants\n"
+    "       headlight_fault calls KIND            kill, tear, short, EINTR, EIO, ENOSPC, EMFILE,\n"
+    "                                             EACCES at every call; ENOSPC+: and all later "
+    "ones\n"
+    "       headlight_fault power [LIMIT] [SEED]  power failures; LIMIT states of a run, 0: all\n"
+    "       headlight_fault power_without_fsync [LIMIT]  the same as if fsync were ignored; ends\n"
+    "                                             with 0 when that loses something, as it must\n"
+    "       headlight_fault lock                  several programs on one run directory\n";
+
+long number(const std::vector<std::string>& words, std::size_t index, long fallback) {
+  return index < words.size() ? std::atol(words[index].c_str()) : fallback;
+}
+
+// Thousands of flushes would take a real disk minutes; kills do not care where the files are, and
+// power failures are modelled.
+void prefer_memory_for_files() {
+  constexpr const char* kMemory = "/dev/shm";
+  constexpr int kKeep = 0;
+  if (std::filesystem::is_directory(kMemory)) {
+    ::setenv("TMPDIR", kMemory, kKeep);
+  }
+}
+
+// True: nothing was lost.
+bool run(const std::vector<std::string>& words) {
+  const auto seed = static_cast<unsigned>(number(words, 2, 1));
+  if (words[0] == "kills") {
+    return run_kills(number(words, 1, 50), seed);
+  }
+  if (words[0] == "signals") {
+    return run_signals(number(words, 1, 20), seed);
+  }
+  if (words[0] == "calls" && words.size() == 2) {
+    return run_calls(words[1]);
+  }
+  if (words[0] == "power") {
+    return run_power({.limit = number(words, 1, 0), .seed = seed});
+  }
+  if (words[0] == "power_without_fsync") {
+    return !run_power({.limit = number(words, 1, 0), .ignore_sync = true});
+  }
+  if (words[0] == "lock") {
+    return run_lock();
+  }
+  throw std::invalid_argument(kUsage);
+}
+
+}  // namespace
+}  // namespace headlight::fault
+
+// Ends with 1 when a promise was broken, with 2 when nothing could be tried.
+int main(int count, char** arguments) {
+  const std::span<char*> all(arguments, static_cast<std::size_t>(count));
+  const std::vector<std::string> words(all.begin() + 1, all.end());
+  if (words.empty()) {
+    std::cerr << headlight::fault::kUsage;
+    return 2;
+  }
+  try {
+    headlight::fault::prefer_memory_for_files();
+    return headlight::fault::run(words) ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << "headlight_fault: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# What tests/fault/README.md promises, tried at length: COUNT kills at random instants (default 1000), a fault at every
+# single call, power failures at every instant, COUNT / 5 signals, eight programs on one run directory, 20,000 saves.
+# A few minutes on two cores. Ends with 1 when a promise was broken.
+# usage: fault.sh [COUNT] [SEED]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+count=${1:-1000}
+seed=${2:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
+./tools/install_packages.sh test
+cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+cmake --build --preset release --target headlight_fault >&2
+
+failed=0
+fault() {
+  build/release/tests/fault/headlight_fault "$@" || failed=1
+}
+fault kills "$count" "$seed"
+for kind in kill tear short EINTR ENOSPC ENOSPC+ EIO EMFILE EACCES; do
+  fault calls "$kind"
+done
+fault power 0 "$seed"
+fault signals "$((count / 5))" "$seed"
+fault lock
+tests/fault/soak.sh build/release/headlight 20000 || failed=1
+echo "seed $seed: $([ $failed = 0 ] && echo "every promise kept" || echo "a promise was BROKEN")"
+exit $failed
