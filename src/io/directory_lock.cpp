@@ -23,11 +23,20 @@ namespace fs = std::filesystem;
 int open_lock(const fs::path& path) {
   constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
   const int descriptor =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
+      open_descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
   if (descriptor < 0) {
     fail_system("create", path, errno);
   }
   return descriptor;
+}
+
+// Without waiting for another holder. Again while a signal interrupts it.
+bool lock_at_once(int descriptor) {
+  int result = 0;
+  do {
+    result = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
 }
 
 // False when the file has been removed, or replaced, since it was opened.
@@ -70,7 +79,7 @@ void write_holder(int descriptor) {
 DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / ".lock") {
   do {
     const FileDescriptor file(open_lock(path_));
-    if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_at_once(file.number())) {
       const int code = errno;
       if (code == EWOULDBLOCK) {
         throw LockedError(concat_text(shown(directory), ": in use by ", holder_of(file.number()),

@@ -4,15 +4,20 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "headlight/io/file_writer.h"
+#include "io/input_file.h"
 #include "io/posix_file.h"
 
 namespace headlight {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestLog = Index{1} << 32;  // bytes; 20 million updates
 
 // The iteration that a line tells about, or -1 for a line that was cut off.
 Index iteration_of(const std::string& line) {
@@ -44,15 +49,16 @@ MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin, O
 MetricsLog::~MetricsLog() { ::close(descriptor_); }
 
 void MetricsLog::cut(const TrainingState& state) {
-  std::string kept;
-  std::ifstream old(path_);
-  for (std::string line; std::getline(old, line);) {
-    if (is_before(state, line)) {
-      kept += line + "\n";
-    }
-  }
-  old.close();
   try {
+    // One that cannot be read must not be taken for an empty one and replaced.
+    std::error_code ignored;
+    std::istringstream old(fs::exists(path_, ignored) ? read_text_file(path_, kLargestLog) : "");
+    std::string kept;
+    for (std::string line; std::getline(old, line);) {
+      if (is_before(state, line)) {
+        kept += line + "\n";
+      }
+    }
     write_file(path_, kept);
     open();
   } catch (const Error& error) {
@@ -63,7 +69,7 @@ void MetricsLog::cut(const TrainingState& state) {
 
 void MetricsLog::open() {
   const int old = std::exchange(
-      descriptor_, ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+      descriptor_, open_descriptor(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
   const int code = errno;
   if (old >= 0) {
     ::close(old);
@@ -74,11 +80,7 @@ void MetricsLog::open() {
 }
 
 void MetricsLog::flush() const {
-  int result = 0;
-  do {
-    result = ::fsync(descriptor_);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) {
+  if (sync_descriptor(descriptor_) != 0) {
     fail_system("flush", path_, errno);
   }
 }

@@ -19,22 +19,22 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }  // namespace
 
 TEST_CASE("the state of a run reads back as it was written", "[train]") {
-  const TrainingState state{
-      .iteration = 7,
-      .optimizer_steps = 5,
-      .best_validation_loss = 1.1,
-      .best_iteration = 4,
-      .evaluated = 6,
-      .learning_rate = 0.1,
-      .data = {.seed = 3, .epoch = 2, .batch = 1, .batches_per_epoch = 4, .tokens = 99},
-      .history = {.data_shift = 2,
-                  .skipped = 2,
-                  .skipped_in_row = 1,
-                  .rollbacks = 1,
-                  .recent_losses = {0.1, 1.0 / 3}},
-      .config = "n_layer = 2\n",
-      .build = "b",
-      .cpu_variant = "v3"};
+  TrainingState state;
+  state.iteration = 7;
+  state.optimizer_steps = 5;
+  state.best_validation_loss = 1.1;
+  state.best_iteration = 4;
+  state.evaluated = 6;
+  state.learning_rate = 0.1;
+  state.data = {.seed = 3, .epoch = 2, .batch = 1, .batches_per_epoch = 4, .tokens = 99};
+  state.history.data_shift = 2;
+  state.history.skipped = 2;
+  state.history.skipped_in_row = 1;
+  state.history.rollbacks = 1;
+  state.history.recent_losses = {0.1, 1.0 / 3};
+  state.config = "n_layer = 2\n";
+  state.build = "b";
+  state.cpu_variant = "v3";
   const TrainingState read = parse_state_json(to_state_json(state), "state.json");
   CHECK(to_state_json(read) == to_state_json(state));
   CHECK(read.optimizer_steps == 5);
@@ -78,7 +78,8 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
 
 TEST_CASE("a changed key is refused with its old and its new value", "[train]") {
   TrainConfig config;
-  const TrainingState state{.config = to_toml(config)};
+  TrainingState state;
+  state.config = to_toml(config);
   CHECK_NOTHROW(require_same_config(state, config));
   config.max_iters = 1;
   config.out_dir = "elsewhere";
@@ -96,7 +97,8 @@ TEST_CASE("a changed key is refused with its old and its new value", "[train]") 
 
 TEST_CASE("a key that the run's version did not know counts as its default", "[train]") {
   TrainConfig config;
-  const TrainingState state{.config = replaced(to_toml(config), "skip_spikes = 0\n", "")};
+  TrainingState state;
+  state.config = replaced(to_toml(config), "skip_spikes = 0\n", "");
   CHECK_NOTHROW(require_same_config(state, config));
   config.skip_spikes = 3;
   CHECK_THROWS_WITH(require_same_config(state, config),
@@ -111,10 +113,13 @@ TEST_CASE("other data, another build and another CPU variant are noticed", "[tra
                     contains_text("99 tokens in 4 batches, now 100"));
   CHECK_THROWS_AS(require_same_data(data, 99, 5), Error);
   CHECK(build_warnings({}).empty());
-  CHECK(
-      build_warnings({.build = build_description(), .cpu_variant = std::string(cpu_variant_name())})
-          .empty());
-  const auto warnings = build_warnings({.build = "0.0.1", .cpu_variant = "v0"});
+  TrainingState state;
+  state.build = build_description();
+  state.cpu_variant = std::string(cpu_variant_name());
+  CHECK(build_warnings(state).empty());
+  state.build = "0.0.1";
+  state.cpu_variant = "v0";
+  const auto warnings = build_warnings(state);
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].find("0.0.1, now " + build_description()) != std::string::npos);
   CHECK(warnings[1].find("v0, now ") != std::string::npos);

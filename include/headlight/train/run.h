@@ -58,8 +58,8 @@ class TrainObserver {
 
 struct RunOptions {
   bool resume = false;
-  std::vector<TrainObserver*> observers;
-  std::function<bool()> stop_requested;  // asked after every update and evaluation; true: save and
+  std::vector<TrainObserver*> observers = {};
+  std::function<bool()> stop_requested = {};  // asked after every update and evaluation; true: save and
                                          // return
 };
 
