@@ -11,8 +11,7 @@ namespace headlight::cli {
 // characters, which could steer the terminal, are <U+001B>.
 std::string visible_text(std::string_view text);
 
-// Columns that a terminal gives to a text: two to East Asian wide characters and emoji, none to
-// combining marks (Unicode Standard Annex 11, in ranges that leave out rare scripts).
+// terminal_width() as the size that it is beside those of strings.
 std::size_t display_width(std::string_view text);
 
 // The words of a text in lines of at most `columns`, each ending with a newline; lines after the

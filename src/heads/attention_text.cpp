@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "headlight/text/terminal_width.h"
 #include "heads/attention_view.h"
 #include "heads/terminal_label.h"
 

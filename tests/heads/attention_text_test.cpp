@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "headlight/text/terminal_width.h"
 #include "heads/attention_samples.h"
 #include "heads/terminal_label.h"
 

@@ -20,8 +20,4 @@ struct AttentionTextOptions {
 std::string attention_text(const AttentionMaps& maps, const LayerAttention& layer, Index row,
                            const AttentionTextOptions& options = {});
 
-// Columns that a terminal gives to valid UTF-8: 0 for marks that join the character before, 2 for
-// East Asian wide characters and emoji.
-Index terminal_width(std::string_view text);
-
 }  // namespace headlight
