@@ -87,8 +87,8 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
   const Given given;
   const std::string name(5000, 'n');
   for (const Arguments& arguments :
-       {Arguments{"train", "--data", name}, Arguments{"info", name}, Arguments{"eval", name},
-        Arguments{"tokenizer", "info", name}, Arguments{"train", name}}) {
+       {Arguments{"train", "--data", name, "--log_level", "error"}, Arguments{"info", name},
+        Arguments{"eval", name}, Arguments{"tokenizer", "info", name}, Arguments{"train", name}}) {
     const std::string message = refusal(arguments);
     CAPTURE(message);
     CHECK(message.find("nnnnn") != std::string::npos);
@@ -97,7 +97,8 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
   CHECK(given.refused("attention", {"--text", "ab", "--out", file + "/maps"})
             .rfind(file + "/maps: cannot be made a directory", 0) == 0);
   CHECK(refusal({"train", "--data", given.text, "--out_dir", file + "/run", "--n_layer", "1",
-                 "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1"})
+                 "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1",
+                 "--log_level", "error"})
             .rfind(file + "/run: cannot make the run directory: ", 0) == 0);
 }
 
