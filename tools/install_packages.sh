@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the packages that Headlight is built from, if any is missing (Debian 12 or newer, Ubuntu).
-# usage: install_packages.sh [build|test]
+# usage: install_packages.sh [build|test|fuzz]
 #   build   what the program needs
 #   test    the same, and what the tests need
+#   fuzz    the same, and Clang with its sanitizers and OpenMP
 set -euo pipefail
 
 # zipcmp, zipmerge and ziptool: the CMake package of libzip-dev insists on them.
@@ -11,11 +12,13 @@ build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-de
   pkg-config librsvg2-dev)
 # chromium, its driver, curl and jq: the pages are tried in a browser.
 test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq)
+fuzz_packages=(clang libclang-rt-14-dev libomp-dev)
 
 case ${1:-build} in
   build) wanted=("${build_packages[@]}") ;;
   test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
-  *) echo "usage: $0 [build|test]" >&2; exit 2 ;;
+  fuzz) wanted=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}") ;;
+  *) echo "usage: $0 [build|test|fuzz]" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Headlight with warnings as errors, runs every test, and compares the numbers with
 # PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI cannot be reached.
-# usage: test.sh [PRESET]     (release, debug or asan; default: release)
+# usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
+#   asan   AddressSanitizer and UndefinedBehaviorSanitizer
+#   tsan   ThreadSanitizer on the tests about threads: Clang and libomp, whose Archer knows what a
+#          parallel loop orders; with GCC's libgomp every loop would look like a race
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
-./tools/install_packages.sh test
+if [ "$preset" = tsan ]; then
+  ./tools/install_packages.sh fuzz
+  export CXX=${CXX:-$(command -v clang++ || command -v clang++-14)}
+else
+  ./tools/install_packages.sh test
+fi
 cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 cmake --build --preset "$preset"
 ctest --preset "$preset" -j "$(nproc)"

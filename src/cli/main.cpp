@@ -1,5 +1,6 @@
 #include <array>
 #include <cxxopts.hpp>
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -98,11 +99,14 @@ int guarded(const std::vector<std::string>& arguments) {
   } catch (const cxxopts::exceptions::exception& error) {
     log_error(error.what());
     return kBadInput;
+  } catch (const std::filesystem::filesystem_error& error) {  // such as a name that is too long
+    log_error(escaped(error.path1().string() + ": " + error.code().message()));
+    return kBadInput;
   } catch (const std::bad_alloc&) {
     log_error("out of memory");
     return kFailure;
   } catch (const std::exception& error) {
-    log_error(std::string("unexpected failure: ") + error.what());
+    log_error(escaped(std::string("unexpected failure: ") + error.what()));
     return kFailure;
   }
 }

@@ -14,6 +14,7 @@
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/utf8.h"
+#include "text/checked_json.h"
 
 namespace headlight::cli {
 namespace {
@@ -22,6 +23,7 @@ using Ids = std::vector<std::int32_t>;
 using UseIds = std::function<void(const Ids& ids)>;
 
 constexpr Index kUint16Ids = 65536;
+constexpr std::size_t kLongestLine = std::size_t{128} << 20;  // bytes
 
 Options make_options() {
   Options options(
@@ -154,10 +156,21 @@ void print_ids(const Options& options, const Tokenizer& tokenizer, const TextEnc
   printer.close();
 }
 
-std::string text_of_line(const std::string& line, const std::string& name, Index number) {
-  const auto value = nlohmann::json::parse(line, nullptr, false);
-  require(value.is_string(), name, ": line ", number, ": expected a JSON string");
+std::string text_of_line(const std::string& line, const std::string& where) {
+  const Json value = parse_json(line, where);
+  require(value.is_string(), where, ": expected a JSON string");
   return value.get<std::string>();
+}
+
+// The next line without its end; false behind the last.
+bool read_line(std::istream& in, std::string& line, const std::string& where) {
+  line.clear();
+  for (int next = in.get(); next != std::istream::traits_type::eof() && next != '\n';
+       next = in.get()) {
+    require(line.size() < kLongestLine, where, ": longer than ", kLongestLine, " bytes");
+    line += static_cast<char>(next);
+  }
+  return in.good() || !line.empty();
 }
 
 void print_lines(const Options& options, const TextEncoder& encoder) {
@@ -165,18 +178,20 @@ void print_lines(const Options& options, const TextEncoder& encoder) {
   const std::string name = path == "-" ? "standard input" : path;
   std::ifstream file;
   if (path != "-") {
+    require(!std::filesystem::is_directory(path), name, ": is a directory, expected a file");
     file.open(path, std::ios::binary);
     require(file.is_open(), name, ": cannot be opened for reading");
   }
   std::istream& in = path == "-" ? std::cin : file;
   ListPrinter printer(options.json() ? R"({"ids": [)" : "", options.json() ? ", " : "\n",
                       options.json() ? "]}\n" : "\n");
-  Index number = 0;
-  for (std::string line; std::getline(in, line);) {
-    const Ids ids = encoder.encode(text_of_line(line, name, ++number));
+  Index number = 1;
+  const auto where = [&] { return concat_text(name, ": line ", number); };
+  for (std::string line; read_line(in, line, where()); ++number) {
+    const Ids ids = encoder.encode(text_of_line(line, where()));
     printer.print(options.json() ? "[" + joined(ids, ", ") + "]" : joined(ids, " "));
   }
-  require(!in.bad(), name, ": reading failed after line ", number);
+  require(!in.bad(), name, ": reading failed at line ", number);
   printer.close();
 }
 

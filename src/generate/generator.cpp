@@ -51,6 +51,9 @@ std::vector<std::int32_t> excluded_tokens(const Gpt& model, const Tokenizer& tok
   return excluded;
 }
 
+// More than any cache has; its sum with a prompt's length stays in range.
+constexpr Index kMostRoom = Index{1} << 40;
+
 // Makes the texts of one prompt, which is read once.
 class TextBatch {
  public:
@@ -62,7 +65,8 @@ class TextBatch {
         on_text_(std::move(on_text)),
         prompt_(decoder, plan.prompt,
                 {.use_cache = plan.options->use_cache,
-                 .room = static_cast<Index>(plan.prompt.size()) + plan.options->max_new_tokens}) {
+                 .room = static_cast<Index>(plan.prompt.size()) +
+                         std::min(plan.options->max_new_tokens, kMostRoom)}) {
     if (plan.options->max_new_tokens > 0) {
       const std::span<const float> logits = prompt_.read();
       prompt_logits_.assign(logits.begin(), logits.end());

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
 #include "headlight/text/utf8.h"
 
 namespace headlight {
@@ -26,6 +27,14 @@ void require_regular_file(const std::filesystem::path& path, const std::string& 
   require(std::filesystem::is_regular_file(status), name, ": is not a regular file");
 }
 
+// A sparse file may say any size, and the system hands out memory that it does not have.
+void require_memory(double bytes, const std::string& name) {
+  const double available = available_memory();
+  require(available == 0 || bytes < available, name, ": does not fit in memory: it has ",
+          static_cast<Index>(bytes / 1e6), " MB, and ", static_cast<Index>(available / 1e6),
+          " MB are free");
+}
+
 // Reads until the end rather than as much as the size says: the file may be growing, and files that
 // the system makes up have size 0.
 std::string read_bytes(const std::filesystem::path& path, const std::string& name) {
@@ -33,6 +42,7 @@ std::string read_bytes(const std::filesystem::path& path, const std::string& nam
   require(in.is_open(), name, ": cannot be opened for reading");
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
+  require_memory(error ? 0.0 : static_cast<double>(size), name);
   std::string bytes;
   bytes.reserve(error ? kChunk : static_cast<std::size_t>(size) + 1);
   std::size_t used = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headlight/text/nearest_name.h"
+#include "headlight/text/utf8.h"
 
 namespace headlight {
 namespace {
@@ -58,7 +59,12 @@ struct Assign {
     require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
   }
   void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
-  void operator()(std::string TrainConfig::*member) const { config.*member = value; }
+  // Texts go into files of JSON and TOML, which must be UTF-8.
+  void operator()(std::string TrainConfig::*member) const {
+    const std::size_t valid = valid_utf8_prefix(value);
+    require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
+    config.*member = value;
+  }
 };
 
 std::string quoted(const std::string& text) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@ std::vector<std::string> ProgramResult::messages() const {
   return lines;
 }
 
-ProgramResult run_headlight(const std::vector<std::string>& arguments) {
+namespace {
+
+ProgramResult run(const std::vector<std::string>& command) {
   const ScratchFolder folder;
   const std::string out = folder.at("out");
   const std::string err = folder.at("err");
@@ -29,21 +32,48 @@ ProgramResult run_headlight(const std::vector<std::string>& arguments) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  std::vector<char*> argv{const_cast<char*>(HEADLIGHT_PROGRAM)};
-  for (const std::string& argument : arguments) {
+  std::vector<char*> argv;
+  for (const std::string& argument : command) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawn(&child, HEADLIGHT_PROGRAM, &actions, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    throw std::runtime_error("cannot start " HEADLIGHT_PROGRAM);
+    throw std::runtime_error("cannot start " + command[0]);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), file_contents(out),
-          file_contents(err)};
+          file_contents(err), usage.ru_maxrss};
+}
+
+}  // namespace
+
+ProgramResult run_headlight(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{HEADLIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command);
+}
+
+ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments) {
+  const std::string limit = has_sanitizer() ? "" : "ulimit -v " + std::to_string(kilobytes) + "; ";
+  std::vector<std::string> command{"/bin/sh", "-c", limit + "exec \"$0\" \"$@\"",
+                                   HEADLIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command);
+}
+
+bool has_sanitizer() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+  return false;
+#endif
 }
 
 ScratchFolder::ScratchFolder() {

@@ -9,12 +9,20 @@ struct ProgramResult {
   int exit_code = -1;  // 128 + number when a signal ended it
   std::string out;
   std::string err;
+  long peak_kilobytes = 0;  // the most memory that it had in use at once (peak resident set)
 
   // Lines of err.
   std::vector<std::string> messages() const;
 };
 
 ProgramResult run_headlight(const std::vector<std::string>& arguments);
+
+// The same with at most so much address space, as `ulimit -v` sets it. Programs built with a
+// sanitizer take terabytes of it: they run without the limit (see has_sanitizer).
+ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments);
+
+// True when tests and program are built with AddressSanitizer or ThreadSanitizer.
+bool has_sanitizer();
 
 // A folder that is empty at first and gone at the end.
 class ScratchFolder {

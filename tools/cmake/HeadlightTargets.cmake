@@ -13,6 +13,11 @@ function(headlight_defaults target)
     target_compile_options(${target} PRIVATE -fsanitize=${HEADLIGHT_SANITIZE}
                                              -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${HEADLIGHT_SANITIZE})
+    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL EXECUTABLE)
+      target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tools/cmake/sanitizer_options.cpp)
+    endif()
   endif()
 endfunction()
 

@@ -3,6 +3,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace headlight {
 
@@ -21,10 +22,17 @@ std::string concat_text(const Parts&... parts) {
   return out.str();
 }
 
+// `text` with control characters as \xNN: one line that cannot steer a terminal.
+std::string escaped(std::string_view text);
+
+// Throws Error with `message`, which may quote anything: it is escaped, and a very long one loses
+// its middle.
+[[noreturn]] void throw_error(std::string_view message);
+
 // Throws Error with the joined parts as its message.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
-  throw Error(concat_text(parts...));
+  throw_error(concat_text(parts...));
 }
 
 // Throws Error with the joined parts unless `condition` holds. The text is built only on failure.

@@ -1,0 +1,170 @@
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/tensor/error.h"
+#include "headlight/text/bpe_trainer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "io/input_file.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// Text files of every awkward kind; tests/fuzz/README.md has the table.
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long kStreamed = 300 * 1024;  // kilobytes
+
+// Files that a text may come as.
+class Texts {
+ public:
+  Texts() {
+    headlight::save_tokenizer(folder_.at("byte"), headlight::ByteTokenizer());
+    headlight::BpeTrainer trainer({.vocab_size = 260});
+    trainer.feed("the cat and the hat");
+    headlight::save_tokenizer(folder_.at("bpe"), headlight::BpeTokenizer(trainer.finish()));
+  }
+
+  const ScratchFolder& folder() const { return folder_; }
+  // Zero bytes that take no room on the disk.
+  std::string sparse(const std::string& name, std::uintmax_t bytes) const {
+    folder_.write(name, "");
+    fs::resize_file(folder_.at(name), bytes);
+    return folder_.at(name);
+  }
+  ProgramResult encode(const std::string& tokenizer, const std::string& file) const {
+    return run_headlight({"tokenizer", "encode", folder_.at(tokenizer), "--file", file, "--out",
+                          folder_.at("ids.bin")});
+  }
+  ProgramResult learn(const std::string& file) const {
+    return run_headlight({"tokenizer", "train", "--data", file, "--vocab_size", "270", "--out",
+                          folder_.at("learned")});
+  }
+  ProgramResult train(const std::string& file) const {
+    return run_headlight_within(
+        1024 * 1024, {"train", "--data", file, "--out_dir", folder_.at("run"), "--n_layer", "1",
+                      "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1",
+                      "--tokenizer", "byte", "--validation_fraction", "0"});
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+
+void check_refused(const ProgramResult& result, const std::string& message) {
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 2);
+  const std::vector<std::string> lines = result.messages();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find(message) != std::string::npos);
+}
+
+void check_streamed(const ProgramResult& result) {
+  CAPTURE(result.peak_kilobytes);
+  CHECK((has_sanitizer() || result.peak_kilobytes < kStreamed));
+}
+
+}  // namespace
+
+TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli]") {
+  const Texts texts;
+  const std::string file = texts.sparse("large.txt", std::uintmax_t{10} << 30);
+  const std::string place = file + ": no word ends in the 134217728 bytes from byte 0 on";
+  for (const ProgramResult& result : {texts.encode("bpe", file), texts.learn(file)}) {
+    check_refused(result, place);
+    check_streamed(result);
+  }
+  CHECK_FALSE(fs::exists(texts.folder().at("ids.bin")));
+  if (!has_sanitizer()) {
+    const ProgramResult trained = texts.train(file);
+    check_refused(trained, file + ": does not fit in memory");
+    check_streamed(trained);
+  }
+}
+
+TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[cli]") {
+  const Texts texts;
+  const std::string file = texts.sparse("line.txt", std::uintmax_t{2} << 30);
+  const ProgramResult result = texts.learn(file);
+  check_refused(result, file + ": no word ends");
+  check_streamed(result);
+  const ProgramResult list =
+      run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), "--jsonl", file});
+  check_refused(list, file + ": line 1: longer than 134217728 bytes");
+  check_streamed(list);
+}
+
+TEST_CASE("a line of many megabytes with blanks is learned from and encoded in parts", "[cli]") {
+  const Texts texts;
+  std::string line;
+  while (line.size() < std::size_t{40} << 20) {
+    line += "the cat and the hat ";
+  }
+  const std::string file = texts.folder().write("line.txt", line);
+  for (const ProgramResult& result : {texts.learn(file), texts.encode("bpe", file)}) {
+    CAPTURE(result.err);
+    CHECK(result.exit_code == 0);
+    check_streamed(result);
+  }
+  const std::string ids = file_contents(texts.folder().at("ids.bin"));
+  const auto bpe = headlight::open_tokenizer(texts.folder().at("bpe"));
+  const std::vector<std::int32_t> whole = bpe->encode(line.substr(0, 2000));
+  REQUIRE(ids.size() > 4000);
+  for (std::size_t i = 0; i + 10 < whole.size(); ++i) {
+    REQUIRE(static_cast<unsigned char>(ids[2 * i]) +
+                256 * static_cast<unsigned char>(ids[2 * i + 1]) ==
+            whole[i]);
+  }
+}
+
+TEST_CASE("a pipe, a folder and an empty file are refused without waiting", "[cli]") {
+  const Texts texts;
+  const std::string pipe = texts.folder().at("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string folder = texts.folder().path().string();
+  check_refused(texts.encode("bpe", pipe), pipe + ": not a regular file");
+  check_refused(texts.learn(pipe), pipe + ": not a regular file");
+  check_refused(texts.train(pipe), pipe + ": is not a regular file");
+  check_refused(texts.encode("bpe", folder), folder + ": not a regular file");
+  check_refused(texts.learn(folder), folder + ": not a regular file");
+  check_refused(run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), "--jsonl", folder}),
+                folder + ": is a directory, expected a file");
+  const std::string empty = texts.folder().write("empty.txt", "");
+  check_refused(texts.train(empty), empty + ": is empty");
+  CHECK(texts.encode("bpe", empty).exit_code == 0);
+  CHECK(file_contents(texts.folder().at("ids.bin")).empty());
+}
+
+TEST_CASE("byte order mark, line ends and zero bytes are kept by encode, unified for training",
+          "[cli]") {
+  const Texts texts;
+  const std::string text(
+      "\xEF\xBB\xBF"
+      "ab\r\ncd\0ef\r\n",
+      14);
+  const std::string file = texts.folder().write("mixed.txt", text);
+  REQUIRE(texts.encode("byte", file).exit_code == 0);
+  std::string expected;
+  for (const char byte : text) {
+    expected += byte;
+    expected += '\0';
+  }
+  CHECK(file_contents(texts.folder().at("ids.bin")) == expected);
+  const ProgramResult trained = texts.train(file);
+  CAPTURE(trained.err);
+  CHECK(trained.exit_code == 0);
+  // Without the mark and two carriage returns nine bytes are left.
+  CHECK(trained.err.find("data: 9 tokens to train on") != std::string::npos);
+}
+
+TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {
+  const ScratchFolder folder;
+  const std::string path = folder.write("text.txt", std::string(5000, 'x'));
+  const headlight::InputFile file(path);
+  CHECK(file.size() == 5000);
+  fs::resize_file(path, 1000);
+  std::vector<std::byte> bytes(5000);
+  CHECK_THROWS_WITH(file.read(0, bytes), path + ": ends at byte 1000, more was expected");
+}

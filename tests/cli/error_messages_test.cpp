@@ -1,0 +1,229 @@
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/open_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// The messages of the program that no other test reads, each word for word.
+using namespace headlight;
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+// The only line of a run that is refused, without "error: ".
+std::string refusal(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  UNSCOPED_INFO(result.err);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  const std::vector<std::string> lines = result.messages();
+  CHECK(lines.size() == 1);
+  const std::string prefix = "error: ";
+  CHECK((!lines.empty() && lines[0].rfind(prefix, 0) == 0));
+  return lines.empty() ? "" : lines[0].substr(prefix.size());
+}
+
+// A model of two layers with two heads, and a text.
+struct Given {
+  Given() {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *test::lively_model(257, 32), ByteTokenizer());
+  }
+
+  // A run of `command` on the model that is refused.
+  std::string refused(const std::string& command, const Arguments& options) const {
+    Arguments arguments{command, model};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return refusal(arguments);
+  }
+  Arguments with_data(const Arguments& options) const {
+    Arguments all{"--data", text};
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  }
+
+  ScratchFolder folder;
+  std::string model = folder.at("model");
+  std::string text = folder.write("text.txt", "A text of some words, and of some more words.");
+};
+
+}  // namespace
+
+TEST_CASE("what options have in common is refused by name", "[cli]") {
+  const Given given;
+  CHECK(refusal({"train", "-x"}) ==
+        "unknown option '-x': options start with --; see headlight train --help");
+  CHECK(refusal({"gradcheck", "all"}) ==
+        "unexpected argument 'all'; see headlight gradcheck --help");
+  CHECK(refusal({"eval"}) == "expected one MODEL, got 0 arguments; see headlight eval --help");
+  CHECK(refusal({"eval", "a", "b"}) ==
+        "expected one MODEL, got 2 arguments; see headlight eval --help");
+  CHECK(refusal({"train", "--threads", "1025"}) == "--threads: expected 1 to 1024, got 1025");
+  CHECK(given.refused("generate", {"--temperature", "inf"}) ==
+        "--temperature: expected a finite number, got 'inf'");
+  CHECK(given.refused("attention", {"--text", "a", "--layers", "0,x"}) ==
+        "--layers: expected whole numbers separated by commas, got 'x'");
+}
+
+TEST_CASE("what a message quotes cannot break its line or steer a terminal", "[cli]") {
+  const Given given;
+  CHECK(refusal({"train", "--n_layer", "a\nb\x1b[2J"}) ==
+        "--n_layer: expected a whole number, got 'a\\x0ab\\x1b[2J'");
+  const std::string config = given.folder.write("a.toml", "n_layer = \"a\\nb\\u001b\"\n");
+  CHECK(refusal({"train", config}) ==
+        config + ": n_layer: expected a whole number, got a\\x0ab\\x1b");
+  CHECK(refusal({"tra\nin"}) ==
+        "unknown command 'tra\\x0ain'; did you mean 'train'? (see headlight "
+        "--help)");
+  const std::string message = refusal({"train", "--n_layer", std::string(100000, '9') + "x"});
+  CHECK(message.size() < 1010);
+  CHECK(message.rfind("--n_layer: expected a whole number, got '999", 0) == 0);
+  CHECK(message.find("999...999") != std::string::npos);
+  CHECK(message.substr(message.size() - 5) == "999x'");
+}
+
+TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
+  const Given given;
+  const std::string name(5000, 'n');
+  for (const Arguments& arguments :
+       {Arguments{"train", "--data", name, "--log_level", "error"}, Arguments{"info", name},
+        Arguments{"eval", name}, Arguments{"tokenizer", "info", name}, Arguments{"train", name}}) {
+    const std::string message = refusal(arguments);
+    CAPTURE(message);
+    CHECK(message.find("nnnnn") != std::string::npos);
+  }
+  const std::string file = given.folder.write("file", "x");
+  CHECK(given.refused("attention", {"--text", "ab", "--out", file + "/maps"})
+            .rfind(file + "/maps: cannot be made a directory", 0) == 0);
+  CHECK(refusal({"train", "--data", given.text, "--out_dir", file + "/run", "--n_layer", "1",
+                 "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1",
+                 "--log_level", "error"})
+            .rfind(file + "/run: cannot make the run directory: ", 0) == 0);
+}
+
+TEST_CASE("attention names the option that does not fit", "[cli]") {
+  const Given given;
+  const auto error = [&](const Arguments& options) { return given.refused("attention", options); };
+  CHECK(error({}) == "expected either --text or --file");
+  CHECK(error({"--text", ""}) == "--text: expected a text, got an empty one");
+  CHECK(error({"--text", "a\xFF"}) == "--text: invalid UTF-8 at byte 1");
+  CHECK(error({"--text", "a", "--max_tokens", "-1"}) ==
+        "--max_tokens: expected a number from 0, got -1");
+  CHECK(error({"--text", "a", "--max_documents", "-1"}) ==
+        "--max_documents: expected a number from 0, got -1");
+  CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
+        "--layers: expected none beside --heads 0.1, which names layers itself");
+  CHECK(error({"--text", "a", "--format", ""}) ==
+        "--format: expected npz, json, svg, html or some of them, got none");
+}
+
+TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
+  const Given given;
+  const std::string out = given.folder.at("out");
+  CHECK(given.refused("patch", {"--clean", "", "--corrupt", "abd"}) == "--clean: expected a text");
+  CHECK(
+      given.refused("patch",
+                    {"--clean", "abc", "--corrupt", "abd", "--answer", "a", "--wrong", "a"}) ==
+      "--wrong: expected another token than the answer, got 'a' for both; name them with --answer "
+      "and --wrong");
+  CHECK(given.refused("prune", {"--heads", "0.0", "--out", out, "--finetune_iters", "2"}) ==
+        "--data: expected a text file to fine-tune on");
+  CHECK(given.refused("prune", given.with_data({"--heads", "0.0", "--out", out, "--finetune_iters",
+                                                "2", "--learning_rate", "0"})) ==
+        "--learning_rate: expected above 0, got 0");
+  CHECK(given.refused("eval", given.with_data({"--batch_size", "0"})) ==
+        "--batch_size: expected at least 1, got 0");
+  const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));
+  CHECK(given.refused("eval", {"--data", ids, "--documents", "line"}) ==
+        "--documents: " + ids + " holds one stream of token ids, expected none");
+}
+
+TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]") {
+  const Given given;
+  const std::string config = given.folder.write(
+      "a.toml", "n_layer = 1\nn_head = 1\nn_embd = 4\nblock_size = 8\nvocab_size = 16\n");
+  const std::string nothing = given.folder.write("nothing.toml", "n_layer = 1\n");
+  CHECK(refusal({"bench", "train", "--config", nothing}) ==
+        "vocab_size: needed, because bench reads no data; set it in the configuration or by "
+        "--vocab_size");
+  CHECK(refusal({"bench", "gemm", "--signature"}) ==
+        "bench: --signature measures nothing; leave either it or the kind away");
+  CHECK(refusal({"bench", "generate", "--config", config, "--prompt_tokens", "0"}) ==
+        "--prompt_tokens: expected at least 1, got 0");
+  CHECK(refusal({"bench", "generate", "--config", config, "--new_tokens", "1"}) ==
+        "--new_tokens: expected at least 2, got 1");
+  CHECK(given.refused("export", {"--out", given.folder.at("out")}) ==
+        "--to: expected hf, nanogpt, npz or safetensors");
+  const std::string bpe = given.folder.write("bpe.toml", "tokenizer = \"bpe\"\n");
+  CHECK(refusal({"info", bpe}) ==
+        "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
+  CHECK(refusal({"info", nothing}) ==
+        "--vocab_size: needed, because the configuration names no data");
+}
+
+TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
+  const Given given;
+  const auto train = [](const Arguments& options) {
+    Arguments arguments{"tokenizer", "train"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return refusal(arguments);
+  };
+  CHECK(train({"--vocab_size", "300"}) == "--data: expected a text file");
+  CHECK(train({"--data", given.text}) == "--vocab_size: expected the number of tokens to learn");
+  CHECK(train({"--data", given.text, "--vocab_size", "300"}) ==
+        "--out: expected a folder to write the tokenizer into");
+  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", given.text, "--out", "ids.bin"}) ==
+        "--out: does not go with --jsonl");
+  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", given.folder.at("none")}) ==
+        given.folder.at("none") + ": cannot be opened for reading");
+  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl",
+                 given.folder.write("deep.jsonl", std::string(100000, '['))}) ==
+        given.folder.at("deep.jsonl") + ": line 1: JSON is nested deeper than 64");
+  CHECK(refusal({"tokenizer", "decode", given.model}) == "expected either --ids or --file");
+  CHECK(refusal({"tokenizer", "show", given.model}) ==
+        "expected TOKENIZER TEXT, got 1 arguments; put the text in quotes (see headlight tokenizer "
+        "show --help)");
+}
+
+TEST_CASE("numbers as large as they can be do no harm", "[cli]") {
+  const Given given;
+  const std::string most = "9223372036854775807";
+  const std::string model = given.folder.at("hello");
+  std::filesystem::create_directory(model);
+  write_model_files(model, *test::scripted_model(257, test::script_of("hello")), ByteTokenizer());
+  const ProgramResult result =
+      run_headlight({"generate", model, "--prompt", "?", "--max_new_tokens", most, "--top_k", most,
+                     "--repetition_window", most, "--seed", most});
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out == "?hello\n");
+  const ProgramResult evaluated =
+      run_headlight({"eval", given.model, "--data", given.text, "--batch_size", most});
+  CAPTURE(evaluated.err);
+  CHECK(evaluated.exit_code == 0);
+}
+
+TEST_CASE("train names what is missing or does not fit", "[cli]") {
+  const Given given;
+  const std::string run = given.folder.at("run");
+  const auto train = [&](const Arguments& options) {
+    Arguments arguments{"train", "--data",      given.text, "--out_dir",   run,    "--n_layer",
+                        "1",     "--n_head",    "1",        "--n_embd",    "4",    "--block_size",
+                        "4",     "--max_iters", "3",        "--log_level", "error"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return refusal(arguments);
+  };
+  CHECK(refusal({"train", "a.toml", "b.toml"}) == "expected one configuration file, got 2");
+  CHECK(train({"--separator", "a\xFF"}) == "--separator: invalid UTF-8 at byte 1");
+  CHECK(train({"--out_dir", run + "\xFF"}) ==
+        "--out_dir: invalid UTF-8 at byte " + std::to_string(run.size()));
+  CHECK(train({"--tokenizer", "bpe"}) ==
+        "vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
+  CHECK(train({"--resume"}).rfind(run + ": no such run directory", 0) == 0);
+  const std::string message =
+      train({"--learning_rate", "1e30", "--decay_lr", "false", "--warmup_iters", "0"});
+  CAPTURE(message);
+  CHECK(message.rfind("update ", 0) == 0);
+  CHECK(message.find("is not finite; try a smaller learning_rate") != std::string::npos);
+}

@@ -1,0 +1,31 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "fuzz/targets.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// What libFuzzer starts from, and what it has found, also runs without it.
+TEST_CASE("no input of the fuzzing corpus does harm") {
+  const std::filesystem::path corpus = HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus";
+  for (const headlight::fuzz::Target& target : headlight::fuzz::kTargets) {
+    std::size_t inputs = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(corpus / target.name)) {
+      CAPTURE(entry.path().string());
+      CHECK_NOTHROW(target.run(file_contents(entry.path())));
+      ++inputs;
+    }
+    CAPTURE(std::string(target.name));
+    CHECK(inputs > 0);
+  }
+}
+
+TEST_CASE("every folder of the fuzzing corpus belongs to a target") {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus")) {
+    const std::string name = entry.path().filename().string();
+    CAPTURE(name);
+    CHECK(std::count_if(headlight::fuzz::kTargets.begin(), headlight::fuzz::kTargets.end(),
+                        [&](const auto& target) { return target.name == name; }) == 1);
+  }
+}

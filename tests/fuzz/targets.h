@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+// Everything that reads bytes from outside. A target gives any input to a reader and to what uses
+// the result; it returns when Headlight behaves, whether it accepts the input or refuses it, and
+// throws anything but headlight::Error when not. In most of them the first byte selects the format.
+namespace headlight::fuzz {
+
+void safetensors(std::string_view input);
+void npz(std::string_view input);
+void tokenizer(std::string_view input);
+void round_trip(std::string_view input);
+void config(std::string_view input);
+void corpus(std::string_view input);
+void checkpoint(std::string_view input);
+void token_file(std::string_view input);
+void options(std::string_view input);
+
+struct Target {
+  std::string_view name;
+  void (*run)(std::string_view input);
+};
+
+inline constexpr std::array kTargets{
+    Target{"safetensors", safetensors}, Target{"npz", npz},
+    Target{"tokenizer", tokenizer},     Target{"round_trip", round_trip},
+    Target{"config", config},           Target{"corpus", corpus},
+    Target{"checkpoint", checkpoint},   Target{"token_file", token_file},
+    Target{"options", options}};
+
+}  // namespace headlight::fuzz

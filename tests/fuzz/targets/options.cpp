@@ -1,0 +1,53 @@
+#include "cli/options.h"
+
+#include <algorithm>
+
+#include "cli/config_options.h"
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+
+namespace headlight::fuzz {
+namespace {
+
+// Has options of every kind: those of `headlight train` and others.
+cli::Options example_options() {
+  cli::Options options({.name = "example",
+                        .summary = "An example.",
+                        .positional = "[FILE]",
+                        .details = "",
+                        .examples = {"headlight example"}});
+  cli::add_config_options(options, TrainConfig{});
+  cli::add_ignored_options(options);
+  options.flag("resume", "A flag").value("layers", "Numbers").value("ratio", "A number", "0.5");
+  return options;
+}
+
+void use(const cli::Options& options) {
+  options.json();
+  options.is_set("resume");
+  accepted([&] { options.positional(); });
+  accepted([&] { options.integers("layers"); });
+  accepted([&] { options.number("ratio"); });
+  accepted([&] {
+    TrainConfig config;
+    cli::set_from_options(config, options);
+    config.validate();
+  });
+}
+
+}  // namespace
+
+// The arguments of a command line, each ending with a zero byte.
+void options(std::string_view input) {
+  std::vector<std::string> arguments;
+  while (!input.empty() && arguments.size() < 32) {
+    arguments.emplace_back(take_text(input));
+  }
+  cli::Options options = example_options();
+  bool goes_on = false;
+  if (accepted([&] { goes_on = options.parse(arguments); }) && goes_on) {
+    use(options);
+  }
+}
+
+}  // namespace headlight::fuzz

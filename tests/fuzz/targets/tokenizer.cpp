@@ -1,0 +1,49 @@
+#include "headlight/text/tokenizer.h"
+
+#include <memory>
+
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/text/tokenizer_file.h"
+#include "headlight/text/utf8.h"
+
+namespace headlight::fuzz {
+namespace {
+
+std::unique_ptr<Tokenizer> read_tokenizer(std::string_view input) {
+  if (take_byte(input) % 2 == 0) {
+    return parse_tokenizer_json(input, "input");
+  }
+  const std::string_view vocabulary = take_text(input);
+  return parse_gpt2_vocabulary(vocabulary, input, "input");
+}
+
+// Whatever tokenizer comes out of a file must work, and be written so that it is read again.
+void use(const Tokenizer& tokenizer, std::string_view text) {
+  for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
+    tokenizer.token_label(static_cast<std::int32_t>(id));
+  }
+  const std::string valid = replace_invalid_utf8(text.substr(0, 256));
+  const std::string back = tokenizer.decode(tokenizer.encode(valid));
+  demand(tokenizer.unknown().has_value() || back == valid, "decode(encode(text)) is another text");
+  if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer)) {
+    const std::string_view bytes = text.substr(0, 256);
+    demand(bpe->decode_bytes(bpe->encode_bytes(bytes)) == bytes, "bytes were lost");
+    bpe->encode_with_special(valid);
+  }
+  const std::string json = to_tokenizer_json(tokenizer);
+  demand(to_tokenizer_json(*parse_tokenizer_json(json, "written")) == json,
+         "the tokenizer that was written reads as another");
+}
+
+}  // namespace
+
+void tokenizer(std::string_view input) {
+  std::unique_ptr<Tokenizer> result;
+  if (accepted([&] { result = read_tokenizer(input); })) {
+    use(*result, input);
+  }
+}
+
+}  // namespace headlight::fuzz

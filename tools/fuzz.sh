@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Fuzzes everything that reads bytes from outside (tests/fuzz) and prints a table of what was run.
+# A finding lies in build/fuzz/findings; it becomes a file of tests/fuzz/corpus/TARGET once mended.
+# usage: fuzz.sh [SECONDS] [TARGET ...]     (for each target; default: 60, all of them)
+# Exit code 1 when anything was found.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+shift || true
+./tools/install_packages.sh fuzz
+
+export CXX=${CXX:-$(command -v clang++ || command -v clang++-14)}
+launcher=()
+command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+cmake --preset fuzz "${launcher[@]}" >/dev/null
+cmake --build --preset fuzz --target fuzz
+
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=($(ls tests/fuzz/corpus))
+# The table shows what is new beside the committed corpus, so runs do not start from one another.
+found=build/fuzz/corpus
+findings=build/fuzz/findings
+rm -rf "$found"
+mkdir -p "$findings"
+export OMP_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1
+
+number() { sed -n "s/^stat::$2: *//p" "$1"; }
+
+printf '%-12s %12s %9s %9s %9s %11s %8s\n' target executions exec/s edges new 'peak memory' crashes
+crashed=0
+for target in "${targets[@]}"; do
+  mkdir -p "$found/$target"
+  log=build/fuzz/$target.log
+  status=0
+  # A file may not decide how much memory is taken: 64 MB at once is more than any input deserves.
+  "build/fuzz/tests/fuzz/fuzz_$target" "$found/$target" "tests/fuzz/corpus/$target" \
+    -dict="tests/fuzz/dictionaries/$target.dict" -artifact_prefix="$findings/$target-" \
+    -max_total_time="$seconds" -timeout=5 -malloc_limit_mb=64 -rss_limit_mb=512 -max_len=8192 \
+    -print_final_stats=1 -close_fd_mask=3 >"$log" 2>&1 || status=$?
+  [ $status = 0 ] || crashed=1
+  edges=$(grep -o 'cov: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
+  start=$(sed -n 's/.*INITED cov: \([0-9]*\).*/\1/p' "$log")
+  printf '%-12s %12s %9s %9s %9s %8s MB %8s\n' "$target" "$(number "$log" number_of_executed_units)" \
+    "$(number "$log" average_exec_per_sec)" "${edges:-?}" "$((${edges:-0} - ${start:-0}))" \
+    "$(number "$log" peak_rss_mb)" "$([ $status = 0 ] && echo 0 || echo "1: $log")"
+done
+exit $crashed
