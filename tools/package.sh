@@ -14,7 +14,8 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
-  -DHEADLIGHT_TESTS=OFF >&2
+  -DHEADLIGHT_TESTS=OFF \
+  -DHEADLIGHT_HARDENING=ON -DHEADLIGHT_REPRODUCIBLE=ON >&2
 cmake --build "$build" ${HEADLIGHT_JOBS:+-j "$HEADLIGHT_JOBS"} >&2
 rm -f "$build"/headlight_*.deb
 (cd "$build" && cpack -G DEB >&2)

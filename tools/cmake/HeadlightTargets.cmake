@@ -1,5 +1,7 @@
 # Settings of the project's own targets, as functions on targets.
 
+include(HeadlightHardening)
+
 function(headlight_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -14,6 +16,7 @@ function(headlight_defaults target)
                                              -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${HEADLIGHT_SANITIZE})
   endif()
+  headlight_harden(${target})
 endfunction()
 
 # Compiles the sources that follow ${target} once per instruction set into it, each time with
