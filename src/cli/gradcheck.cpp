@@ -36,8 +36,8 @@ CommandInfo command_info() {
               "(f(x + eps) - f(x - eps))\n/ (2 eps). A gradient passes when |g - d| <= atol + rtol "
               "* |d|; the error shown is\n|g - d| / max(|d|, atol / rtol). Failures are described "
               "on stderr. Exit code 1 when any op fails.\n\n"
-              "--json prints {\"passed\", \"ops\": [{\"op\", \"inputs\", \"elements\", "
-              "\"largest_error\", \"passed\"}]};\nlargest_error is null for NaN.",
+              "JSON keys: passed, ops (each with op, inputs, elements, largest_error, passed); "
+              "largest_error\nis null for NaN.",
           .examples = {"headlight gradcheck", "headlight gradcheck --op layer_norm --json"}};
 }
 

@@ -1,17 +1,26 @@
-# cmake --install gives the program, the library, its headers and find_package(headlight).
+# cmake --install gives two components: runtime (the program, presets, the toy corpus, documents)
+# and dev (the library, its headers and find_package(headlight)).
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS headlight EXPORT headlight_targets)
-install(TARGETS headlight_cli)
-install(DIRECTORY include/headlight TYPE INCLUDE)
+install(TARGETS headlight_cli COMPONENT runtime)
+install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
+install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
+install(FILES tools/package/headlight.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+install(FILES tools/package/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+        RENAME headlight COMPONENT runtime)
 
+install(TARGETS headlight EXPORT headlight_targets COMPONENT dev)
+install(DIRECTORY include/headlight TYPE INCLUDE COMPONENT dev)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
-install(EXPORT headlight_targets NAMESPACE headlight:: DESTINATION ${package_dir})
+install(EXPORT headlight_targets NAMESPACE headlight:: DESTINATION ${package_dir} COMPONENT dev)
 configure_package_config_file(tools/cmake/headlightConfig.cmake.in headlightConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(headlightConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headlightConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/headlightConfigVersion.cmake
               tools/cmake/FindOpenBLAS_OpenMP.cmake tools/cmake/FindxxHash.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT dev)

@@ -1,5 +1,7 @@
 # Settings of the project's own targets, as functions on targets.
 
+include(HeadlightHardening)
+
 function(headlight_defaults target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -19,6 +21,7 @@ function(headlight_defaults target)
       target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tools/cmake/sanitizer_options.cpp)
     endif()
   endif()
+  headlight_harden(${target})
 endfunction()
 
 # Compiles the sources that follow ${target} once per instruction set into it, each time with

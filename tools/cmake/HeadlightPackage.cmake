@@ -1,0 +1,35 @@
+# What the program is made of (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
+# package that needs no compiler. tools/package.sh makes it.
+
+find_program(DPKG_QUERY dpkg-query)
+if(DPKG_QUERY)
+  set(sbom ${CMAKE_CURRENT_BINARY_DIR}/headlight.cdx.json)
+  add_custom_command(
+    OUTPUT ${sbom}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh $<TARGET_FILE:headlight_cli> headlight
+            ${PROJECT_VERSION} libcxxopts-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
+            nlohmann-json3-dev > ${sbom}
+    DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh
+    COMMENT "Listing what the program is made of"
+    VERBATIM)
+  add_custom_target(sbom ALL DEPENDS ${sbom})
+  install(FILES ${sbom} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime OPTIONAL)
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS  # whatever the umask is
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PACKAGE_CONTACT "The Headlight authors <headlight@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION
+    "Trains GPT-style models from scratch on a CPU, generates text with them, and measures and draws
+what every attention head does. Needs no Python, GPU or network.")
+set(CPACK_COMPONENTS_ALL runtime)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME headlight)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Any build of OpenBLAS would satisfy what dpkg-shlibdeps finds; the program is linked to this one.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0-openmp)
+include(CPack)

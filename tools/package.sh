@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Makes the Debian package of a clean build and prints its path and SHA-256. The same source on the
+# same system gives the same bytes, whatever the folder and the time (tools/reproducible.sh).
+# usage: package.sh [BUILD_DIR]      (default: build/package)
+# Needs dpkg-dev (for dpkg-shlibdeps) besides what the program is built from.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/package}
+command -v dpkg-shlibdeps >/dev/null || { echo "package.sh: dpkg-shlibdeps not found: install dpkg-dev" >&2; exit 2; }
+umask 022
+export LC_ALL=C.UTF-8 TZ=UTC
+# Times in the package are that of the commit; a tree without history counts as made in 2020.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)}
+export SOURCE_DATE_EPOCH
+
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr \
+  -DHEADLIGHT_TESTS=OFF \
+  -DHEADLIGHT_HARDENING=ON -DHEADLIGHT_REPRODUCIBLE=ON >&2
+cmake --build "$build" ${HEADLIGHT_JOBS:+-j "$HEADLIGHT_JOBS"} >&2
+rm -f "$build"/headlight_*.deb
+(cd "$build" && cpack -G DEB >&2)
+sha256sum "$build"/headlight_*.deb

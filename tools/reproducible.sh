@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds the package twice, in folders of different names, with different times, file modes, locales
+# and numbers of jobs, and tells whether program, library and package are the same bytes.
+# usage: reproducible.sh            exits with 1 if they differ; keeps both folders then
+# HEADLIGHT_JOBS limits the compilers that run at once. Compiler caches are off.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+export CCACHE_DISABLE=1
+epoch=$(git log -1 --format=%ct)
+
+copy() {  # FOLDER: the files as git knows them, as they are now
+  mkdir -p "$1"
+  git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$1"
+}
+copy "$work/a"
+(umask 077 && copy "$work/another/folder, with a longer name")
+second="$work/another/folder, with a longer name"
+find "$second" -exec touch -d '2001-02-03' {} +
+
+(cd "$work/a" && SOURCE_DATE_EPOCH=$epoch ./tools/package.sh build >/dev/null)
+(cd "$second" && umask 077 && LC_ALL=C TZ=Asia/Seoul SOURCE_DATE_EPOCH=$epoch HEADLIGHT_JOBS=1 \
+  ./tools/package.sh built-elsewhere >/dev/null)
+
+same=yes
+for file in headlight libheadlight.a headlight.cdx.json "headlight_*.deb"; do
+  first_sum=$(cd "$work/a/build" && sha256sum $file)
+  second_sum=$(cd "$second/built-elsewhere" && sha256sum $file)
+  if [ "$first_sum" = "$second_sum" ]; then
+    echo "same    $first_sum"
+  else
+    echo "DIFFERS ${first_sum%% *} ${second_sum}"
+    same=no
+  fi
+done
+[ $same = yes ] || { echo "kept for comparison: $work" >&2; exit 1; }
+rm -rf "$work"
