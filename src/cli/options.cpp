@@ -139,7 +139,8 @@ void Options::print_help() const {
   for (const std::string& example : info_.examples) {
     std::cout << "  " << example << "\n";
   }
-  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it).\n";
+  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it)"
+            << (info_.exit_codes.empty() ? "" : ",\n" + info_.exit_codes) << ".\n";
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {

@@ -17,6 +17,7 @@ struct CommandInfo {
   std::string positional;             // "MODEL"; empty: none
   std::string details;                // paragraphs on what it does and prints, with its JSON keys
   std::vector<std::string> examples;  // whole command lines
+  std::string exit_codes = {};        // beyond those that every command has
 };
 
 // The options of one command. Names are written with '_' and accept '-' as well; values come as

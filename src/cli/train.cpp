@@ -52,9 +52,6 @@ Options make_options() {
            "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback "
            "returns to\n"
            "the last checkpoint and goes on with the data that follows that update.\n"
-           "Exit codes: 0 done or stopped, 1 failure, 2 bad input, 3 a checkpoint could not be "
-           "saved,\n"
-           "4 another process uses the run directory, 130 interrupted at once.\n"
            "--track_heads N appends to heads.jsonl, every N updates, what every attention head "
            "does and\n"
            "how much the model gains from repetition; see headlight heads --over_time.\n"
@@ -72,7 +69,10 @@ Options make_options() {
                     "headlight train configs/induction.toml",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt",
                     "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
-                    "--learning_rate 3e-5"}});
+                    "--learning_rate 3e-5"},
+       .exit_codes =
+           "3 a checkpoint could not be saved, 4 another process uses the run directory,\n"
+           "130 interrupted at once"});
   options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
   add_config_options(options, {});
   add_ignored_options(options);

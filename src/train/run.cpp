@@ -32,6 +32,8 @@ class Run {
     if (!start.checkpoint.empty()) {
       go_on_from(start.checkpoint);
       repair_links(start.checkpoint, start.state);
+      // A process that died before it got there has left one too many.
+      remove_old_checkpoints(config.out_dir, start.state.iteration, config.keep_checkpoints);
     }
   }
 
@@ -73,7 +75,7 @@ class Run {
             .keep = config_.keep_checkpoints,
             .stops_on_error = config_.on_save_error == "stop",
             .last_saved = start_.checkpoint.empty() ? -1 : start_.state.iteration,
-            .flush = [this] { log_.flush(); },
+            .flush = [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); },
             .saved =
                 [this](const fs::path& path) {
                   tell([&](TrainObserver& observer) { observer.on_checkpoint(path); });
@@ -126,7 +128,9 @@ class Run {
     };
     const bool evaluates = is_due(config_.eval_interval);
     const bool best = evaluates && evaluate_now(result);
-    if (best || (evaluates && config_.always_save_checkpoint) || is_due(config_.save_interval)) {
+    // The last update is saved after its evaluation: finish().
+    const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
+    if (best || (evaluates && config_.always_save_checkpoint) || saves) {
       save(best);
     }
     result.stopped = evaluates && wants_to_stop();
@@ -219,11 +223,7 @@ class Run {
 };
 
 void write_config(const TrainConfig& config) {
-  try {
-    write_file(fs::path(config.out_dir) / "config.toml", to_toml(config));
-  } catch (const Error& error) {
-    throw SaveError(error.what());
-  }
+  saving([&] { write_file(fs::path(config.out_dir) / "config.toml", to_toml(config)); });
 }
 
 }  // namespace
