@@ -11,6 +11,7 @@
 #include "cli/heads_files.h"
 #include "cli/heads_over_time.h"
 #include "cli/heads_text.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
@@ -268,7 +269,7 @@ int run_heads(const std::vector<std::string>& arguments) {
   if (options.json()) {
     nlohmann::ordered_json json = report_json(report, heads);
     json["files"] = files;
-    std::cout << json.dump() << "\n";
+    print_json(json);
     for (const std::string& warning : cluster_warnings(report)) {
       log_warning(warning);
     }

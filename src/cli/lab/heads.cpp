@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/lab/head_distance.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
 #include "cli/numbers.h"
+#include "headlight/heads/redundancy.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -64,6 +64,17 @@ struct Point {
   double distance = 0;
 };
 
+// How different the heads are, over all pairs: 0 when all do the same, NaN for a single head.
+double mean_distance(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences) {
+  const HeadDistances distances = head_distances(model, sequences);
+  const std::size_t heads = distances.heads.size();
+  double sum = 0;
+  for (const double distance : distances.distance) {
+    sum += distance;
+  }
+  return sum / static_cast<double>(heads * (heads - 1));
+}
+
 // The mean over `starts` trainings.
 Point train_with(Index heads, Index iterations, Index starts, const Settings& settings,
                  const CopyTask& task) {
@@ -78,7 +89,7 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
     const Curve curve = train(*model, task, config, 1);
     point.parameters = model->parameter_count();
     point.loss += curve.last() / static_cast<double>(starts);
-    point.distance += mean_head_distance(*model, task.sample) / static_cast<double>(starts);
+    point.distance += mean_distance(*model, task.sample) / static_cast<double>(starts);
   }
   return point;
 }
