@@ -132,18 +132,25 @@ void draw(const std::vector<Point>& points, Report& report) {
     distance.x.push_back(heads);
     distance.y.push_back(point.distance);
   }
-  report.figure("loss.svg", line_plot_svg({.title = "Loss by number of heads, width 64",
-                                           .x_label = "log2 of the number of heads",
-                                           .y_label = "held-out loss, nats a token",
-                                           .series = {loss},
-                                           .y_from_zero = true,
-                                           .points = true}));
-  report.figure("distance.svg", line_plot_svg({.title = "How different the heads are",
-                                               .x_label = "log2 of the number of heads",
-                                               .y_label = "mean Jensen-Shannon distance",
-                                               .series = {distance},
-                                               .y_from_zero = true,
-                                               .points = true}));
+  report.figure(
+      "loss.svg",
+      line_plot_svg({.title = report.words(
+                         {"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
+                     .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
+                     .y_label = report.words({"held-out loss, nats a token",
+                                              "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"}),
+                     .series = {loss},
+                     .y_from_zero = true,
+                     .points = true}));
+  report.figure(
+      "distance.svg",
+      line_plot_svg(
+          {.title = report.words({"How different the heads are", "헤드들이 서로 얼마나 다른가"}),
+           .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
+           .y_label = report.words({"mean Jensen-Shannon distance", "평균 옌센-섀넌 거리"}),
+           .series = {distance},
+           .y_from_zero = true,
+           .points = true}));
 }
 
 struct KnownModel {
