@@ -137,8 +137,7 @@ void draw(const std::vector<Point>& points, Report& report) {
       line_plot_svg({.title = report.words(
                          {"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
                      .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
-                     .y_label = report.words({"held-out loss, nats a token",
-                                              "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"}),
+                     .y_label = report.words(kHeldOutLoss),
                      .series = {loss},
                      .y_from_zero = true,
                      .points = true}));

@@ -170,7 +170,7 @@ void draw_figure(const Comparison& comparison, Report& report) {
       "training_" + rate + ".svg",
       line_plot_svg(
           {.title = report.words({"Learning rate {0}", "학습률 {0}"}, {rate}),
-           .x_label = report.words({"update", "갱신"}),
+           .x_label = report.words(kUpdate),
            .y_label = report.words(
                {"held-out loss, nats a token", "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"}),
            .series = {series_of("post-LN", comparison.post), series_of("pre-LN", comparison.pre),
