@@ -226,11 +226,12 @@ std::vector<std::string> write_report(const HeadsReport& report,
   write("heads.csv", csv_of(report.scores));
   paths.push_back((directory / "heads.npz").string());
   write_npz(paths.back(), arrays_of(report));
-  if (report.distances && !report.distances->heads.empty()) {
+  constexpr std::size_t kMostInFigure = 256;  // cells grow with the square
+  if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
                                        report.distances->heads, report.distances->distance));
   }
-  if (report.scores.weights && !report.scores.weights->heads.empty()) {
+  if (report.scores.weights && report.scores.weights->heads.size() <= kMostInFigure) {
     write("k_composition.svg", composition_svg(*report.scores.weights));
   }
   return paths;

@@ -138,7 +138,9 @@ TEST_CASE("heads scores annotated pairs and warns of heads that do the same", "[
   CHECK(report["clusters"] == Json::array({{"0.0", "0.1", "1.0", "1.1"}}));
   CHECK(output_of(given.on_text({"--cluster_below", "1"})).find("duplicated patterns: 0.0 0.1") !=
         std::string::npos);
-  CHECK_FALSE(report_of(given.on_text({"--redundancy", "0"})).contains("cluster_threshold"));
+  const Json less = report_of(given.on_text({"--redundancy", "0", "--no_weight_scores"}));
+  CHECK_FALSE(less.contains("cluster_threshold"));
+  CHECK(less["heads"][2]["copying"].is_null());
 }
 
 TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
