@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "headlight/heads/repeat_loss.h"
 
@@ -55,10 +56,8 @@ RepeatOptions repeats_for(const Tokenizer& tokenizer) {
 }
 
 Json json_of(const ScoredHead& head) {
-  Json json{{"head", head_name(head.head)},
-            {"layer", head.head.layer},
-            {"index", head.head.head},
-            {"verdict", head.verdict.name}};
+  Json json = head_json(head.head);
+  json["verdict"] = head.verdict.name;
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     const ScoreInfo& info = score_list()[place];
     if (info.group != "structure") {  // needs annotations

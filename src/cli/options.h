@@ -79,6 +79,9 @@ class Options {
   std::vector<std::string> positionals_;
 };
 
+// The parts of "a,b, c" without blanks around them; no text has none.
+std::vector<std::string> split_at_commas(const std::string& text);
+
 // Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
 template <class Body>
 auto about_option(const Body& body) {

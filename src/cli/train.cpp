@@ -1,10 +1,10 @@
 #include <csignal>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/config_options.h"
 #include "cli/head_tracker.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -111,7 +111,7 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
     object["validation_loss"] = result.validation.loss;
     object["best_validation_loss"] = result.best_validation_loss;
   }
-  std::cout << object.dump() << "\n";
+  print_json(object);
 }
 
 }  // namespace

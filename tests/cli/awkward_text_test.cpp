@@ -43,10 +43,27 @@ class Texts {
                           folder_.at("learned")});
   }
   ProgramResult train(const std::string& file) const {
-    return run_headlight_within(
-        1024 * 1024, {"train", "--data", file, "--out_dir", folder_.at("run"), "--n_layer", "1",
-                      "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1",
-                      "--tokenizer", "byte", "--validation_fraction", "0"});
+    return run_headlight_within(1024 * 1024, {"train",
+                                              "--data",
+                                              file,
+                                              "--out_dir",
+                                              folder_.at("run"),
+                                              "--n_layer",
+                                              "1",
+                                              "--n_head",
+                                              "1",
+                                              "--n_embd",
+                                              "4",
+                                              "--block_size",
+                                              "4",
+                                              "--max_iters",
+                                              "1",
+                                              "--tokenizer",
+                                              "byte",
+                                              "--validation_fraction",
+                                              "0",
+                                              "--log_level",
+                                              "error"});
   }
 
  private:

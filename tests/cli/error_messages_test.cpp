@@ -111,7 +111,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
         "--layers: expected none beside --heads 0.1, which names layers itself");
   CHECK(error({"--text", "a", "--format", ""}) ==
-        "--format: expected npz, json, svg, html or some of them, got none");
+        "--format: expected npz, json, svg, png, html, bertviz, text or some of them, got none");
 }
 
 TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
