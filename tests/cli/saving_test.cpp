@@ -222,6 +222,11 @@ TEST_CASE("a run directory that cannot be made or written is a failed save", "[c
   const ProgramResult written = run_headlight(training(data, run));
   CHECK(written.exit_code == 3);
   CHECK(written.err.find("metrics.jsonl") != std::string::npos);
+  fs::remove(run + "/metrics.jsonl");
+  fs::create_directory(run + "/heads.jsonl");
+  const ProgramResult tracked = run_headlight(training(data, run, {"--track_heads", "2"}));
+  CHECK(tracked.exit_code == 3);
+  CHECK(tracked.err.find("heads.jsonl: not a regular file") != std::string::npos);
 }
 
 TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {
