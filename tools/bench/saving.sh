@@ -23,8 +23,9 @@ speed() { # INTERVAL: tokens a second from the first update to the last save
 for ((round = 1; round <= rounds; ++round)); do
   with=$(speed "$interval")
   without=$(speed 0)
+  echo "$with $without" >&2
   echo "$with $without"
-done | tee /dev/stderr | awk -v interval="$interval" '
+done | awk -v interval="$interval" '
   function median(values, n, i, j, t) {
     for (i = 2; i <= n; ++i)
       for (j = i; j > 1 && values[j - 1] > values[j]; --j) {
