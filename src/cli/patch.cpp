@@ -20,13 +20,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kDetails =
     "Activation patching: the model reads the corrupt text while the output of one head is\n"
-    "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how "
-    "far\n"
-    "that moves the difference of two logits after the last token, answer less wrong, from the\n"
-    "corrupt text's (0) to the clean one's (1). Both texts must have the same number of tokens.\n"
-    "Without --answer and --wrong these are the likeliest next tokens of the two texts. A token "
-    "is\n"
-    "given as its text or as its number, #42. --svg FILE draws the heads as a heat map.\n"
+    "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how\n"
+    "far that moves the difference of two logits after the last token, answer less wrong, from\n"
+    "the corrupt text's (0) to the clean one's (1). Both texts must have the same number of\n"
+    "tokens. Without --answer and --wrong these are the likeliest next tokens of the two texts. A\n"
+    "token is given as its text or as its number, #42. --svg FILE draws the heads as a heat map.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
     "JSON keys: clean_difference, corrupt_difference, answer{id, token}, wrong{id, token},\n"
     "heads[{head, layer, index, difference, recovered}].";

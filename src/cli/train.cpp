@@ -15,6 +15,29 @@
 namespace headlight::cli {
 namespace {
 
+constexpr const char* kDetails =
+    "Settings come from the TOML file, then from the options below, which have the names and\n"
+    "defaults of nanoGPT where it has them; --resume without a file takes those of the run. The\n"
+    "run directory gets config.toml (the effective settings), metrics.jsonl (a line for each\n"
+    "update and evaluation) and checkpoints, which are Hugging Face GPT-2 directories; best and\n"
+    "latest lead to two of them.\n"
+    "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or a\n"
+    "GPT-2 directory of transformers; sizes come from the model, and a smaller --block_size\n"
+    "drops its last positions.\n"
+    "Ctrl-C (SIGINT) and SIGTERM finish the update, save and exit with 0; a second one exits\n"
+    "at once with 130 and harms nothing. --resume goes on bit for bit from the newest checkpoint\n"
+    "that is complete. Checkpoints are written while training goes on; one process at a time may\n"
+    "use a run directory.\n"
+    "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback returns to\n"
+    "the last checkpoint and goes on with the data that follows that update.\n"
+    "--track_heads N appends to heads.jsonl, every N updates, what every attention head does and\n"
+    "how much the model gains from repetition; see headlight heads --over_time.\n"
+    "Keys of a line: iteration (updates made), loss (of the last one), first_copy_loss,\n"
+    "second_copy_loss, in_context (of repeated random tokens; second minus first), heads[{head,\n"
+    "layer, index, verdict, scores as headlight heads has them}].\n"
+    "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
+    "tokens_per_second, directory.";
+
 // Set by the signal handler, which may do nothing more.
 volatile std::sig_atomic_t stop_signals = 0;
 
@@ -30,42 +53,7 @@ Options make_options() {
       {.name = "train",
        .summary = "Train a model from a configuration.",
        .positional = "[CONFIG.toml]",
-       .details =
-           "Settings come from the TOML file, then from the options below, which have the names "
-           "and\n"
-           "defaults of nanoGPT where it has them; --resume without a file takes those of the run. "
-           "The\n"
-           "run directory gets config.toml (the effective settings), metrics.jsonl (a line for "
-           "each\n"
-           "update and evaluation) and checkpoints, which are Hugging Face GPT-2 directories; best "
-           "and\n"
-           "latest lead to two of them.\n"
-           "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or "
-           "a\n"
-           "GPT-2 directory of transformers; sizes come from the model, and a smaller "
-           "--block_size\n"
-           "drops its last positions.\n"
-           "Ctrl-C (SIGINT) and SIGTERM finish the update, save and exit with 0; a second one "
-           "exits\n"
-           "at once with 130 and harms nothing. --resume goes on bit for bit from the newest "
-           "checkpoint\n"
-           "that is complete. Checkpoints are written while training goes on; one process at a "
-           "time may\n"
-           "use a run directory.\n"
-           "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback "
-           "returns to\n"
-           "the last checkpoint and goes on with the data that follows that update.\n"
-           "--track_heads N appends to heads.jsonl, every N updates, what every attention head "
-           "does and\n"
-           "how much the model gains from repetition; see headlight heads --over_time.\n"
-           "Keys of a line: iteration (updates made), loss (of the last "
-           "one), "
-           "first_copy_loss,\n"
-           "second_copy_loss, in_context (of repeated random tokens; second minus first), heads[{"
-           "head,\n"
-           "layer, index, verdict, scores as headlight heads has them}].\n"
-           "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
-           "tokens_per_second, directory.",
+       .details = kDetails,
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train --resume --out_dir runs/toy",
