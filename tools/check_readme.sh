@@ -27,6 +27,10 @@ mapfile -t commands < <(awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$rea
   sed -n -e 's/--max_iters [0-9]*//' -e '/^headlight /p')
 [ ${#commands[@]} -gt 0 ] || { echo "check_readme.sh: $readme shows no command" >&2; exit 1; }
 for command in "${commands[@]}"; do
+  # What transformers wrote, in the README's words.
+  if [[ $command == *gpt2_dir* && ! -e gpt2_dir ]]; then
+    headlight export runs/toy --to hf --out gpt2_dir >out.txt
+  fi
   if ! eval "$command" >out.txt 2>err.txt </dev/null; then
     echo "FAILED: $command" >&2
     cat err.txt >&2
