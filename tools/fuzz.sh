@@ -13,7 +13,7 @@ export CXX=${CXX:-$(command -v clang++ || command -v clang++-14)}
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake --preset fuzz "${launcher[@]}" >/dev/null
-cmake --build --preset fuzz --target fuzz
+cmake --build --preset fuzz
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=($(ls tests/fuzz/corpus))
