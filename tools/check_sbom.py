@@ -22,6 +22,8 @@ def problems(bom, program):
     for part in components:
         if not re.fullmatch(r"pkg:deb/[^/]+/[^@]+@[^?]+\?arch=[a-z0-9]+&distro=[a-z]+-.*", part["purl"]):
             yield f"{part['name']}: odd purl {part['purl']}"
+        if part.get("scope") not in ("required", "optional"):
+            yield f"{part['name']}: odd scope {part.get('scope')}"
         if any(not re.fullmatch("[0-9a-f]{64}", entry["content"]) for entry in part.get("hashes", [])):
             yield f"{part['name']}: not a SHA-256"
     references = [part["bom-ref"] for part in components]
@@ -29,12 +31,17 @@ def problems(bom, program):
         yield "two components with one bom-ref"
     if bom["dependencies"][0]["dependsOn"] != references:
         yield "dependencies are not the components"
-    listed = " ".join(references)
+    required = [part["bom-ref"] for part in components if part.get("scope") == "required"]
+    listed = " ".join(required)
     dynamic = subprocess.run(["readelf", "-dW", program], check=True, capture_output=True, text=True)
     for name in re.findall(r"NEEDED.*\[lib([a-z]+)", dynamic.stdout):
         # libm and the loader come from libc6, libstdc++ from libstdc++6.
         if name != "m" and f"lib{name}" not in listed:
             yield f"lib{name} is loaded and not listed"
+    with open(program, "rb") as file:
+        opens_librsvg = b"librsvg-2.so.2" in file.read()
+    if opens_librsvg != any(part["name"] == "librsvg2-2" for part in components):
+        yield "librsvg2-2 is listed and not opened, or the other way round"
 
 
 def main():

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds the package twice, in folders of different names, with different times, file modes, locales
 # and numbers of jobs, and tells whether program, library and package are the same bytes.
-# usage: reproducible.sh            exits with 1 if they differ; keeps both folders then
+# usage: reproducible.sh [OUT]      exits with 1 if they differ; keeps both folders then
+# OUT, a folder, gets the package and the program, not stripped.
 # HEADLIGHT_JOBS limits the compilers that run at once. Compiler caches are off.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+out=${1:+$(realpath "$1")}
 work=$(mktemp -d)
 export CCACHE_DISABLE=1
 epoch=$(git log -1 --format=%ct)
@@ -34,4 +36,8 @@ for file in headlight libheadlight.a headlight.cdx.json "headlight_*.deb"; do
   fi
 done
 [ $same = yes ] || { echo "kept for comparison: $work" >&2; exit 1; }
+if [ -n "$out" ]; then
+  mkdir -p "$out"
+  cp "$work"/a/build/headlight_*.deb "$work/a/build/headlight" "$out"
+fi
 rm -rf "$work"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Writes what a program is made of as a CycloneDX 1.5 document: the Debian packages of the shared
-# libraries that it loads, each with its version, licences and the SHA-256 of the library, and those
-# of the packages whose headers were compiled into it.
-# usage: sbom.sh PROGRAM NAME VERSION [HEADER_PACKAGE...] > headlight.cdx.json
+# libraries that it loads, each with its version, licences and the SHA-256 of the library, those of
+# the packages whose headers were compiled into it, and those whose libraries it loads when they are
+# there and needed.
+# usage: sbom.sh PROGRAM NAME VERSION [HEADER_PACKAGE...] [optional:PACKAGE...] > headlight.cdx.json
 # SOURCE_DATE_EPOCH is the time in it, else there is none: equal inputs give equal bytes.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
@@ -32,16 +33,16 @@ licences() {
     LC_ALL=C sort -u
 }
 
-component() {  # PACKAGE SCOPE [LIBRARY]
+component() {  # PACKAGE DESCRIPTION SCOPE [LIBRARY]
   local version architecture licence separator=""
   version=$(dpkg-query -W -f '${Version}\n' "$1" | head -n 1)
   architecture=$(dpkg-query -W -f '${Architecture}\n' "$1" | head -n 1)
   local qualifiers="?arch=$architecture&distro=$distribution-$release"
   printf '    {"type": "library", "bom-ref": %s, "name": %s, "version": %s,\n' \
     "$(quoted "$1")" "$(quoted "$1")" "$(quoted "$version")"
-  printf '     "description": %s,\n' "$(quoted "$2")"
-  if [ $# -ge 3 ]; then
-    printf '     "hashes": [{"alg": "SHA-256", "content": "%s"}],\n' "$(sha256sum <"$3" | cut -c 1-64)"
+  printf '     "description": %s, "scope": "%s",\n' "$(quoted "$2")" "$3"
+  if [ $# -ge 4 ]; then
+    printf '     "hashes": [{"alg": "SHA-256", "content": "%s"}],\n' "$(sha256sum <"$4" | cut -c 1-64)"
   fi
   printf '     "licenses": ['
   while IFS= read -r licence; do
@@ -71,17 +72,21 @@ printf '                  "licenses": [{"license": {"id": "MIT"}}]}\n  },\n  "co
 separator=""
 for package in "${linked[@]}"; do
   printf '%s' "$separator"
-  component "$package" "loaded: $(basename "${library_of[$package]}")" "${library_of[$package]}"
+  component "$package" "loaded: $(basename "${library_of[$package]}")" required \
+    "${library_of[$package]}"
   separator=$',\n'
 done
 for package in "$@"; do
   printf '%s' "$separator"
-  component "$package" "compiled in: headers"
+  case $package in
+    optional:*) component "${package#optional:}" "loaded when it is needed and installed" optional ;;
+    *) component "$package" "compiled in: headers" required ;;
+  esac
 done
 printf '\n  ],\n  "dependencies": [{"ref": %s, "dependsOn": [' "$(quoted "$name")"
 separator=""
 for package in "${linked[@]}" "$@"; do
-  printf '%s%s' "$separator" "$(quoted "$package")"
+  printf '%s%s' "$separator" "$(quoted "${package#optional:}")"
   separator=", "
 done
 printf ']}]\n}\n'

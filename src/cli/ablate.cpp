@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/interval_text.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
@@ -72,10 +73,9 @@ Json json_of(const AblationResult& result, AblationMode mode) {
             {"heads", Json::array()},
             {"pairs", Json::array()}};
   for (const HeadEffect& effect : result.heads) {
-    json["heads"].push_back({{"head", head_name(effect.head)},
-                             {"layer", effect.head.layer},
-                             {"index", effect.head.head},
-                             {"rise", interval_json(effect.rise)}});
+    Json entry = head_json(effect.head);
+    entry["rise"] = interval_json(effect.rise);
+    json["heads"].push_back(std::move(entry));
   }
   for (const PairEffect& pair : result.pairs) {
     json["pairs"].push_back({{"heads", {head_name(pair.first), head_name(pair.second)}},
@@ -119,7 +119,7 @@ int run_ablate(const std::vector<std::string>& arguments) {
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
   const AblationResult result = ablate_heads(*loaded.model, data, ablation);
   if (options.json()) {
-    std::cout << json_of(result, ablation.mode).dump() << "\n";
+    print_json(json_of(result, ablation.mode));
   } else {
     print(result);
   }

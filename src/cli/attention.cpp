@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/attention_files.h"
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "headlight/data/documents.h"
 #include "headlight/io/file_writer.h"
@@ -59,7 +58,9 @@ Options make_options() {
       .value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2; all by default")
-      .value("heads", "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3; all by default")
+      .value(
+          "heads",
+          "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3; all by default")
       .value("compare_text", "A text to show beside the first in the page: one more document")
       .value("compare", "Another model, whose maps the page shows beside MODEL's")
       .value("scores",
@@ -73,24 +74,6 @@ Options make_options() {
   return options;
 }
 
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::stringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    parts.push_back(part);
-  }
-  return parts;
-}
-
-Index head_number(const std::string& text, const std::string& whole) {
-  Index number = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  require(error == std::errc{} && stop == end && number >= 0,
-          "--heads: expected heads like 0,2 or LAYER.HEAD like 0.1,2.3, got '", whole, "'");
-  return number;
-}
-
 RecordAttentionOptions recording_options(const Options& options) {
   RecordAttentionOptions result;
   result.max_tokens = options.integer("max_tokens");
@@ -99,17 +82,14 @@ RecordAttentionOptions recording_options(const Options& options) {
   result.vectors = options.is_set("neurons") || options.text("view") == "neuron";
   result.layers = options.integers("layers");
   const std::string heads = options.text("heads");
-  if (heads.find('.') == std::string::npos) {
+  if (heads.find_first_of(".:") == std::string::npos) {
     result.heads = options.integers("heads");
     return result;
   }
   require(result.layers.empty(), "--layers: expected none beside --heads ", heads,
           ", which names layers itself");
-  for (const std::string& pair : split_at_commas(heads)) {
-    const std::size_t dot = std::min(pair.find('.'), pair.size());
-    const Index layer = head_number(pair.substr(0, dot), heads);
-    const Index head = head_number(pair.substr(std::min(dot + 1, pair.size())), heads);
-    result.heads_by_layer[layer].push_back(head);
+  for (const HeadId& id : about_option([&] { return parse_heads(heads); })) {
+    result.heads_by_layer[id.layer].push_back(id.head);
   }
   return result;
 }
@@ -218,15 +198,13 @@ void print_text(const std::vector<std::string>& files) {
   }
 }
 
-void print_json(const std::vector<std::string>& files, const RecordedAttention& recorded,
-                const std::string& directory) {
-  std::cout << nlohmann::ordered_json{{"files", files},
-                                      {"tokens", recorded.token_count()},
-                                      {"layers", recorded.layers.size()},
-                                      {"heads", recorded.head_count()},
-                                      {"directory", directory}}
-                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
-            << "\n";
+nlohmann::ordered_json json_of(const std::vector<std::string>& files,
+                               const RecordedAttention& recorded, const std::string& directory) {
+  return {{"files", files},
+          {"tokens", recorded.token_count()},
+          {"layers", recorded.layers.size()},
+          {"heads", recorded.head_count()},
+          {"directory", directory}};
 }
 
 // Writes the files; returns their paths.
@@ -279,7 +257,7 @@ int run_attention(const std::vector<std::string>& arguments) {
     std::cout << attention_terminal_text(documents);
   }
   if (options.json()) {
-    print_json(files, recorded, std::filesystem::path(options.text("out")).string());
+    print_json(json_of(files, recorded, std::filesystem::path(options.text("out")).string()));
   } else {
     print_text(files);
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/table.h"
@@ -63,11 +64,8 @@ AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
 
 Json json_of(const AttributionResult& result, const AttributionTask& task,
              const Tokenizer& tokenizer) {
-  const auto token = [&](std::int32_t id) {
-    return Json{{"id", id}, {"token", tokenizer.token_label(id)}};
-  };
-  Json json{{"token", token(task.target)},
-            {"against", task.against ? token(*task.against) : Json()},
+  Json json{{"token", token_json(task.target, tokenizer)},
+            {"against", task.against ? token_json(*task.against, tokenizer) : Json()},
             {"position", task.position.value_or(static_cast<Index>(task.text.size()) - 1)},
             {"logit", result.logit},
             {"parts", Json::array()}};
@@ -106,9 +104,7 @@ int run_attribute(const std::vector<std::string>& arguments) {
   const AttributionTask task = task_of(options, loaded);
   const AttributionResult result = attribute_logit(*loaded.model, task);
   if (options.json()) {
-    std::cout << json_of(result, task, *loaded.tokenizer)
-                     .dump(-1, ' ', false, Json::error_handler_t::replace)
-              << "\n";
+    print_json(json_of(result, task, *loaded.tokenizer));
   } else {
     print(result, task, *loaded.tokenizer);
   }

@@ -6,6 +6,7 @@
 #include "cli/bench_tools.h"
 #include "cli/commands.h"
 #include "cli/config_options.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "headlight/tensor/machine.h"
 
@@ -147,7 +148,7 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
   json.update(machine_json());
   json["peak_rss_mib"] = peak_memory() / kMebibyte;
   json.update(report.json);
-  std::cout << json.dump() << "\n";
+  print_json(json);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/text_data.h"
 #include "headlight/generate/weights.h"
@@ -40,13 +41,11 @@ Options make_options() {
 
 void print(const Evaluation& result, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"loss", result.loss},
-                                        {"perplexity", result.perplexity},
-                                        {"bits_per_byte", result.bits_per_byte},
-                                        {"tokens", result.tokens},
-                                        {"bytes", result.bytes}}
-                     .dump()
-              << "\n";
+    print_json({{"loss", result.loss},
+                {"perplexity", result.perplexity},
+                {"bits_per_byte", result.bits_per_byte},
+                {"tokens", result.tokens},
+                {"bytes", result.bytes}});
     return;
   }
   std::cout << std::fixed << std::setprecision(4) << "loss           " << result.loss

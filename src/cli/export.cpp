@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/tensor_list.h"
@@ -174,12 +175,10 @@ void print(const Report& report, const std::string& format, bool json) {
     log_warning(warning);
   }
   if (json) {
-    std::cout << nlohmann::ordered_json{{"format", format},
-                                        {"files", report.files},
-                                        {"tensors", report.tensors},
-                                        {"warnings", report.warnings}}
-                     .dump()
-              << "\n";
+    print_json({{"format", format},
+                {"files", report.files},
+                {"tensors", report.tensors},
+                {"warnings", report.warnings}});
     return;
   }
   for (const std::string& file : report.files) {

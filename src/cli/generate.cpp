@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "headlight/generate/generator.h"
@@ -159,7 +160,8 @@ nlohmann::ordered_json to_json(const GenerateResult& result) {
           {"finish_reason", finish_reason_name(result.finish_reason)}};
 }
 
-void print_json(const std::string& prompt, const std::vector<GenerateResult>& results) {
+nlohmann::ordered_json json_of(const std::string& prompt,
+                               const std::vector<GenerateResult>& results) {
   nlohmann::ordered_json json = to_json(results[0]);
   json["prompt"] = prompt;
   json["prompt_tokens"] = results[0].prompt_tokens;
@@ -170,7 +172,7 @@ void print_json(const std::string& prompt, const std::vector<GenerateResult>& re
       json["samples"].push_back(to_json(result));
     }
   }
-  std::cout << json.dump() << "\n";
+  return json;
 }
 
 void print(std::string_view text) { std::cout << text << std::flush; }
@@ -220,7 +222,7 @@ int run_generate(const std::vector<std::string>& arguments) {
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
              : generate_samples(decoder, tokenizer, prompt, generation, samples);
   if (options.json()) {
-    print_json(prompt, results);
+    print_json(json_of(prompt, results));
   } else if (!stream) {
     print_samples(prompt, results);
   }

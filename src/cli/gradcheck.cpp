@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/gradient_cases.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "headlight/autograd/gradient_check.h"
@@ -155,7 +156,7 @@ void print_table(const std::vector<OpReport>& reports) {
             << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
 }
 
-void print_json(const std::vector<OpReport>& reports) {
+nlohmann::ordered_json json_of(const std::vector<OpReport>& reports) {
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
   for (const OpReport& report : reports) {
     ops.push_back({{"op", report.op},
@@ -167,7 +168,7 @@ void print_json(const std::vector<OpReport>& reports) {
   nlohmann::ordered_json result;
   result["passed"] = all_passed(reports);
   result["ops"] = std::move(ops);
-  std::cout << result.dump(2) << "\n";
+  return result;
 }
 
 }  // namespace
@@ -183,7 +184,7 @@ int run_gradcheck(const std::vector<std::string>& arguments) {
   }
   const GradientCheckOptions check = check_options(options);
   const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
-  options.json() ? print_json(reports) : print_table(reports);
+  options.json() ? print_json(json_of(reports)) : print_table(reports);
   return all_passed(reports) ? 0 : 1;
 }
 

@@ -1,11 +1,11 @@
 #include "cli/head_tracker.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_output.h"
+#include "cli/log.h"
 #include "headlight/heads/repeat_loss.h"
-#include "headlight/io/file_writer.h"
 
 namespace headlight::cli {
 namespace {
@@ -56,10 +56,8 @@ RepeatOptions repeats_for(const Tokenizer& tokenizer) {
 }
 
 Json json_of(const ScoredHead& head) {
-  Json json{{"head", head_name(head.head)},
-            {"layer", head.head.layer},
-            {"index", head.head.head},
-            {"verdict", head.verdict.name}};
+  Json json = head_json(head.head);
+  json["verdict"] = head.verdict.name;
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     const ScoreInfo& info = score_list()[place];
     if (info.group != "structure") {  // needs annotations
@@ -70,19 +68,11 @@ Json json_of(const ScoredHead& head) {
   return json;
 }
 
-// The lines of times up to `last`.
-std::string kept_lines(const std::filesystem::path& path, Index last) {
-  std::string kept;
-  std::ifstream old(path);
-  for (std::string line; std::getline(old, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    const bool whole =
-        json.is_object() && json.contains("iteration") && json["iteration"].is_number_integer();
-    if (whole && json["iteration"].get<Index>() <= last) {
-      kept += line + "\n";
-    }
-  }
-  return kept;
+LineLog::Keep times_until(Index last) {
+  return [last](const std::string& line) {
+    const Index iteration = iteration_of_line(line);
+    return iteration >= 0 && iteration <= last;
+  };
 }
 
 }  // namespace
@@ -92,22 +82,46 @@ void HeadTracker::on_start(const RunPlan& plan) {
     return;
   }
   model_ = &plan.model;
-  path_ = std::filesystem::path(plan.config.out_dir) / kHeadsLog;
   const TokenDataset& data = plan.validation->sequences.empty() ? *plan.train : *plan.validation;
   text_ = sample_of(data, plan.model.config().block_size);
   options_.repeats = repeats_for(plan.tokenizer);
   options_.bootstrap.resamples = 0;
-  const bool resumed = plan.first_iteration > 0;
-  write_file(path_, resumed ? kept_lines(path_, plan.first_iteration) : "");
-  if (!resumed) {
-    append(measure(0, nullptr));
+  open_log(plan);
+  if (plan.first_iteration == 0) {
+    lines_->append(measure(0, nullptr));
   }
+}
+
+void HeadTracker::open_log(const RunPlan& plan) {
+  const bool stops = plan.config.on_save_error == "stop";
+  const auto on_failure = [stops](const Error& error) {
+    if (stops) {
+      throw SaveError(error.what());
+    }
+    log_warning(error.what());
+  };
+  constexpr Index kNone = -1;
+  const Index last = plan.first_iteration > 0 ? plan.first_iteration : kNone;
+  const std::filesystem::path run = plan.config.out_dir;
+  saving([&] { lines_.emplace(run / kHeadsLog, times_until(last), on_failure); });
 }
 
 void HeadTracker::on_step(const StepMetrics& metrics) {
   const Index updates = metrics.iteration + 1;
   if (interval_ > 0 && updates % interval_ == 0) {
-    append(measure(updates, &metrics.loss));
+    lines_->append(measure(updates, &metrics.loss));
+  }
+}
+
+void HeadTracker::on_rollback(const RollbackMetrics& metrics) {
+  if (lines_) {
+    saving([&] { lines_->cut(times_until(metrics.iteration)); });
+  }
+}
+
+void HeadTracker::before_checkpoint() {
+  if (lines_) {
+    lines_->flush();
   }
 }
 
@@ -126,13 +140,6 @@ std::string HeadTracker::measure(Index iteration, const double* loss) const {
     line["heads"].push_back(json_of(head));
   }
   return line.dump();
-}
-
-void HeadTracker::append(const std::string& line) {
-  std::ofstream out(path_, std::ios::app);
-  out << line << "\n";
-  out.flush();
-  require(out.good(), path_.string(), ": cannot write");
 }
 
 }  // namespace headlight::cli

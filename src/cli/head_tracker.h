@@ -1,11 +1,12 @@
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "headlight/heads/head_scores.h"
 #include "headlight/train/run.h"
+#include "io/line_log.h"
 
 namespace headlight::cli {
 
@@ -16,17 +17,20 @@ class HeadTracker : public TrainObserver {
   // Does nothing when `interval` is 0.
   explicit HeadTracker(Index interval) : interval_(interval) {}
 
-  // Drops the lines of updates that are about to be made again, and scores a new model.
+  // Drops the lines of updates that are about to be made again, and scores a new model. Throws
+  // SaveError when the file cannot be written; so does on_step(), if on_save_error is stop.
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
+  void on_rollback(const RollbackMetrics& metrics) override;
+  void before_checkpoint() override;
 
  private:
-  void append(const std::string& line);
+  void open_log(const RunPlan& plan);
   std::string measure(Index iteration, const double* loss) const;
 
   Index interval_;
   const Gpt* model_ = nullptr;
-  std::filesystem::path path_;
+  std::optional<LineLog> lines_;  // from on_start() on, when heads are tracked
   std::vector<std::vector<std::int32_t>> text_;
   HeadScoreOptions options_;
 };

@@ -11,6 +11,7 @@
 #include "cli/heads_files.h"
 #include "cli/heads_over_time.h"
 #include "cli/heads_text.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
@@ -110,6 +111,7 @@ Options make_options() {
       .value("redundancy", "Documents to compare all pairs of heads on; 0: none", "16")
       .value("cluster_below", "Jensen-Shannon distance below which heads do the same", "0.2")
       .flag("over_time", "Show what a run with --track_heads has recorded")
+      .flag("no_weight_scores", "Without copying and k_composition")
       .flag("exclude_bos", "mul and abs: without the first token")
       .flag("exclude_current_token", "mul and abs: without the query's own token")
       .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
@@ -174,6 +176,7 @@ HeadScoreOptions score_options(const Options& options) {
   }
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);
+  result.weight_scores = !options.is_set("no_weight_scores");
   result.exclude_bos = options.is_set("exclude_bos");
   result.exclude_current_token = options.is_set("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0);
@@ -185,21 +188,25 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                         const LoadedModel& loaded) {
   HeadsReport report;
   report.language = about_option([&] { return parse_language(options.text("lang")); });
-  const RedundancyOptions redundancy{.heads = scoring.heads,
-                                     .documents = count_option(options, "redundancy", 0),
-                                     .threshold = options.number("cluster_below")};
+  RedundancyOptions redundancy{.heads = scoring.heads,
+                               .documents = count_option(options, "redundancy", 0),
+                               .threshold = options.number("cluster_below")};
   report.threshold = redundancy.threshold;
   require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   HeadsText text = read_text(options, *loaded.tokenizer);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   scoring.annotations = std::move(text.annotations);
-  CountProgress progress("scoring heads");
-  scoring.progress = [&](double share) { progress.show(share); };
-  report.scores = score_heads(*loaded.model, text.sequences, scoring);
+  {
+    CountProgress progress("scoring heads");
+    scoring.progress = [&](double share) { progress.show(share); };
+    report.scores = score_heads(*loaded.model, text.sequences, scoring);
+  }
   const bool comparable = std::any_of(text.sequences.begin(), text.sequences.end(),
                                       [](const auto& ids) { return ids.size() > 1; });
   if (redundancy.documents > 0 && comparable) {
+    CountProgress progress("comparing heads");
+    redundancy.progress = [&](double share) { progress.show(share); };
     report.distances = head_distances(*loaded.model, text.sequences, redundancy);
   }
   return report;
@@ -268,7 +275,7 @@ int run_heads(const std::vector<std::string>& arguments) {
   if (options.json()) {
     nlohmann::ordered_json json = report_json(report, heads);
     json["files"] = files;
-    std::cout << json.dump() << "\n";
+    print_json(json);
     for (const std::string& warning : cluster_warnings(report)) {
       log_warning(warning);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/options.h"
 #include "cli/table.h"
 #include "headlight/text/nearest_name.h"
 
@@ -98,18 +99,6 @@ std::vector<HeadColumn> all_columns() {
   }
   add_detector_columns(columns);
   return columns;
-}
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text) {
-    if (letter == ',') {
-      parts.emplace_back();
-    } else if (letter != ' ') {
-      parts.back() += letter;
-    }
-  }
-  return parts;
 }
 
 struct Condition {
@@ -205,6 +194,7 @@ std::vector<HeadColumn> parse_columns(const std::string& names) {
   for (const std::string& name : split_at_commas(names)) {
     columns.push_back(head_column(name));
   }
+  require(!columns.empty(), "--columns: expected names of columns, got none");
   return columns;
 }
 

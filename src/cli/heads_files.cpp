@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/heads_columns.h"
+#include "cli/json_output.h"
 #include "headlight/heads/matrix_plot.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/npz.h"
@@ -20,12 +21,10 @@ Json json_of(const DetectorScores& scores) {
 }
 
 Json json_of(const ScoredHead& head, Language language) {
-  Json json{{"head", head_name(head.head)},
-            {"layer", head.head.layer},
-            {"index", head.head.head},
-            {"verdict", head.verdict.name},
-            {"verdict_score", head.verdict.score},
-            {"sentence", head_sentence(head, language)}};
+  Json json = head_json(head.head);
+  json["verdict"] = head.verdict.name;
+  json["verdict_score"] = head.verdict.score;
+  json["sentence"] = head_sentence(head, language);
   Json intervals = Json::object();
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     const ScoreValue& score = head.scores[place];
@@ -227,11 +226,12 @@ std::vector<std::string> write_report(const HeadsReport& report,
   write("heads.csv", csv_of(report.scores));
   paths.push_back((directory / "heads.npz").string());
   write_npz(paths.back(), arrays_of(report));
-  if (report.distances && !report.distances->heads.empty()) {
+  constexpr std::size_t kMostInFigure = 256;  // cells grow with the square
+  if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
                                        report.distances->heads, report.distances->distance));
   }
-  if (report.scores.weights && !report.scores.weights->heads.empty()) {
+  if (report.scores.weights && report.scores.weights->heads.size() <= kMostInFigure) {
     write("k_composition.svg", composition_svg(*report.scores.weights));
   }
   return paths;

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/chart.h"
 #include "cli/head_history.h"
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "cli/table.h"
 #include "headlight/heads/head_verdict.h"
@@ -38,9 +38,8 @@ std::vector<std::string> chosen_scores(const Options& options, const HeadHistory
     known.push_back(name);
   }
   std::vector<std::string> scores;
-  std::istringstream names(options.given("columns") ? options.text("columns")
-                                                    : "induction,previous_token");
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : split_at_commas(
+           options.given("columns") ? options.text("columns") : "induction,previous_token")) {
     const std::string near = nearest_name(name, known);
     require(history.scores.contains(name), "--columns: expected scores of heads.jsonl, got '", name,
             "'", near.empty() ? "" : "; did you mean '" + near + "'?");
@@ -71,11 +70,12 @@ std::vector<Birth> births_of(const HeadHistory& history, const std::vector<std::
 }
 
 LinePlot score_panel(const HeadHistory& history, const std::string& score) {
-  LinePlot plot{.title = score + " of every head",
-                .x_label = "updates",
-                .y_label = score,
-                .y_from_zero = true,
-                .legend_left = true};
+  LinePlot plot{
+      .title = score + " of every head",
+      .x_label = "updates",
+      .y_label = score,
+      .y_from_zero = true,
+  };
   const auto& curves = history.scores.at(score);
   const std::vector<std::size_t> order = heads_by_last(history, score);
   for (std::size_t rank = 0; rank < order.size(); ++rank) {
@@ -211,7 +211,7 @@ void show_heads_over_time(const Options& options) {
   const std::vector<Birth> births = births_of(history, scores);
   const std::string file = write_picture(options, picture(history, scores, births));
   if (options.json()) {
-    std::cout << report_json(history, scores, births, file).dump() << "\n";
+    print_json(report_json(history, scores, births, file));
   } else {
     std::cout << grouped(static_cast<Index>(history.heads.size())) << " heads, "
               << grouped(static_cast<Index>(history.iterations.size())) << " times from update "

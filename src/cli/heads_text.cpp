@@ -187,6 +187,17 @@ double mean_distance_within(const HeadDistances& distances, const std::vector<He
   return sum / pairs;
 }
 
+// "0.1 0.2", the rest of many as their number.
+std::string names_of(const std::vector<HeadId>& heads) {
+  constexpr std::size_t kNamed = 12;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) {
+    names += (names.empty() ? "" : " ") + head_name(heads[i]);
+  }
+  const std::size_t others = heads.size() - std::min(heads.size(), kNamed);
+  return others > 0 ? names + " and " + std::to_string(others) + " others" : names;
+}
+
 }  // namespace
 
 std::vector<std::string> cluster_warnings(const HeadsReport& report) {
@@ -195,12 +206,8 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
     return warnings;
   }
   for (const std::vector<HeadId>& cluster : report.distances->clusters) {
-    std::string names;
-    for (const HeadId& head : cluster) {
-      names += (names.empty() ? "" : " ") + head_name(head);
-    }
     warnings.push_back(
-        "duplicated patterns: " + names + " look at the same places (mean distance " +
+        "duplicated patterns: " + names_of(cluster) + " look at the same places (mean distance " +
         fixed_number(mean_distance_within(*report.distances, cluster), 2) + " of 1)");
   }
   return warnings;

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/interval_text.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
@@ -91,9 +92,10 @@ Json json_of(const Measures& measures) {
             {"rank_correlation", correlations(measures)}};
   for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
     const HeadImportance& head = measures.gates.heads[i];
-    Json entry{{"head", head_name(head.head)},  {"layer", head.head.layer},
-               {"index", head.head.head},       {"sensitivity", interval_json(head.sensitivity)},
-               {"normalized", head.normalized}, {"taylor", interval_json(head.taylor)}};
+    Json entry = head_json(head.head);
+    entry["sensitivity"] = interval_json(head.sensitivity);
+    entry["normalized"] = head.normalized;
+    entry["taylor"] = interval_json(head.taylor);
     if (!measures.effects.empty()) {
       entry["ablation"] = interval_json(measures.effects[i].rise);
     }
@@ -153,7 +155,7 @@ int run_importance(const std::vector<std::string>& arguments) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
   if (options.json()) {
-    std::cout << json_of(measures).dump() << "\n";
+    print_json(json_of(measures));
   } else {
     print(measures);
   }

@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/tensor_list.h"
@@ -145,27 +145,23 @@ Memory memory_of(const ParameterCounts& counts) {
   return {4 * parameters, 16 * parameters};
 }
 
-void print_json(const GptConfig& config, const ParameterCounts& counts) {
+nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& counts) {
   nlohmann::ordered_json parts;
   for (const Row& row : rows_of(config, counts)) {
     parts[row.part] = row.count;
   }
   const Memory memory = memory_of(counts);
-  std::cout << nlohmann::ordered_json{{"parameters", counts.total()},
-                                      {"layers", config.n_layer},
-                                      {"heads", config.n_head},
-                                      {"width", config.n_embd},
-                                      {"head_width", head_width(config)},
-                                      {"block_size", config.block_size},
-                                      {"vocab_size", config.vocab_size},
-                                      {"by_part", parts},
-                                      {"memory_bytes",
-                                       {{"weights", memory.weights},
-                                        {"training_state", memory.training}}},
-                                      {"flops_per_token", flops_per_token(config, counts)},
-                                      {"warnings", warnings_for(config)}}
-                   .dump()
-            << "\n";
+  return {{"parameters", counts.total()},
+          {"layers", config.n_layer},
+          {"heads", config.n_head},
+          {"width", config.n_embd},
+          {"head_width", head_width(config)},
+          {"block_size", config.block_size},
+          {"vocab_size", config.vocab_size},
+          {"by_part", parts},
+          {"memory_bytes", {{"weights", memory.weights}, {"training_state", memory.training}}},
+          {"flops_per_token", flops_per_token(config, counts)},
+          {"warnings", warnings_for(config)}};
 }
 
 void print_text(const Subject& subject, const ParameterCounts& counts) {
@@ -211,7 +207,7 @@ int run_info(const std::vector<std::string>& arguments) {
   const Subject subject = read_subject(options);
   const ParameterCounts counts = count_parameters(subject.model);
   if (options.json()) {
-    print_json(subject.model, counts);
+    print_json(json_of(subject.model, counts));
   } else {
     print_text(subject, counts);
   }

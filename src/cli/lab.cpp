@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/lab/report.h"
 #include "cli/options.h"
 #include "headlight/io/file_writer.h"
@@ -68,7 +69,7 @@ void print_list(const Options& options) {
     for (const Experiment& experiment : lab::experiments()) {
       names.push_back({{"name", experiment.name}, {"summary", words.words(experiment.summary)}});
     }
-    std::cout << Report::Json{{"experiments", names}}.dump() << "\n";
+    print_json({{"experiments", names}});
     return;
   }
   for (const Experiment& experiment : lab::experiments()) {
@@ -117,7 +118,7 @@ void run_experiment(const Experiment& experiment, const Options& options) {
     files = write_results(options.text("out"), report, results.dump(1));
   }
   if (options.json()) {
-    std::cout << results.dump() << "\n";
+    print_json(results);
     return;
   }
   std::cout << report.text();

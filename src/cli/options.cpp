@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cxxopts.hpp>
 #include <iostream>
-#include <sstream>
 
 #include "cli/log.h"
 #include "headlight/tensor/error.h"
@@ -139,7 +138,8 @@ void Options::print_help() const {
   for (const std::string& example : info_.examples) {
     std::cout << "  " << example << "\n";
   }
-  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it).\n";
+  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it)"
+            << (info_.exit_codes.empty() ? "" : ",\n" + info_.exit_codes) << ".\n";
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
@@ -205,8 +205,7 @@ double Options::number(const std::string& name) const {
 
 std::vector<Index> Options::integers(const std::string& name) const {
   std::vector<Index> result;
-  std::stringstream parts(text(name));
-  for (std::string part; std::getline(parts, part, ',');) {
+  for (const std::string& part : split_at_commas(text(name))) {
     result.push_back(parse_number<Index>(name, part, "whole numbers separated by commas"));
   }
   return result;
@@ -216,6 +215,18 @@ const std::string& Options::positional() const {
   require(positionals_.size() == 1, "expected one ", info_.positional, ", got ",
           positionals_.size(), " arguments; see headlight ", info_.name, " --help");
   return positionals_[0];
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    const std::size_t last = text.find_last_not_of(' ', end - 1);
+    parts.push_back(first < end ? text.substr(first, last + 1 - first) : "");
+    begin = end + 1;
+  }
+  return parts;
 }
 
 }  // namespace headlight::cli

@@ -17,6 +17,7 @@ struct CommandInfo {
   std::string positional;             // "MODEL"; empty: none
   std::string details;                // paragraphs on what it does and prints, with its JSON keys
   std::vector<std::string> examples;  // whole command lines
+  std::string exit_codes = {};        // beyond those that every command has
 };
 
 // The options of one command. Names are written with '_' and accept '-' as well; values come as
@@ -77,6 +78,9 @@ class Options {
   std::map<std::string, bool> given_;
   std::vector<std::string> positionals_;
 };
+
+// The parts of "a,b, c" without blanks around them; no text has none.
+std::vector<std::string> split_at_commas(const std::string& text);
 
 // Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
 template <class Body>

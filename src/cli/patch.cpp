@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/table.h"
@@ -79,20 +80,16 @@ std::string heat_map(const PatchingResult& result, const GptConfig& config) {
 }
 
 Json json_of(const PatchingResult& result, const PatchingTask& task, const Tokenizer& tokenizer) {
-  const auto token = [&](std::int32_t id) {
-    return Json{{"id", id}, {"token", tokenizer.token_label(id)}};
-  };
   Json json{{"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
-            {"answer", token(task.answer)},
-            {"wrong", token(task.wrong)},
+            {"answer", token_json(task.answer, tokenizer)},
+            {"wrong", token_json(task.wrong, tokenizer)},
             {"heads", Json::array()}};
   for (const HeadPatch& patch : result.heads) {
-    json["heads"].push_back({{"head", head_name(patch.head)},
-                             {"layer", patch.head.layer},
-                             {"index", patch.head.head},
-                             {"difference", patch.difference},
-                             {"recovered", patch.recovered}});
+    Json entry = head_json(patch.head);
+    entry["difference"] = patch.difference;
+    entry["recovered"] = patch.recovered;
+    json["heads"].push_back(std::move(entry));
   }
   return json;
 }
@@ -127,9 +124,7 @@ int run_patch(const std::vector<std::string>& arguments) {
     write_file(options.text("svg"), heat_map(result, loaded.model->config()));
   }
   if (options.json()) {
-    std::cout << json_of(result, task, *loaded.tokenizer)
-                     .dump(-1, ' ', false, Json::error_handler_t::replace)
-              << "\n";
+    print_json(json_of(result, task, *loaded.tokenizer));
   } else {
     print(result, task, *loaded.tokenizer);
   }

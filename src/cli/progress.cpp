@@ -70,6 +70,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
   first_iteration_ = plan.first_iteration;
   max_iters_ = plan.config.max_iters;
   log_interval_ = plan.config.log_interval;
+  log_info("effective configuration:\n" + to_toml(plan.config));
   for (const std::string& warning : plan.warnings) {
     log_warning(warning);
   }

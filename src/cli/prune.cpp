@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -253,7 +254,7 @@ int run_prune(const std::vector<std::string>& arguments) {
   write_files(out, outcome, loaded, json);
   json["directory"] = out;
   if (options.json()) {
-    std::cout << json.dump() << "\n";
+    print_json(json);
   } else {
     print(json, outcome.plan.points, out);
   }

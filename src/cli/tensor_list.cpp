@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
@@ -49,7 +50,7 @@ Index element_count(const Shape& shape) {
   return count;
 }
 
-void print_json(const TensorList& list) {
+nlohmann::ordered_json json_of(const TensorList& list) {
   nlohmann::ordered_json json{{"format", list.format},
                               {"tensors", nlohmann::ordered_json::array()},
                               {"metadata", list.metadata}};
@@ -62,7 +63,7 @@ void print_json(const TensorList& list) {
     elements += element_count(tensor.shape);
   }
   json["elements"] = elements;
-  std::cout << json.dump() << "\n";
+  return json;
 }
 
 void print_text(const TensorList& list) {
@@ -85,7 +86,7 @@ bool is_tensor_file(const std::filesystem::path& path) {
 
 void print_tensor_file(const std::filesystem::path& path, bool json) {
   const TensorList list = path.extension() == ".npz" ? list_npz(path) : list_safetensors(path);
-  json ? print_json(list) : print_text(list);
+  json ? print_json(json_of(list)) : print_text(list);
 }
 
 }  // namespace headlight::cli

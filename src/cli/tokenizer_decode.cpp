@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/open_tokenizer.h"
@@ -125,7 +126,7 @@ int run_tokenizer_decode(const std::vector<std::string>& arguments) {
     options.json() ? void(whole += bytes) : void(std::cout << bytes);
   });
   if (options.json()) {
-    std::cout << nlohmann::ordered_json{{"text", replace_invalid_utf8(whole)}}.dump() << "\n";
+    print_json({{"text", replace_invalid_utf8(whole)}});
   }
   std::cout.flush();
   return 0;

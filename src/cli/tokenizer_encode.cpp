@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/file_pieces.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
@@ -107,8 +108,7 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer,
     });
   });
   if (options.json()) {
-    std::cout << nlohmann::ordered_json{{"tokens", tokens}, {"bytes", bytes}, {"file", path}}.dump()
-              << "\n";
+    print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}});
     return;
   }
   std::cout << "wrote " << path << ": " << grouped(static_cast<Index>(tokens)) << " tokens, from "

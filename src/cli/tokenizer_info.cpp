@@ -1,8 +1,8 @@
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/display.h"
+#include "cli/json_output.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/tokenizer.h"
@@ -50,21 +50,19 @@ Summary summary_of(const Tokenizer& tokenizer) {
   return result;
 }
 
-void print_json(const Tokenizer& tokenizer, const Summary& summary) {
+nlohmann::ordered_json json_of(const Tokenizer& tokenizer, const Summary& summary) {
   nlohmann::ordered_json special = nlohmann::ordered_json::object();
   for (const SpecialToken& token : summary.special) {
     special[token.name] = token.id;
   }
-  std::cout << nlohmann::ordered_json{{"kind", tokenizer.kind()},
-                                      {"vocab_size", tokenizer.vocab_size()},
-                                      {"merges", summary.merges},
-                                      {"special_tokens", special},
-                                      {"end_of_text", tokenizer.end_of_text()},
-                                      {"longest_token", tokenizer.token_label(summary.longest)},
-                                      {"longest_bytes", summary.longest_bytes},
-                                      {"prepends_end_of_text", tokenizer.prepends_end_of_text()}}
-                   .dump()
-            << "\n";
+  return {{"kind", tokenizer.kind()},
+          {"vocab_size", tokenizer.vocab_size()},
+          {"merges", summary.merges},
+          {"special_tokens", special},
+          {"end_of_text", tokenizer.end_of_text()},
+          {"longest_token", tokenizer.token_label(summary.longest)},
+          {"longest_bytes", summary.longest_bytes},
+          {"prepends_end_of_text", tokenizer.prepends_end_of_text()}};
 }
 
 const char* description(std::string_view kind) {
@@ -99,7 +97,7 @@ int run_tokenizer_info(const std::vector<std::string>& arguments) {
   const auto tokenizer = open_tokenizer(options.positional());
   const Summary summary = summary_of(*tokenizer);
   if (options.json()) {
-    print_json(*tokenizer, summary);
+    print_json(json_of(*tokenizer, summary));
   } else {
     print_text(*tokenizer, summary);
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/display.h"
+#include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
@@ -112,14 +113,14 @@ void print_rows(const std::vector<Cell>& cells, const Look& look) {
   }
 }
 
-void print_json(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+nlohmann::ordered_json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
   for (const std::int32_t id : ids) {
     tokens.push_back({{"id", id},
                       {"label", tokenizer.token_label(id)},
                       {"bytes", tokenizer.token_bytes(id).size()}});
   }
-  std::cout << nlohmann::ordered_json{{"tokens", tokens}}.dump() << "\n";
+  return {{"tokens", tokens}};
 }
 
 }  // namespace
@@ -136,7 +137,7 @@ int run_tokenizer_show(const std::vector<std::string>& arguments) {
   const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
   if (options.json()) {
-    print_json(ids, *tokenizer);
+    print_json(json_of(ids, *tokenizer));
   } else {
     print_rows(cells_of(ids, *tokenizer), look_of_output());
   }

@@ -1,10 +1,9 @@
 #include <chrono>
 #include <cstdio>
-#include <iostream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/file_pieces.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
@@ -41,20 +40,11 @@ Options make_options() {
   return options;
 }
 
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  std::stringstream parts(list);
-  for (std::string name; std::getline(parts, name, ',');) {
-    names.push_back(name);
-  }
-  return names;
-}
-
 BpeTrainerOptions trainer_options(const Options& options) {
   require(options.given("vocab_size"), "--vocab_size: expected the number of tokens to learn");
   BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
                            .min_frequency = options.integer("min_frequency"),
-                           .special_tokens = names_in(options.text("special_tokens"))};
+                           .special_tokens = split_at_commas(options.text("special_tokens"))};
   try {
     result.validate();
   } catch (const Error& error) {
@@ -99,13 +89,11 @@ struct Report {
 
 void print(const Report& report, bool json) {
   if (json) {
-    std::cout << nlohmann::ordered_json{{"vocab_size", report.vocab_size},
-                                        {"merges", report.merges},
-                                        {"bytes", report.bytes},
-                                        {"seconds", report.seconds},
-                                        {"directory", report.directory}}
-                     .dump()
-              << "\n";
+    print_json({{"vocab_size", report.vocab_size},
+                {"merges", report.merges},
+                {"bytes", report.bytes},
+                {"seconds", report.seconds},
+                {"directory", report.directory}});
     return;
   }
   std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",

@@ -1,10 +1,11 @@
 #include <csignal>
-#include <iostream>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/config_options.h"
 #include "cli/head_tracker.h"
+#include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -30,13 +31,15 @@ Options make_options() {
        .summary = "Train a model from a configuration.",
        .positional = "[CONFIG.toml]",
        .details =
-           "Settings come from the TOML file, then from the options below, which have the "
-           "names and\n"
-           "defaults of nanoGPT where it has them. The run directory gets config.toml (the "
-           "effective\n"
-           "settings), metrics.jsonl (a line for each update and evaluation) and "
-           "checkpoints, which\n"
-           "are Hugging Face GPT-2 directories; best and latest lead to two of them.\n"
+           "Settings come from the TOML file, then from the options below, which have the names "
+           "and\n"
+           "defaults of nanoGPT where it has them; --resume without a file takes those of the run. "
+           "The\n"
+           "run directory gets config.toml (the effective settings), metrics.jsonl (a line for "
+           "each\n"
+           "update and evaluation) and checkpoints, which are Hugging Face GPT-2 directories; best "
+           "and\n"
+           "latest lead to two of them.\n"
            "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or "
            "a\n"
            "GPT-2 directory of transformers; sizes come from the model, and a smaller "
@@ -52,9 +55,6 @@ Options make_options() {
            "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback "
            "returns to\n"
            "the last checkpoint and goes on with the data that follows that update.\n"
-           "Exit codes: 0 done or stopped, 1 failure, 2 bad input, 3 a checkpoint could not be "
-           "saved,\n"
-           "4 another process uses the run directory, 130 interrupted at once.\n"
            "--track_heads N appends to heads.jsonl, every N updates, what every attention head "
            "does and\n"
            "how much the model gains from repetition; see headlight heads --over_time.\n"
@@ -68,11 +68,15 @@ Options make_options() {
            "tokens_per_second, directory.",
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
-                    "headlight train configs/toy.toml --resume --max_iters 4000",
+                    "headlight train --resume --out_dir runs/toy",
+                    "headlight train --resume --out_dir runs/toy --max_iters 4000",
                     "headlight train configs/induction.toml",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt",
                     "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
-                    "--learning_rate 3e-5"}});
+                    "--learning_rate 3e-5"},
+       .exit_codes =
+           "3 a checkpoint could not be saved, 4 another process uses the run directory,\n"
+           "130 interrupted at once"});
   options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
   add_config_options(options, {});
   add_ignored_options(options);
@@ -84,12 +88,25 @@ bool wants_resume(const TrainConfig& config, const Options& options) {
   return options.is_set("resume") || config.init_from == "resume";
 }
 
+// A run that goes on has the settings that it was started with.
+void set_from_run(TrainConfig& config, const Options& options) {
+  TrainConfig given;
+  set_from_options(given, options);
+  const std::filesystem::path settings = std::filesystem::path(given.out_dir) / "config.toml";
+  if (wants_resume(given, options) && std::filesystem::exists(settings)) {
+    set_from_file(config, settings.string());
+  }
+}
+
 TrainConfig effective_config(const Options& options) {
   TrainConfig config;
   require(options.positionals().size() <= 1, "expected one configuration file, got ",
           options.positionals().size());
   for (const std::string& path : options.positionals()) {
     set_from_file(config, path);
+  }
+  if (options.positionals().empty()) {
+    set_from_run(config, options);
   }
   set_from_options(config, options);
   adopt_architecture(config, given_keys(options), wants_resume(config, options));
@@ -111,7 +128,7 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
     object["validation_loss"] = result.validation.loss;
     object["best_validation_loss"] = result.best_validation_loss;
   }
-  std::cout << object.dump() << "\n";
+  print_json(object);
 }
 
 }  // namespace
@@ -122,7 +139,6 @@ int run_train(const std::vector<std::string>& arguments) {
     return 0;
   }
   const TrainConfig config = effective_config(options);
-  log_info("effective configuration:\n" + to_toml(config));
   std::signal(SIGINT, on_stop_signal);
   std::signal(SIGTERM, on_stop_signal);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write

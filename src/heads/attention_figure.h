@@ -35,9 +35,6 @@ PanelLayout layout_panels(const std::vector<std::string>& tokens);
 // Strength of a weight on the colour scale, in [0, 1].
 double weight_strength(double weight, const PanelLayout& layout);
 
-// A number with at most two decimals, independent of the locale.
-std::string svg_number(double value);
-
 // The axes of a panel (frame, labels, axis titles), with the heat map's upper left corner at the
 // origin. They are the same in every panel of a figure.
 std::string panel_axes(const PanelLayout& layout);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "heads/attention_figure.h"
+#include "heads/svg.h"
 
 namespace headlight {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "heads/attention_figure.h"
 #include "heads/colour_scale.h"
+#include "heads/svg.h"
 
 namespace headlight {
 namespace {
@@ -113,13 +113,6 @@ std::string grid_path(Index cells, bool ahead) {
   return path;
 }
 
-std::string two_decimals(double value) {
-  char buffer[32];
-  const auto end =
-      std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::fixed, 2);
-  return {std::begin(buffer), end.ptr};
-}
-
 // Weights that print as 0.00 are written faintly, so that the others stand out.
 std::string value_ink(double weight, Colour cell) {
   if (needs_white_text(cell)) {
@@ -151,15 +144,6 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
 double weight_strength(double weight, const PanelLayout& layout) {
   const double clamped = std::clamp(weight, 0.0, 1.0);
   return layout.square_root ? std::sqrt(clamped) : clamped;
-}
-
-std::string svg_number(double value) {
-  std::string text = two_decimals(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') {
-    text.pop_back();
-  }
-  return text == "-0" ? "0" : text;
 }
 
 std::string panel_cells(const float* weights, const PanelLayout& layout) {

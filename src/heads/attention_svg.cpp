@@ -6,6 +6,7 @@
 
 #include "heads/attention_figure.h"
 #include "heads/colour_scale.h"
+#include "heads/svg.h"
 
 namespace headlight {
 namespace {
@@ -54,11 +55,6 @@ Figure layout_figure(const AttentionMaps& maps, Index heads) {
   return figure;
 }
 
-std::string text_at(double x, double y, const std::string& attributes, const std::string& content) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" " + attributes + ">" +
-         escape_markup(content) + "</text>\n";
-}
-
 std::string counted(Index count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -79,9 +75,9 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
   const std::string title = shorten_text(model, room / 17.0 - text_width(number)) + number;
   const std::string small = shorten_text(
       subtitle(figure.panel, static_cast<Index>(layer.heads.size())), room / 12.0 * 1.15);
-  return text_at(kMargin, kMargin + 16.0, "font-size=\"18\" font-weight=\"600\" fill=\"#1d2030\"",
-                 title) +
-         text_at(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
+  return svg_text(kMargin, kMargin + 16.0, "font-size=\"18\" font-weight=\"600\" fill=\"#1d2030\"",
+                  title) +
+         svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
 // The colour bar with ticks at weights that are easy to name.
@@ -91,7 +87,7 @@ std::string legend(const Figure& figure) {
   std::string out = "<g class=\"legend\" transform=\"translate(" +
                     svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
                     ")\">\n";
-  out += text_at(
+  out += svg_text(
       0.0, 9.0, small + "start\"",
       figure.panel.square_root ? "Attention weight (square-root scale)" : "Attention weight");
   for (Index level = 0; level < kColourLevels; ++level) {
@@ -105,8 +101,8 @@ std::string legend(const Figure& figure) {
   const std::array<double, 5> root = {0.0, 0.05, 0.25, 0.5, 1.0};
   for (const double weight : figure.panel.square_root ? root : linear) {
     const char* anchor = weight == 0.0 ? "start\"" : weight == 1.0 ? "end\"" : "middle\"";
-    out += text_at(weight_strength(weight, figure.panel) * kLegendWidth, 38.0, small + anchor,
-                   svg_number(weight));
+    out += svg_text(weight_strength(weight, figure.panel) * kLegendWidth, 38.0, small + anchor,
+                    svg_number(weight));
   }
   return out + "</g>\n";
 }
@@ -119,7 +115,7 @@ std::string panel(const Figure& figure, Index place, const std::string& name,
   const double y = kMargin + kHeader + kPanelTitle + row * (figure.slot_height + kGap);
   return "<g class=\"head\" data-head=\"" + name + "\" transform=\"translate(" + svg_number(x) +
          " " + svg_number(y) + ")\">\n" +
-         text_at(0.0, -10.0, "font-size=\"13\" font-weight=\"600\" fill=\"#1d2030\"", title) +
+         svg_text(0.0, -10.0, "font-size=\"13\" font-weight=\"600\" fill=\"#1d2030\"", title) +
          content + "</g>\n";
 }
 
@@ -128,15 +124,10 @@ std::string panel(const Figure& figure, Index place, const std::string& name,
 std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer) {
   const LayerWeights weights("attention_svg", maps, layer);
   const Figure figure = layout_figure(maps, weights.heads());
-  const std::string width = svg_number(figure.width);
-  const std::string height = svg_number(figure.height);
   const std::string number = std::to_string(layer.layer);
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
-                    height + "\" viewBox=\"0 0 " + width + " " + height +
-                    "\" font-family=\"sans-serif\" role=\"img\">\n";
-  out += "<title>" + escape_markup(printable_text(maps.title)) + " · Layer " + number +
-         ": attention weights of every head</title>\n";
-  out += "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  std::string out =
+      svg_start(figure.width, figure.height,
+                maps.title + " · Layer " + number + ": attention weights of every head");
   out += header(maps, layer, figure) + legend(figure);
   const std::string axes = panel_axes(figure.panel);
   for (Index h = 0; h < weights.heads(); ++h) {

@@ -1,12 +1,12 @@
 #include "heads/forward_replay.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "heads/target_counts.h"
 
 namespace headlight {
 namespace {
@@ -20,17 +20,6 @@ class KeepOutputs final : public HeadHook {
 
   Tensor kept;
 };
-
-std::vector<double> targets_of(const Batch& batch) {
-  const std::int32_t* targets = batch.targets.data<std::int32_t>();
-  std::vector<double> counts;
-  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
-    const auto ignored =
-        std::count(targets + batch.offsets[b], targets + batch.offsets[b + 1], kIgnoreTarget);
-    counts.push_back(static_cast<double>(batch.offsets[b + 1] - batch.offsets[b] - ignored));
-  }
-  return counts;
-}
 
 }  // namespace
 
@@ -50,7 +39,7 @@ ForwardReplay::ForwardReplay(const Gpt& model, Batch batch)
   hidden_ = model.hidden_from(model.config().n_layer, x, batch_.offsets);
   if (batch_.targets.defined()) {
     losses_ = losses_of(hidden_);
-    targets_ = targets_of(batch_);
+    targets_ = target_counts(batch_);
   }
 }
 

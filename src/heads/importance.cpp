@@ -11,6 +11,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
+#include "heads/target_counts.h"
 
 namespace headlight {
 namespace {
@@ -58,24 +59,19 @@ struct Sums {
   std::vector<DocumentSum> falling;  // minus the derivative
 };
 
-double targets_of(const Batch& batch, Index sequence) {
-  const std::int32_t* targets = batch.targets.data<std::int32_t>();
-  const auto place = static_cast<std::size_t>(sequence);
-  const Index begin = batch.offsets[place];
-  const Index end = batch.offsets[place + 1];
-  const auto ignored = std::count(targets + begin, targets + end, kIgnoreTarget);
-  return static_cast<double>(end - begin - ignored);
-}
-
 void add_gradients(const GateHook& hook, const Batch& batch, std::map<HeadId, Sums>& sums) {
+  const std::vector<double> targets = target_counts(batch);
+  std::map<Index, std::vector<double>> by_layer;  // [B, H] each
   for (auto& [id, head] : sums) {
-    const Tensor gradient = hook.gradient(id.layer);
-    const std::vector<double> values = gradient.to_vector();
-    for (Index b = 0; b < batch.sequence_count(); ++b) {
-      const double value = values[static_cast<std::size_t>(b * gradient.size(1) + id.head)];
-      const double targets = targets_of(batch, b);
-      head.absolute.push_back({std::abs(value), targets});
-      head.falling.push_back({-value, targets});
+    std::vector<double>& gradients = by_layer[id.layer];
+    if (gradients.empty()) {
+      gradients = hook.gradient(id.layer).to_vector();
+    }
+    const std::size_t heads = gradients.size() / targets.size();
+    for (std::size_t b = 0; b < targets.size(); ++b) {
+      const double value = gradients[b * heads + static_cast<std::size_t>(id.head)];
+      head.absolute.push_back({std::abs(value), targets[b]});
+      head.falling.push_back({-value, targets[b]});
     }
   }
 }

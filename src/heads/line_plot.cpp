@@ -6,7 +6,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "heads/attention_figure.h"
+#include "heads/attention_view.h"
+#include "heads/svg.h"
 
 namespace headlight {
 namespace {
@@ -101,11 +102,6 @@ Span span_of(const LinePlot& plot) {
   return span;
 }
 
-std::string label(double x, double y, const std::string& attributes, const std::string& content) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" " + attributes + ">" +
-         escape_markup(printable_text(content)) + "</text>\n";
-}
-
 std::string grid_line(double x1, double y1, double x2, double y2) {
   return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
          svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" stroke=\"#e3e5ec\"/>\n";
@@ -117,18 +113,19 @@ std::string axes(const Frame& frame, const LinePlot& plot) {
   std::string out;
   for (double x = frame.x.low; x < frame.x.high + frame.x.step / 2; x += frame.x.step) {
     out += grid_line(frame.across(x), kTop, frame.across(x), bottom);
-    out += label(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
+    out += svg_text(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
   }
   for (double y = frame.y.low; y < frame.y.high + frame.y.step / 2; y += frame.y.step) {
     out += grid_line(kLeft, frame.down(y), kWidth - kRight, frame.down(y));
-    out += label(kLeft - 8, frame.down(y) + 4, small + "end\"", tick_text(y, frame.y.step));
+    out += svg_text(kLeft - 8, frame.down(y) + 4, small + "end\"", tick_text(y, frame.y.step));
   }
   const std::string name =
       std::string("font-size=\"12\" fill=\"") + kInk + "\" text-anchor=\"middle\"";
-  out += label((kLeft + kWidth - kRight) / 2, kHeight - 14, name, plot.x_label);
+  out += svg_text((kLeft + kWidth - kRight) / 2, kHeight - 14, name, plot.x_label);
   const double middle = (kTop + bottom) / 2;
-  return out + label(18, middle, name + " transform=\"rotate(-90 18 " + svg_number(middle) + ")\"",
-                     plot.y_label);
+  return out + svg_text(18, middle,
+                        name + " transform=\"rotate(-90 18 " + svg_number(middle) + ")\"",
+                        plot.y_label);
 }
 
 std::string curve(const PlotSeries& series, const Frame& frame, const std::string& colour,
@@ -158,19 +155,73 @@ struct NamedColour {
   const char* colour;
 };
 
-std::string legend(const std::vector<NamedColour>& entries, bool at_left) {
+struct Box {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+
+  bool holds(double x, double y) const {
+    return x >= left && x <= left + width && y >= top && y <= top + height;
+  }
+};
+
+// How much of the curves lies in a box: places of every segment, evenly spread.
+Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
+  constexpr Index kPlaces = 16;
+  Index count = 0;
+  for (const PlotSeries& series : plot.series) {
+    for (std::size_t i = 1; i < series.x.size(); ++i) {
+      for (Index place = 0; place <= kPlaces; ++place) {
+        const double share = static_cast<double>(place) / kPlaces;
+        const double x = series.x[i - 1] + share * (series.x[i] - series.x[i - 1]);
+        const double y = series.y[i - 1] + share * (series.y[i] - series.y[i - 1]);
+        count += box.holds(frame.across(x), frame.down(y)) ? 1 : 0;
+      }
+    }
+  }
+  return count;
+}
+
+// The corner in which a legend hides least of the curves; the upper ones first.
+Box emptiest_corner(const LinePlot& plot, const Frame& frame, double width, double height) {
+  constexpr double kRoom = 8;
+  const double right = kWidth - kRight - width - kRoom;
+  const double bottom = kHeight - kBottom - height - kRoom;
+  Box best;
+  Index least = std::numeric_limits<Index>::max();
+  for (const double top : {kTop + kRoom, bottom}) {
+    for (const double left : {right, kLeft + kRoom}) {
+      const Box box{left, top, width, height};
+      const Index hidden = covered(plot, frame, box);
+      if (hidden < least) {
+        least = hidden;
+        best = box;
+      }
+    }
+  }
+  return best;
+}
+
+std::string legend(const std::vector<NamedColour>& entries, const LinePlot& plot,
+                   const Frame& frame) {
   double widest = 0;
   for (const NamedColour& entry : entries) {
     widest = std::max(widest, 11 * text_width(printable_text(entry.name)));
   }
-  const double left = at_left ? kLeft + 12 : kWidth - kRight - widest - 34;
-  std::string out;
-  double y = kTop + 14;
+  const Box box = emptiest_corner(plot, frame, widest + 34,
+                                  kLegendLine * static_cast<double>(entries.size()) + 4);
+  std::string out = "<rect x=\"" + svg_number(box.left) + "\" y=\"" + svg_number(box.top) +
+                    "\" width=\"" + svg_number(box.width) + "\" height=\"" +
+                    svg_number(box.height) + "\" fill=\"#fff\" fill-opacity=\"0.85\"/>\n";
+  const double left = box.left + 4;
+  double y = box.top + 15;
   for (const NamedColour& entry : entries) {
     out += "<line x1=\"" + svg_number(left) + "\" y1=\"" + svg_number(y - 4) + "\" x2=\"" +
            svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" + entry.colour +
            "\" stroke-width=\"3\"/>\n";
-    out += label(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"", entry.name);
+    out +=
+        svg_text(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"", entry.name);
     y += kLegendLine;
   }
   return out;
@@ -191,8 +242,8 @@ std::string marks(const LinePlot& plot, const Frame& frame) {
 // A plot without what surrounds it. Faint curves lie below the others.
 std::string panel(const LinePlot& plot, const Frame& frame) {
   std::string out =
-      label(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
-            plot.title) +
+      svg_text(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
+               plot.title) +
       axes(frame, plot) + marks(plot, frame);
   std::string curves;
   std::vector<NamedColour> named;
@@ -204,7 +255,7 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
     named.push_back({series.name, kColours[named.size() % kColours.size()]});
     curves += curve(series, frame, named.back().colour, plot.points);
   }
-  return out + curves + (plot.series.size() > 1 ? legend(named, plot.legend_left) : "");
+  return out + curves + (plot.series.size() > 1 ? legend(named, plot, frame) : "");
 }
 
 }  // namespace
@@ -217,13 +268,8 @@ std::string line_panels_svg(const std::vector<LinePlot>& plots) {
     across.include(span.across.low);
     across.include(span.across.high);
   }
-  const std::string width = svg_number(kWidth);
-  const std::string height = svg_number(kHeight * static_cast<double>(plots.size()));
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
-                    height + "\" viewBox=\"0 0 " + width + " " + height +
-                    "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
-                    escape_markup(printable_text(plots.front().title)) +
-                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
+  std::string out =
+      svg_start(kWidth, kHeight * static_cast<double>(plots.size()), plots.front().title);
   for (std::size_t i = 0; i < plots.size(); ++i) {
     const Frame frame{axis_for(across), axis_for(span_of(plots[i]).up)};
     const std::string shift = svg_number(kHeight * static_cast<double>(i));

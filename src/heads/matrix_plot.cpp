@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "heads/attention_figure.h"
+#include "heads/attention_view.h"
 #include "heads/colour_scale.h"
+#include "heads/svg.h"
 
 namespace headlight {
 namespace {
@@ -70,15 +71,12 @@ Colour colour_of(double value, double limit) {
   return {mixed(end.red, share), mixed(end.green, share), mixed(end.blue, share)};
 }
 
-std::string text_at(double x, double y, const std::string& attributes, const std::string& content) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" " + attributes + ">" +
-         escape_markup(printable_text(content)) + "</text>\n";
-}
-
 std::string value_text(double value, double limit) {
   std::array<char, 32> text;
   const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  const double step = decimals == 0 ? 1 : decimals == 1 ? 0.1 : 0.01;
+  const bool rounds_to_zero = std::abs(value) < step / 2;  // which would print as -0.0
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, rounds_to_zero ? 0.0 : value);
   return text.data();
 }
 
@@ -98,25 +96,25 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
                     "\" height=\"" + svg_number(cells.height) + "\" fill=\"#" + hex_digits(colour) +
                     "\" stroke=\"#e3e5ec\"/>";
   if (cells.with_values) {
-    out += text_at(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
-                   std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
-                       (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
-                   value_text(value, limit));
+    out += svg_text(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
+                    std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
+                        (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
+                    value_text(value, limit));
   }
   return out + "</g>\n";
 }
 
 std::string labels(const MatrixPlot& plot, const Cells& cells) {
   const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
-  std::string out = text_at(cells.left, 48, small + "start\"", plot.column_title + " →");
-  out += text_at(kMargin, kTop - 12, small + "start\"", plot.row_title + " ↓");
+  std::string out = svg_text(cells.left, 48, small + "start\"", plot.column_title + " →");
+  out += svg_text(kMargin, kTop - 12, small + "start\"", plot.row_title + " ↓");
   for (std::size_t column = 0; column < plot.columns.size(); ++column) {
-    out += text_at(cells.x(column) + cells.width / 2, kTop - 8, small + "middle\"",
-                   plot.columns[column]);
+    out += svg_text(cells.x(column) + cells.width / 2, kTop - 8, small + "middle\"",
+                    plot.columns[column]);
   }
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {
-    out += text_at(cells.left - 8, cells.y(row) + cells.height / 2 + 4, small + "end\"",
-                   plot.rows[row]);
+    out += svg_text(cells.left - 8, cells.y(row) + cells.height / 2 + 4, small + "end\"",
+                    plot.rows[row]);
   }
   return out;
 }
@@ -128,15 +126,9 @@ std::string matrix_plot_svg(const MatrixPlot& plot) {
   const Cells cells = cells_for(plot);
   const double limit = limit_of(plot);
   const double title = 17 * text_width(printable_text(plot.title));
-  const std::string width =
-      svg_number(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin);
-  const std::string height = svg_number(cells.y(plot.rows.size()) + kMargin);
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" +
-                    height + "\" viewBox=\"0 0 " + width + " " + height +
-                    "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
-                    escape_markup(printable_text(plot.title)) +
-                    "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
-  out += text_at(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
+  std::string out = svg_start(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin,
+                              cells.y(plot.rows.size()) + kMargin, plot.title);
+  out += svg_text(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
   out += labels(plot, cells);
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {
     for (std::size_t column = 0; column < plot.columns.size(); ++column) {

@@ -77,25 +77,19 @@ void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
   });
 }
 
-// Sequences of at least two tokens, spread evenly, each cut.
-Sequences sample(const Sequences& sequences, const RedundancyOptions& options, Index block_size) {
-  Sequences usable;
-  for (const std::vector<std::int32_t>& sequence : sequences) {
-    for (const SequencePiece& piece : cut_sequences({sequence}, block_size, 0)) {
-      if (piece.length >= 2) {
-        const auto begin = sequence.begin() + piece.begin;
-        usable.emplace_back(begin, begin + std::min(piece.length, options.max_tokens));
-      }
-      if (sequences.size() > 1) {
-        break;  // one piece of each document
-      }
-    }
-  }
+// Pieces of at least two tokens, spread evenly: the first of every sequence, or all of a single
+// one.
+std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOptions& options,
+                                  Index block_size) {
+  std::vector<SequencePiece> usable = cut_sequences(sequences, block_size, 0);
+  std::erase_if(usable, [&](const SequencePiece& piece) {
+    return piece.length < 2 || (sequences.size() > 1 && piece.begin > 0);
+  });
   const auto wanted = static_cast<std::size_t>(options.documents);
   if (usable.size() <= wanted) {
     return usable;
   }
-  Sequences chosen;
+  std::vector<SequencePiece> chosen;
   for (std::size_t i = 0; i < wanted; ++i) {
     chosen.push_back(usable[i * usable.size() / wanted]);
   }
@@ -168,9 +162,15 @@ HeadDistances head_distances(const Gpt& model, const Sequences& sequences,
   std::sort(result.heads.begin(), result.heads.end());
   const std::size_t count = result.heads.size();
   result.distance.assign(count * count, 0);
-  for (const auto& tokens : sample(sequences, options, model.config().block_size)) {
-    add_distances(maps_of(model, tokens, result.heads), result.distance);
-    result.queries += static_cast<Index>(tokens.size()) - 1;
+  const std::vector<SequencePiece> pieces = sample(sequences, options, model.config().block_size);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Index length = std::min(pieces[i].length, options.max_tokens);
+    const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;
+    add_distances(maps_of(model, {begin, begin + length}, result.heads), result.distance);
+    result.queries += length - 1;
+    if (options.progress) {
+      options.progress(static_cast<double>(i + 1) / static_cast<double>(pieces.size()));
+    }
   }
   require(result.queries > 0, "[head_distances] expected a sequence of at least 2 tokens");
   for (std::size_t a = 0; a < count; ++a) {

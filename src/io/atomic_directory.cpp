@@ -27,12 +27,12 @@ bool is_taken(const fs::path& path) {
 }
 
 // Without a trailing separator.
-fs::path checked_target(const fs::path& target) {
+fs::path checked_target(const fs::path& target, bool may_exist) {
   const fs::path path = target.has_filename() ? target : target.parent_path();
   const fs::path name = path.filename();
   require(!name.empty() && name != "." && name != "..", "[AtomicDirectory] '", shown(target),
           "' does not name a directory");
-  require(!is_taken(path), shown(path), ": already exists");
+  require(may_exist || !is_taken(path), shown(path), ": already exists");
   return path;
 }
 
@@ -64,8 +64,9 @@ int writer_of(const std::string& name) {
 
 }  // namespace
 
-AtomicDirectory::AtomicDirectory(const fs::path& target)
-    : target_(checked_target(target)), temporary_(temporary_path(target_)) {
+AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
+    : target_(checked_target(target, condition == Target::may_exist)),
+      temporary_(temporary_path(target_)) {
   std::error_code error;
   fs::remove_all(temporary_, error);
   if (error) {
@@ -84,14 +85,34 @@ AtomicDirectory::~AtomicDirectory() {
   }
 }
 
+void AtomicDirectory::seal() {
+  write_manifest(temporary_);
+  sealed_ = true;
+}
+
 void AtomicDirectory::commit() {
   require(!committed_, "[AtomicDirectory] ", shown(target_), " is already committed");
-  write_manifest(temporary_);
+  if (!sealed_) {
+    seal();
+  }
   if (rename_to_new(temporary_, target_) != 0) {
     fail_system("create", target_, errno);
   }
   committed_ = true;
   sync_folder(parent_folder(target_));
+}
+
+bool AtomicDirectory::exchange() {
+  require(sealed_ && !committed_, "[AtomicDirectory] ", shown(target_), " is not sealed");
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+    const int code = errno;
+    if (code == EINVAL || code == ENOSYS) {
+      return false;
+    }
+    fail_system("replace", target_, code);
+  }
+  sync_folder(parent_folder(target_));
+  return true;  // what stood there goes with the temporary name
 }
 
 std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {

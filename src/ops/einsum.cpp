@@ -103,11 +103,12 @@ Shape sizes_of(const Tensor& x, const Labels& from, const Labels& labels) {
 
 void check_common_sizes(const Tensor& a, const Labels& a_labels, const Tensor& b,
                         const Labels& b_labels, std::string_view equation) {
-  for (const char label : a_labels) {
-    if (has(b_labels, label)) {
-      const Index in_a = a.shape()[static_cast<Index>(a_labels.find(label))];
-      const Index in_b = b.shape()[static_cast<Index>(b_labels.find(label))];
-      require(in_a == in_b, "[einsum] '", equation, "': label ", label, " has size ", in_a,
+  for (std::size_t axis = 0; axis < a_labels.size(); ++axis) {
+    const std::size_t other = b_labels.find(a_labels[axis]);
+    if (other != Labels::npos) {
+      const Index in_a = a.shape()[static_cast<Index>(axis)];
+      const Index in_b = b.shape()[static_cast<Index>(other)];
+      require(in_a == in_b, "[einsum] '", equation, "': label ", a_labels[axis], " has size ", in_a,
               " in one operand and ", in_b, " in the other");
     }
   }

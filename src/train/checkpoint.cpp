@@ -32,15 +32,6 @@ void require_finite(const NamedTensors& tensors) {
   }
 }
 
-bool is_complete(const fs::path& checkpoint) {
-  try {
-    verify_checkpoint(checkpoint);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 // What stands at `target` and is of no use gets another name, one that is swept away if this
 // process dies. Returns it.
 fs::path set_aside(const fs::path& target) {
@@ -54,41 +45,61 @@ fs::path set_aside(const fs::path& target) {
   return aside;
 }
 
-// Reads what was written again: nothing older may be removed for a checkpoint that cannot be read.
-void verify_written(const fs::path& target) {
-  try {
-    verify_checkpoint(target);
-  } catch (const Error&) {
-    std::error_code ignored;
-    fs::remove_all(target, ignored);
-    throw;
-  }
-}
-
-void write_checkpoint(const fs::path& target, const CheckpointParts& parts) {
+void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   const NamedTensors moments = parts.optimizer.state();
   require_finite(parts.model.parameters());
   require_finite(moments);
-  std::error_code ignored;
-  const bool replaces = fs::symlink_status(target, ignored).type() != fs::file_type::not_found;
-  const fs::path damaged = replaces ? set_aside(target) : fs::path();
   TrainingState state = parts.state;
   state.optimizer_steps = parts.optimizer.step_count();
-  AtomicDirectory directory(target);
-  write_model_files(directory.path(), parts.model, parts.tokenizer);
-  write_safetensors(directory.path() / "optimizer.safetensors", moments);
-  write_file(directory.path() / "state.json", to_state_json(state));
-  directory.commit();
-  verify_written(target);
-  if (replaces) {
+  write_model_files(folder, parts.model, parts.tokenizer);
+  write_safetensors(folder / "optimizer.safetensors", moments);
+  write_file(folder / "state.json", to_state_json(state));
+}
+
+// What stands at `target` is replaced. Where the file system cannot do that in one step, one that
+// is complete stays, and a damaged one makes room first.
+void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool is_complete) {
+  AtomicDirectory directory(target, AtomicDirectory::Target::may_exist);
+  write_parts(directory.path(), parts);
+  directory.seal();
+  // Nothing older may be removed for a checkpoint that cannot be read.
+  verify_checkpoint(directory.path());
+  std::error_code ignored;
+  const bool is_new = fs::symlink_status(target, ignored).type() == fs::file_type::not_found;
+  if (is_new) {
+    directory.commit();
+  } else if (!directory.exchange() && !is_complete) {
+    const fs::path damaged = set_aside(target);
+    directory.commit();
     fs::remove_all(damaged, ignored);
   }
 }
 
-void require_same_iteration(const CheckpointEntry& entry) {
+// Throws Error, saying why, unless it can be resumed from.
+void require_usable(const CheckpointEntry& entry) {
+  verify_checkpoint(entry.path);
   const Index iteration = read_training_state(entry.path).iteration;
   require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
           iteration);
+}
+
+bool is_usable(const CheckpointEntry& entry) {
+  try {
+    require_usable(entry);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// True when the link leads to a checkpoint of an update that is to come again.
+bool leads_beyond(const fs::path& run, const char* link, Index iteration) {
+  std::error_code none;
+  const fs::path name = fs::read_symlink(run / link, none);
+  const std::vector<CheckpointEntry> all = checkpoints_of(run);
+  return std::any_of(all.begin(), all.end(), [&](const CheckpointEntry& entry) {
+    return entry.iteration > iteration && entry.path.filename() == name;
+  });
 }
 
 }  // namespace
@@ -97,14 +108,16 @@ fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
                          const CheckpointOptions& options) {
   const std::string name = checkpoint_name(parts.state.iteration);
   const fs::path target = run / name;
-  if (!is_complete(target)) {
-    write_checkpoint(target, parts);
+  const bool is_complete = is_usable({target, parts.state.iteration});
+  if (!is_complete || options.replace) {
+    write_checkpoint(target, parts, is_complete);
   }
   set_link(run / "latest", name);
   if (options.best) {
     set_link(run / "best", name);
   }
-  remove_old_checkpoints(run, parts.state.iteration, options.keep);
+  remove_old_checkpoints(run, parts.state.iteration,
+                         {.keep = options.keep, .passed_over = options.passed_over});
   return target;
 }
 
@@ -123,8 +136,7 @@ fs::path find_latest_checkpoint(const fs::path& run, std::vector<std::string>& s
   require(fs::is_directory(run), shown(run), ": no such run directory");
   for (const CheckpointEntry& entry : checkpoints_of(run)) {
     try {
-      verify_checkpoint(entry.path);
-      require_same_iteration(entry);
+      require_usable(entry);
       return entry.path;
     } catch (const Error& error) {
       skipped.push_back("skipped " + entry.path.filename().string() + ": " + error.what());
@@ -148,12 +160,16 @@ void read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
 void repair_links(const fs::path& checkpoint, const TrainingState& state) {
   const fs::path run = checkpoint.parent_path();
   set_link(run / "latest", checkpoint.filename());
-  if (state.best_iteration >= 0) {
-    const std::string best = checkpoint_name(state.best_iteration);
-    std::error_code ignored;
-    if (fs::is_directory(run / best, ignored)) {
-      set_link(run / "best", best);
+  const std::string best = checkpoint_name(state.best_iteration);
+  std::error_code error;
+  if (state.best_iteration >= 0 && fs::is_directory(run / best, error)) {
+    set_link(run / "best", best);
+  } else if (leads_beyond(run, "best", state.iteration)) {
+    fs::remove(run / "best", error);
+    if (error) {
+      fail_system("remove", run / "best", error.value());
     }
+    sync_folder(run);
   }
 }
 

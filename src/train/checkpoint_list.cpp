@@ -61,12 +61,19 @@ void verify_checkpoint(const fs::path& path) {
   verify_manifest(path);
 }
 
-void remove_old_checkpoints(const fs::path& run, Index iteration, Index keep) {
+void remove_old_checkpoints(const fs::path& run, Index iteration, const PruneOptions& options) {
   std::error_code no_best;
   const fs::path best = fs::read_symlink(run / "best", no_best);
+  const auto is_useless = [&](Index update) {
+    return std::find(options.passed_over.begin(), options.passed_over.end(), update) !=
+           options.passed_over.end();
+  };
   Index kept = 0;
   for (const CheckpointEntry& entry : checkpoints_of(run)) {
-    if (entry.iteration > iteration || ++kept <= keep || entry.path.filename() == best) {
+    const bool is_later = entry.iteration > iteration;
+    const bool counts = !is_later && !is_useless(entry.iteration);
+    kept += counts ? 1 : 0;
+    if (is_later || (counts && kept <= options.keep) || entry.path.filename() == best) {
       continue;
     }
     std::error_code error;

@@ -22,8 +22,14 @@ std::vector<CheckpointEntry> checkpoints_of(const std::filesystem::path& run);
 // Throws Error, saying why, unless everything that the manifest lists is there as it was written.
 void verify_checkpoint(const std::filesystem::path& path);
 
+struct PruneOptions {
+  Index keep = 2;
+  std::vector<Index> passed_over = {};  // as in CheckpointOptions
+};
+
 // Removes all but the newest `keep` of the checkpoints up to `iteration` and the one that RUN/best
 // leads to. Those after it, which a run that went on from an older one has yet to replace, stay.
-void remove_old_checkpoints(const std::filesystem::path& run, Index iteration, Index keep);
+void remove_old_checkpoints(const std::filesystem::path& run, Index iteration,
+                            const PruneOptions& options);
 
 }  // namespace headlight

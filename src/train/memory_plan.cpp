@@ -48,7 +48,8 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model) {
 
 void require_memory(const MemoryPlan& plan) {
   const bool activations_most = plan.activations > plan.total() / 2;
-  require(plan.available == 0 || plan.total() <= plan.available, "training needs about ",
+  require(plan.available == 0 || plan.total() <= plan.available, "training ",
+          static_cast<Index>(plan.weights / kBytes), " parameters needs about ",
           megabytes(plan.total()), " of memory (", megabytes(plan.activations),
           " for the activations of a batch), and ", megabytes(plan.available),
           " are available; choose a smaller ",

@@ -31,7 +31,7 @@ class Run {
         saver_(saver_options()) {
     if (!start.checkpoint.empty()) {
       go_on_from(start.checkpoint);
-      repair_links(start.checkpoint, start.state);
+      saving([&] { put_in_order(); });
     }
   }
 
@@ -70,10 +70,10 @@ class Run {
 
   RunSaver::Options saver_options() {
     return {.run = config_.out_dir,
-            .keep = config_.keep_checkpoints,
+            .checkpoints = {.keep = config_.keep_checkpoints, .passed_over = passed_over()},
             .stops_on_error = config_.on_save_error == "stop",
             .last_saved = start_.checkpoint.empty() ? -1 : start_.state.iteration,
-            .flush = [this] { log_.flush(); },
+            .flush = [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); },
             .saved =
                 [this](const fs::path& path) {
                   tell([&](TrainObserver& observer) { observer.on_checkpoint(path); });
@@ -108,6 +108,24 @@ class Run {
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
+  // What a process left undone that died before it had set the links or removed old checkpoints.
+  void put_in_order() {
+    repair_links(start_.checkpoint, start_.state);
+    remove_old_checkpoints(config_.out_dir, start_.state.iteration,
+                           {.keep = config_.keep_checkpoints});
+  }
+
+  // Checkpoints that are newer than the one that the run goes on from: they are damaged.
+  std::vector<Index> passed_over() const {
+    std::vector<Index> updates;
+    for (const CheckpointEntry& entry : checkpoints_of(config_.out_dir)) {
+      if (!start_.checkpoint.empty() && entry.iteration > start_.state.iteration) {
+        updates.push_back(entry.iteration);
+      }
+    }
+    return updates;
+  }
+
   // What was due when the run stopped or was killed, and a place to roll back to.
   void catch_up(RunResult& result) {
     const Index iteration = trainer_.iteration();
@@ -115,7 +133,7 @@ class Run {
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
     const bool best = evaluates && evaluate_now(result);
-    if (best || (config_.on_nan == "rollback" && saver_.last_saved() < 0)) {
+    if (evaluates || (config_.on_nan == "rollback" && saver_.last_saved() < 0)) {
       save(best);
     }
   }
@@ -126,7 +144,9 @@ class Run {
     };
     const bool evaluates = is_due(config_.eval_interval);
     const bool best = evaluates && evaluate_now(result);
-    if (best || (evaluates && config_.always_save_checkpoint) || is_due(config_.save_interval)) {
+    // The last update is saved after its evaluation: finish().
+    const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
+    if (best || (evaluates && config_.always_save_checkpoint) || saves) {
       save(best);
     }
     result.stopped = evaluates && wants_to_stop();
@@ -199,7 +219,7 @@ class Run {
     const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now(result);
     saver_.wait();
-    if (best || saver_.last_saved() != trainer_.iteration()) {
+    if (evaluates || saver_.last_saved() != trainer_.iteration()) {
       save(best);
       saver_.wait();
     }
@@ -219,11 +239,7 @@ class Run {
 };
 
 void write_config(const TrainConfig& config) {
-  try {
-    write_file(fs::path(config.out_dir) / "config.toml", to_toml(config));
-  } catch (const Error& error) {
-    throw SaveError(error.what());
-  }
+  saving([&] { write_file(fs::path(config.out_dir) / "config.toml", to_toml(config)); });
 }
 
 }  // namespace

@@ -11,16 +11,30 @@ namespace headlight {
 
 namespace fs = std::filesystem;
 
-RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
+namespace {
+
+// Makes the folder with what is missing above it; a power failure cannot take the names away again.
+// True when it was made.
+bool make_folder(const fs::path& path) {
+  std::vector<fs::path> changed;  // folders that get a name
   std::error_code error;
-  was_made_ = fs::create_directories(path_, error);
-  if (error) {
-    throw SaveError(shown(path_) + ": cannot make the run directory: " + error.message());
+  for (fs::path folder = path; !fs::exists(folder, error) && parent_folder(folder) != folder;
+       folder = parent_folder(folder)) {
+    changed.push_back(parent_folder(folder));
   }
+  const bool made = fs::create_directories(path, error);
+  require(!error, shown(path), ": cannot make the run directory: ", error.message());
+  for (const fs::path& folder : changed) {
+    sync_folder(folder);
+  }
+  return made;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   try {
-    if (was_made_) {
-      sync_folder(parent_folder(path_));
-    }
+    was_made_ = make_folder(path_);
     lock_.emplace(path_);
   } catch (const LockedError&) {
     throw;

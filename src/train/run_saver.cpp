@@ -8,8 +8,11 @@ namespace headlight {
 void RunSaver::save(const CheckpointParts& parts, bool best) {
   wait();
   bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
+  options_.checkpoints.replace = options_.last_saved == parts.state.iteration;
   begun_ = parts.state.iteration;
-  writer_.begin(parts, {.best = best, .keep = options_.keep}, options_.flush);
+  std::erase(options_.checkpoints.passed_over, begun_);  // now it is a good one
+  options_.checkpoints.best = best;
+  writer_.begin(parts, options_.checkpoints, options_.flush);
 }
 
 void RunSaver::look() {

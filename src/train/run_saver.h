@@ -13,7 +13,7 @@ class RunSaver {
  public:
   struct Options {
     std::filesystem::path run;
-    Index keep = 2;
+    CheckpointOptions checkpoints;
     bool stops_on_error = true;
     Index last_saved = -1;        // update of the checkpoint that the run goes on from
     std::function<void()> flush;  // what must be on the disk before a checkpoint

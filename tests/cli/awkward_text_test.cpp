@@ -42,11 +42,28 @@ class Texts {
     return run_headlight({"tokenizer", "train", "--data", file, "--vocab_size", "270", "--out",
                           folder_.at("learned")});
   }
-  ProgramResult train(const std::string& file) const {
-    return run_headlight_within(
-        1024 * 1024, {"train", "--data", file, "--out_dir", folder_.at("run"), "--n_layer", "1",
-                      "--n_head", "1", "--n_embd", "4", "--block_size", "4", "--max_iters", "1",
-                      "--tokenizer", "byte", "--validation_fraction", "0"});
+  ProgramResult train(const std::string& file, const std::string& log_level = "error") const {
+    return run_headlight_within(1024 * 1024, {"train",
+                                              "--data",
+                                              file,
+                                              "--out_dir",
+                                              folder_.at("run"),
+                                              "--n_layer",
+                                              "1",
+                                              "--n_head",
+                                              "1",
+                                              "--n_embd",
+                                              "4",
+                                              "--block_size",
+                                              "4",
+                                              "--max_iters",
+                                              "1",
+                                              "--tokenizer",
+                                              "byte",
+                                              "--validation_fraction",
+                                              "0",
+                                              "--log_level",
+                                              log_level});
   }
 
  private:
@@ -163,7 +180,7 @@ TEST_CASE("byte order mark, line ends and zero bytes are kept by encode, unified
     expected += '\0';
   }
   CHECK(file_contents(texts.folder().at("ids.bin")) == expected);
-  const ProgramResult trained = texts.train(file);
+  const ProgramResult trained = texts.train(file, "info");
   CAPTURE(trained.err);
   CHECK(trained.exit_code == 0);
   // Without the mark and two carriage returns nine bytes are left.

@@ -1,33 +1,10 @@
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
+#include "support/tensors.h"
 
 // Whatever a user gets wrong: one clear line that names it, and exit code 2.
-namespace {
-
-// The last line of a failed run; fails the test unless it is what a user should get.
-std::string refusal(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  const std::vector<std::string> lines = result.messages();
-  REQUIRE(!lines.empty());
-  CHECK(lines.back().rfind("error: ", 0) == 0);
-  return lines.back();
-}
-
-bool mentions(const std::string& line, const std::vector<std::string>& words) {
-  UNSCOPED_INFO(line);
-  for (const std::string& word : words) {
-    if (line.find(word) == std::string::npos) {
-      UNSCOPED_INFO("does not mention " << word);
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
+using namespace headlight::test;
 
 TEST_CASE("unknown commands, options and keys name the nearest known one", "[cli]") {
   const ScratchFolder folder;

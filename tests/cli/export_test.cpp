@@ -6,6 +6,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 
 // export, and info on files of tensors, with the real program.
@@ -35,13 +36,6 @@ Json json_of(const std::vector<std::string>& arguments) {
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
   return Json::parse(result.out);
-}
-
-std::string refusal(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  return result.messages().size() == 1 ? result.messages()[0] : "";
 }
 
 bool contains(const std::string& text, const std::string& part) {

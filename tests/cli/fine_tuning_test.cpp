@@ -7,6 +7,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 
 // Training that starts from a model or from token files, with the real program.
@@ -63,12 +64,6 @@ std::vector<std::string> train(const std::string& data, const std::string& out,
                                      "4",     "--eval_iters",   "1",  "--max_iters"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
-}
-
-std::string refusal(const std::vector<std::string>& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  return result.messages().empty() ? "" : result.messages().back();
 }
 
 void run(const std::vector<std::string>& arguments) {

@@ -4,6 +4,7 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 
 // generate and attention with the real program and models made in memory.
@@ -13,7 +14,6 @@ using namespace headlight::test;
 namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 // A model directory that writes "hello" and ends when the prompt is one byte long.
 std::string hello_model(const ScratchFolder& folder) {
@@ -28,21 +28,6 @@ std::string random_model(const ScratchFolder& folder) {
   std::filesystem::create_directory(path);
   write_model_files(path, *lively_model(257, 32), ByteTokenizer());
   return path;
-}
-
-std::string output_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-// The first message of a run that is refused.
-std::string refusal(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  return result.messages().empty() ? "" : result.messages().back();
 }
 
 Tensor array_of(const NamedTensors& arrays, const std::string& name) {
@@ -219,8 +204,9 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
   const auto error = [&](const std::string& option, const std::string& value) {
     return refusal({"attention", model, "--text", "ab", "--out", folder.at("maps"), option, value});
   };
-  CHECK(error("--heads", "0.x") ==
-        "error: --heads: expected heads like 0,2 or LAYER.HEAD like 0.1,2.3, got '0.x'");
+  CHECK(
+      error("--heads", "0.x") ==
+      "error: --heads: expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '0.x'");
   CHECK(error("--heads", "0.2") == "error: heads: layer 0 has heads 0 to 1, got 2");
   CHECK(error("--layers", "2") == "error: layers: the model has layers 0 to 1, got 2");
   CHECK(error("--format", "gif") ==

@@ -3,6 +3,7 @@
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 #include "support/tensors.h"
 
@@ -13,7 +14,6 @@ using namespace headlight::test;
 namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 const std::string kText =
     "one line of text\nanother line\n\nthe third, a little longer line\nend\n";
@@ -29,26 +29,6 @@ struct Material {
   std::string model;
   std::string text;
 };
-
-std::string output_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-Json report_of(Arguments arguments) {
-  arguments.push_back("--json");
-  return Json::parse(output_of(arguments));
-}
-
-void check_refused(const Arguments& arguments, const std::vector<std::string>& parts) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  REQUIRE(result.messages().size() == 1);
-  CHECK(mentions(result.messages()[0], parts));
-}
 
 double loss_of(const std::string& model, const std::string& text) {
   return report_of({"eval", model, "--data", text, "--documents", "line"})["loss"];

@@ -5,6 +5,7 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 #include "support/tensors.h"
 
@@ -15,7 +16,6 @@ using namespace headlight::test;
 namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 const std::string kText = "say 'one' (two)\n\nthen (three) more\n\nend (x)\n";
 const std::string kPairs = R"({"byte":{"length":15,"quote":[[4,5,8,9]],"bracket":[[10,11,14,15]]}})"
@@ -47,26 +47,6 @@ struct Material {
   std::string text;
   std::string pairs;
 };
-
-std::string output_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-Json report_of(Arguments arguments) {
-  arguments.push_back("--json");
-  return Json::parse(output_of(arguments));
-}
-
-void check_refused(const Arguments& arguments, const std::vector<std::string>& parts) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  REQUIRE(result.messages().size() == 1);
-  CHECK(mentions(result.messages()[0], parts));
-}
 
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -158,7 +138,9 @@ TEST_CASE("heads scores annotated pairs and warns of heads that do the same", "[
   CHECK(report["clusters"] == Json::array({{"0.0", "0.1", "1.0", "1.1"}}));
   CHECK(output_of(given.on_text({"--cluster_below", "1"})).find("duplicated patterns: 0.0 0.1") !=
         std::string::npos);
-  CHECK_FALSE(report_of(given.on_text({"--redundancy", "0"})).contains("cluster_threshold"));
+  const Json less = report_of(given.on_text({"--redundancy", "0", "--no_weight_scores"}));
+  CHECK_FALSE(less.contains("cluster_threshold"));
+  CHECK(less["heads"][2]["copying"].is_null());
 }
 
 TEST_CASE("heads writes tables, arrays and figures", "[cli]") {

@@ -149,6 +149,28 @@ TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cl
   CHECK(metrics(run) == metrics(whole));
 }
 
+TEST_CASE("damaged checkpoints push out no complete one and best does not lead to them", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(training(data, run, {"--max_iters", "8", "--eval_interval", "100"}))
+              .exit_code == 0);
+  fs::remove(run + "/step_00000006/MANIFEST.json");
+  fs::remove(run + "/step_00000008/MANIFEST.json");
+  const std::vector<std::string> rest{"--resume", "--max_iters",     "9", "--eval_interval",
+                                      "100",      "--save_interval", "5"};
+  const ProgramResult result = run_headlight(training(data, run, rest));
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err.find("skipped step_00000008: ") != std::string::npos);
+  CHECK(result.err.find("skipped step_00000006: ") != std::string::npos);
+  CHECK(fs::exists(run + "/step_00000004"));
+  CHECK(fs::exists(run + "/step_00000005"));
+  CHECK(!fs::exists(run + "/step_00000006"));
+  CHECK(!fs::exists(run + "/step_00000008"));
+  CHECK(fs::read_symlink(run + "/best") == "step_00000009");
+}
+
 TEST_CASE("a run that is asked to stop saves, and its evaluation is made up for", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
@@ -200,6 +222,11 @@ TEST_CASE("a run directory that cannot be made or written is a failed save", "[c
   const ProgramResult written = run_headlight(training(data, run));
   CHECK(written.exit_code == 3);
   CHECK(written.err.find("metrics.jsonl") != std::string::npos);
+  fs::remove(run + "/metrics.jsonl");
+  fs::create_directory(run + "/heads.jsonl");
+  const ProgramResult tracked = run_headlight(training(data, run, {"--track_heads", "2"}));
+  CHECK(tracked.exit_code == 3);
+  CHECK(tracked.err.find("heads.jsonl: not a regular file") != std::string::npos);
 }
 
 TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cli]") {

@@ -4,15 +4,16 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 
 // headlight tokenizer and train --tokenizer with the real program.
 using namespace headlight;
+using namespace headlight::test;
 
 namespace {
 
 using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 std::string small_corpus() {
   std::string text;
@@ -21,21 +22,6 @@ std::string small_corpus() {
     text += std::to_string(i) + " birds sing (softly) near the river.\n\n";
   }
   return text;
-}
-
-std::string output_of(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-// The last message of a run that is refused.
-std::string refusal(const Arguments& arguments) {
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  return result.messages().empty() ? "" : result.messages().back();
 }
 
 // A folder with a tokenizer of 300 tokens.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -205,4 +206,24 @@ TEST_CASE("heads over time says in one line what it misses", "[cli]") {
   empty.write("heads.jsonl", "{\"iteration\":3}\n");
   CHECK(mentions(message({"heads", empty.path().string(), "--over_time"}),
                  {"heads.jsonl", "'heads'"}));
+}
+
+TEST_CASE("an induction head is born with the preset, on repeated random tokens alone", "[cli]") {
+  const ScratchFolder folder;
+  const std::string root = HEADLIGHT_SOURCE_DIR;
+  succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",
+           folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--eval_interval", "500",
+           "--track_heads", "250"});
+  const std::vector<Json> times = times_of(folder.at("run"));
+  REQUIRE(times.size() == 3);
+  const auto induction = [](const Json& time) {
+    double most = 0;
+    for (const Json& head : time["heads"]) {
+      most = std::max(most, head["induction"].get<double>());
+    }
+    return most;
+  };
+  CHECK(induction(times.front()) < 0.1);
+  CHECK(induction(times.back()) > 0.8);
+  CHECK(times.back()["in_context"] < -4.0);
 }

@@ -66,7 +66,7 @@ class CallWalk {
     const std::string where = file_contents(fired);
     if (where.empty()) {
       tally_.count("unstruck runs that end like the control", 1);
-      note(at, "no call left", training_.difference());
+      note(at, "no call left", ending.code == 0 ? training_.difference() : ending.summary());
       return false;
     }
     judge(at, where.substr(0, where.size() - 1), ending);

@@ -19,8 +19,8 @@ pages=$(($(getconf PAGESIZE) / 1024))
 while kill -0 "$trainer" 2>/dev/null; do
   step=$(readlink "$work/run/latest" 2>/dev/null || echo step_0)
   memory=$(cut -d ' ' -f 2 "/proc/$trainer/statm" 2>/dev/null || echo 0)
-  files=$(find "/proc/$trainer/fd" -mindepth 1 2>/dev/null | wc -l)
-  [ "${memory:-0}" = 0 ] || echo "${step#step_} $((memory * pages)) $files"
+  files=$({ find "/proc/$trainer/fd" -mindepth 1 2>/dev/null || true; } | wc -l)  # it may just have ended
+  [ "${memory:-0}" = 0 ] || [ "$files" = 0 ] || echo "${step#step_} $((memory * pages)) $files"
   sleep 0.02
 done >"$work/samples"
 wait "$trainer" || { echo "soak: training failed"; tail -3 "$work/err"; exit 1; }

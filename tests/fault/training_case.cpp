@@ -67,6 +67,7 @@ std::vector<std::string> TrainingCase::command(bool resume) const {
                                "--save_interval",  "1",
                                "--eval_interval",  "2",
                                "--eval_iters",     "1",
+                               "--track_heads",    "2",
                                "--learning_rate",  "0.01"};
   all.insert(all.end(), options_.more.begin(), options_.more.end());
   if (resume) {

@@ -26,7 +26,7 @@ TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and s
                                            .column_title = "head",
                                            .rows = {"0", "1"},
                                            .columns = {"0", "1", "2"},
-                                           .values = {0, 2, -2, 1, none, -4},
+                                           .values = {-0.004, 2, -2, 1, none, -4},
                                            .limit = 2});
   CHECK(count_of(svg, "<rect x=") == 5);
   CHECK(count_of(svg, "a &lt; b") == 2);
@@ -35,6 +35,7 @@ TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and s
   CHECK(count_of(svg, "fill=\"#dc6005\"") == 2);  // -2 and what lies beyond
   CHECK(count_of(svg, "<title>1, 2: -4</title>") == 1);
   CHECK(count_of(svg, ">-4.00<") == 1);
+  CHECK(count_of(svg, ">0.00<") == 1);  // not -0.00
 }
 
 TEST_CASE("the colours of a matrix plot span its values when no limit is given") {

@@ -77,6 +77,24 @@ TEST_CASE("a name that is taken is refused, before and after writing") {
   }
 }
 
+TEST_CASE("a directory takes the place of another one, which is gone then") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "step");
+  write_bytes(folder / "step" / "old.txt", "old");
+  {
+    AtomicDirectory directory(folder / "step", AtomicDirectory::Target::may_exist);
+    write_file(directory.path() / "new.txt", "new");
+    CHECK(contains(error_of([&] { directory.exchange(); }), "not sealed"));
+    directory.seal();
+    CHECK(contains(error_of([&] { directory.commit(); }), "cannot create"));
+    REQUIRE(directory.exchange());
+    CHECK(read_bytes(folder / "step" / "new.txt") == "new");
+  }
+  CHECK(folder.names() == std::vector<std::string>{"step"});
+  CHECK_FALSE(fs::exists(folder / "step" / "old.txt"));
+  CHECK_NOTHROW(verify_manifest(folder / "step"));
+}
+
 TEST_CASE("names that name no directory and missing parents are refused") {
   const TemporaryFolder folder;
   for (const fs::path& target :

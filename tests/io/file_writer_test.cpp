@@ -1,37 +1,17 @@
 #include "headlight/io/file_writer.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
-
+#include "io/file_size_limit.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
 using namespace headlight;
 using test::contains;
 using test::error_of;
+using test::FileSizeLimit;
 using test::read_bytes;
 using test::TemporaryFolder;
 
 namespace {
-
-// While it lives no file may grow beyond `bytes`: writing on fails as it does on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limited{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
-};
 
 std::string limited_error(rlim_t bytes, const std::function<void()>& action) {
   const FileSizeLimit limit(bytes);

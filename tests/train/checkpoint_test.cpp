@@ -72,6 +72,20 @@ TEST_CASE("a run that went back to an older checkpoint keeps what it saves", "[t
   CHECK(skipped[0].rfind("skipped step_00000012: ", 0) == 0);
 }
 
+TEST_CASE("damaged checkpoints that were passed over do not count as kept", "[train]") {
+  SavedRun run;
+  run.save(4);
+  run.save(12);
+  run.damage("step_00000012");
+  run.optimizer.set_step_count(14);
+  const TrainingState state{.iteration = 14};
+  save_checkpoint(run.folder.path(), {run.model, run.tokenizer, run.optimizer, state},
+                  {.keep = 2, .passed_over = {12}});
+  CHECK(run.has("step_00000004"));
+  CHECK(!run.has("step_00000012"));
+  CHECK(run.has("step_00000014"));
+}
+
 TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]") {
   SavedRun run;
   run.save(3);
@@ -79,6 +93,21 @@ TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]
   CHECK_THROWS_AS(verify_manifest(run.folder.path() / "step_00000003"), Error);
   run.save(3);
   CHECK_NOTHROW(verify_manifest(run.folder.path() / "step_00000003"));
+  CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a complete checkpoint is replaced only when that is asked for", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  const TrainingState evaluated{.iteration = 3, .evaluated = 3};
+  const auto save_again = [&](bool replace) {
+    save_checkpoint(run.folder.path(), {run.model, run.tokenizer, run.optimizer, evaluated},
+                    {.replace = replace});
+    return read_training_state(path).evaluated;
+  };
+  CHECK(save_again(false) != 3);
+  CHECK(save_again(true) == 3);
+  CHECK_NOTHROW(verify_manifest(path));
   CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
 }
 
@@ -90,6 +119,8 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
   REQUIRE(skipped.size() == 1);
   CHECK(skipped[0].find("is of update 3") != std::string::npos);
+  run.save(9);
+  CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
 }
 
 TEST_CASE("values that are not finite are never saved", "[train]") {
@@ -119,4 +150,8 @@ TEST_CASE("links that a killed process left behind are set right", "[train]") {
   CHECK(run.link("best") == "step_00000002");
   repair_links(second, {.iteration = 2, .best_iteration = 7});
   CHECK(run.link("best") == "step_00000002");
+  run.save(3, 3, true);
+  run.damage("step_00000003");
+  repair_links(second, {.iteration = 2, .best_iteration = -1});
+  CHECK(!fs::is_symlink(run.folder.path() / "best"));
 }

@@ -1,28 +1,31 @@
 #!/usr/bin/env bash
-# What saving costs a run: configs/toy.toml with a checkpoint every 50 updates and without, by turns,
-# so that a disturbance of the machine meets both. Prints the seconds of each run and what the
-# medians and the minima say.
-# usage: saving.sh [ROUNDS] [UPDATES] [INTERVAL]
+# What saving costs a run: a configuration with a checkpoint every 50 updates and without, by turns,
+# so that a disturbance of the machine meets both. Prints the tokens a second of each run, from the
+# first update to the last save, and what the medians and the best say. Both save once at the end.
+# usage: saving.sh [ROUNDS] [UPDATES] [INTERVAL] [CONFIG] [DATA]
+#   default: 5 500 50 configs/toy.toml; DATA stands in for what CONFIG names
+# HEADLIGHT names another program than build/release/headlight; TMPDIR the disk.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-rounds=${1:-5} updates=${2:-500} interval=${3:-50}
+rounds=${1:-5} updates=${2:-500} interval=${3:-50} config=${4:-configs/toy.toml} data=${5-}
 headlight=${HEADLIGHT:-build/release/headlight}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-seconds() { # INTERVAL: of the updates, from the first to the last, with the checkpoints between them
+speed() { # INTERVAL: tokens a second from the first update to the last save
   rm -rf "$work/run"
-  "$headlight" train configs/toy.toml --out_dir "$work/run" --max_iters "$updates" \
+  "$headlight" train "$config" ${data:+--data "$data"} --out_dir "$work/run" --max_iters "$updates" \
     --lr_decay_iters "$updates" --eval_interval 1000000 --validation_fraction 0 \
     --save_interval "$1" --log_level warn --json |
     sed -E 's/.*"tokens_per_second":([0-9.e+]+).*/\1/'
 }
 
 for ((round = 1; round <= rounds; ++round)); do
-  with=$(seconds "$interval")
-  without=$(seconds 0)
+  with=$(speed "$interval")
+  without=$(speed 0)
+  echo "$with $without" >&2
   echo "$with $without"
-done | tee /dev/stderr | awk -v interval="$interval" '
+done | awk -v interval="$interval" '
   function median(values, n, i, j, t) {
     for (i = 2; i <= n; ++i)
       for (j = i; j > 1 && values[j - 1] > values[j]; --j) {

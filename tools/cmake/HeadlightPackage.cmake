@@ -1,6 +1,12 @@
 # What the program is made of (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
 # package that needs no compiler. tools/package.sh makes it.
 
+# src/cli/png loads it when a picture is drawn; dpkg-shlibdeps and ldd cannot see that.
+if(librsvg_FOUND)
+  set(package_of_librsvg librsvg2-2)
+  set(optional_package optional:${package_of_librsvg})
+endif()
+
 find_program(DPKG_QUERY dpkg-query)
 if(DPKG_QUERY)
   set(sbom ${CMAKE_CURRENT_BINARY_DIR}/headlight.cdx.json)
@@ -8,7 +14,7 @@ if(DPKG_QUERY)
     OUTPUT ${sbom}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh $<TARGET_FILE:headlight_cli> headlight
             ${PROJECT_VERSION} libcxxopts-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
-            nlohmann-json3-dev > ${sbom}
+            nlohmann-json3-dev ${optional_package} > ${sbom}
     DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh
     COMMENT "Listing what the program is made of"
     VERBATIM)
@@ -32,4 +38,5 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Any build of OpenBLAS would satisfy what dpkg-shlibdeps finds; the program is linked to this one.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0-openmp)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ${package_of_librsvg})
 include(CPack)

@@ -19,14 +19,13 @@ struct LinePlot {
   std::vector<PlotSeries> series = {};
   bool y_from_zero = false;        // else the axis spans the values
   bool points = false;             // a dot at every value, for few of them
-  bool legend_left = false;        // where curves rise, that is where room is
   std::vector<double> marks = {};  // of x: a dashed line from top to bottom
 };
 
-// Curves over a common axis as an SVG figure with ticks, a grid and a legend, on a white ground; it
-// refers to no other file. Colours can be told apart by colour-blind eyes (Okabe and Ito, "Color
-// Universal Design", 2008). Throws Error when a series has another number of x than of y, or no
-// series holds a finite value.
+// Curves over a common axis as an SVG figure with ticks, a grid and a legend in the emptiest
+// corner, on a white ground; it refers to no other file. Colours can be told apart by colour-blind
+// eyes (Okabe and Ito, "Color Universal Design", 2008). Throws Error when a series has another
+// number of x than of y, or no series holds a finite value.
 std::string line_plot_svg(const LinePlot& plot);
 
 // Several such figures in one, one below the other over the same range of x, so that what happens

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "headlight/heads/head_id.h"
@@ -12,6 +13,7 @@ struct RedundancyOptions {
   Index documents = 16;            // sequences to compare on, spread evenly over all
   Index max_tokens = 128;          // of each
   double threshold = 0.2;          // heads whose mean distance is below do the same
+  std::function<void(double share)> progress = {};  // called with what is done
 };
 
 struct HeadDistances {

@@ -9,23 +9,33 @@ namespace headlight {
 // manifest of checksums (see manifest.h) and is renamed once everything is on the disk.
 class AtomicDirectory {
  public:
+  enum class Target { must_be_new, may_exist };
+
   // Makes PARENT/NAME.tmp.<process id>; what a killed process left under that name is removed.
-  // Throws Error when `target` (PARENT/NAME) exists, or PARENT does not.
-  explicit AtomicDirectory(const std::filesystem::path& target);
-  // Removes the temporary directory unless commit() has succeeded.
+  // Throws Error when `target` (PARENT/NAME) exists and must be new, or PARENT does not exist.
+  explicit AtomicDirectory(const std::filesystem::path& target,
+                           Target condition = Target::must_be_new);
+  // Removes the temporary directory, if commit() has not made it the target.
   ~AtomicDirectory();
   AtomicDirectory(const AtomicDirectory&) = delete;
   AtomicDirectory& operator=(const AtomicDirectory&) = delete;
 
   // Where to write. After commit() this name no longer exists.
   const std::filesystem::path& path() const { return temporary_; }
-  // Writes the manifest, flushes every file and folder and renames. Throws Error when a step fails,
-  // when `target` has come to exist, and for content that is neither a regular file nor a folder.
+  // Writes the manifest and flushes every file and folder. Throws Error when a step fails and for
+  // content that is neither a regular file nor a folder.
+  void seal();
+  // Renames, after seal() if that has not been called. Throws Error when a step fails and when
+  // `target` has come to exist.
   void commit();
+  // Puts a sealed directory in the place of an existing target, which is removed, in one step.
+  // False, and nothing is done, where the file system cannot do that.
+  bool exchange();
 
  private:
   std::filesystem::path target_;
   std::filesystem::path temporary_;
+  bool sealed_ = false;
   bool committed_ = false;
 };
 

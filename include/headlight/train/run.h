@@ -50,6 +50,9 @@ class TrainObserver {
   virtual void on_start(const RunPlan&) {}
   virtual void on_step(const StepMetrics&) {}
   virtual void on_evaluation(const EvaluationMetrics&) {}
+  // By the thread that is about to write one, while training goes on: what the observer has written
+  // must reach the disk before it. An Error makes the checkpoint fail.
+  virtual void before_checkpoint() {}
   // When it is complete on the disk, some updates after it was begun.
   virtual void on_checkpoint(const std::filesystem::path&) {}
   virtual void on_rollback(const RollbackMetrics&) {}
@@ -59,8 +62,8 @@ class TrainObserver {
 struct RunOptions {
   bool resume = false;
   std::vector<TrainObserver*> observers = {};
-  std::function<bool()> stop_requested = {};  // asked after every update and evaluation; true: save and
-                                         // return
+  std::function<bool()> stop_requested = {};  // asked after every update and evaluation; true: save
+                                              // and return
 };
 
 struct RunResult {

@@ -11,4 +11,14 @@ class SaveError : public Error {
   using Error::Error;
 };
 
+// Does `work`; what it throws as Error becomes SaveError.
+template <class Work>
+void saving(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw SaveError(error.what());
+  }
+}
+
 }  // namespace headlight

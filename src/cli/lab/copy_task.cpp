@@ -59,7 +59,7 @@ CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
   std::vector<std::vector<std::int32_t>> held_out = sequences(kHeldOut, random.fork(1));
   task.held_out = held_out_batch(document_dataset(held_out, kEnd));
   held_out.resize(kSample);
-  task.sample = held_out_batch(document_dataset(held_out, kEnd));
+  task.sample = document_dataset(held_out, kEnd).sequences;
   return task;
 }
 

@@ -23,7 +23,7 @@ inline constexpr Index kDistances[] = {2, 3, 4, 5};  // at most kFree
 struct CopyTask {
   TokenDataset training;
   Batch held_out;  // other sequences; only tokens that follow from earlier ones are targets
-  Batch sample;    // eight of those, to look at
+  std::vector<std::vector<std::int32_t>> sample;  // eight of those, to look at
 };
 
 // The task with so many training sequences.

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <limits>
 
-#include "cli/lab/head_distance.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
 #include "cli/numbers.h"
+#include "headlight/heads/redundancy.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -64,6 +64,17 @@ struct Point {
   double distance = 0;
 };
 
+// How different the heads are, over all pairs: 0 when all do the same, NaN for a single head.
+double mean_distance(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences) {
+  const HeadDistances distances = head_distances(model, sequences);
+  const std::size_t heads = distances.heads.size();
+  double sum = 0;
+  for (const double distance : distances.distance) {
+    sum += distance;
+  }
+  return sum / static_cast<double>(heads * (heads - 1));
+}
+
 // The mean over `starts` trainings.
 Point train_with(Index heads, Index iterations, Index starts, const Settings& settings,
                  const CopyTask& task) {
@@ -78,7 +89,7 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
     const Curve curve = train(*model, task, config, 1);
     point.parameters = model->parameter_count();
     point.loss += curve.last() / static_cast<double>(starts);
-    point.distance += mean_head_distance(*model, task.sample) / static_cast<double>(starts);
+    point.distance += mean_distance(*model, task.sample) / static_cast<double>(starts);
   }
   return point;
 }
@@ -121,18 +132,24 @@ void draw(const std::vector<Point>& points, Report& report) {
     distance.x.push_back(heads);
     distance.y.push_back(point.distance);
   }
-  report.figure("loss.svg", line_plot_svg({.title = "Loss by number of heads, width 64",
-                                           .x_label = "log2 of the number of heads",
-                                           .y_label = "held-out loss, nats a token",
-                                           .series = {loss},
-                                           .y_from_zero = true,
-                                           .points = true}));
-  report.figure("distance.svg", line_plot_svg({.title = "How different the heads are",
-                                               .x_label = "log2 of the number of heads",
-                                               .y_label = "mean Jensen-Shannon distance",
-                                               .series = {distance},
-                                               .y_from_zero = true,
-                                               .points = true}));
+  report.figure(
+      "loss.svg",
+      line_plot_svg({.title = report.words(
+                         {"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
+                     .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
+                     .y_label = report.words(kHeldOutLoss),
+                     .series = {loss},
+                     .y_from_zero = true,
+                     .points = true}));
+  report.figure(
+      "distance.svg",
+      line_plot_svg(
+          {.title = report.words({"How different the heads are", "헤드들이 서로 얼마나 다른가"}),
+           .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
+           .y_label = report.words({"mean Jensen-Shannon distance", "평균 옌센-섀넌 거리"}),
+           .series = {distance},
+           .y_from_zero = true,
+           .points = true}));
 }
 
 struct KnownModel {

@@ -102,10 +102,10 @@ void show_moments(const Tensor& x, Report& report) {
   report.table(table);
 }
 
-std::string heat_map(const std::string& title, const Tensor& x) {
+std::string heat_map(const std::string& title, const Tensor& x, const Report& report) {
   return matrix_plot_svg({.title = title,
-                          .row_title = "sample",
-                          .column_title = "feature",
+                          .row_title = report.words({"sample", "샘플"}),
+                          .column_title = report.words({"feature", "특징"}),
                           .rows = {"0", "1"},
                           .columns = {"0", "1", "2"},
                           .values = x.to_vector()});
@@ -117,9 +117,13 @@ void show_both(const Tensor& x, const BothNorms& norms, Report& report) {
   report.block(tensor_text("LayerNorm", norms.layer));
   report.block(tensor_text("BatchNorm", norms.batch));
   report.paragraph(kConstant);
-  report.figure("input.svg", heat_map("Input", x));
-  report.figure("layer_norm.svg", heat_map("LayerNorm: over each row", norms.layer));
-  report.figure("batch_norm.svg", heat_map("BatchNorm: over each column", norms.batch));
+  report.figure("input.svg", heat_map(report.words({"Input", "입력"}), x, report));
+  report.figure("layer_norm.svg",
+                heat_map(report.words({"LayerNorm: over each row", "LayerNorm: 행마다"}),
+                         norms.layer, report));
+  report.figure("batch_norm.svg",
+                heat_map(report.words({"BatchNorm: over each column", "BatchNorm: 열마다"}),
+                         norms.batch, report));
   report.values()["layer"]["output"] = norms.layer.to_vector();
   report.values()["batch"]["output"] = norms.batch.to_vector();
   report.paragraph(kByHand);

@@ -101,7 +101,7 @@ void show(const std::vector<Count>& counts, Report& report) {
 void draw(const std::vector<Count>& counts, Report& report) {
   std::vector<Bar> drawn;
   PlotSeries calculated{.name = "4 d² + 4 d", .x = {}, .y = {}};
-  PlotSeries measured{.name = "counted", .x = {}, .y = {}};
+  PlotSeries measured{.name = report.words({"counted", "센 값"}), .x = {}, .y = {}};
   for (const Count& count : counts) {
     if (count.width / count.heads == 64) {
       measured.x.push_back(static_cast<double>(count.width));
@@ -114,12 +114,14 @@ void draw(const std::vector<Count>& counts, Report& report) {
     calculated.y.push_back(4 * d * d + 4 * d);
   }
   report.block(bars(drawn, 0, 40));
-  report.figure("params.svg", line_plot_svg({.title = "Parameters of multi-head attention",
-                                             .x_label = "width d",
-                                             .y_label = "parameters",
-                                             .series = {calculated, measured},
-                                             .y_from_zero = true,
-                                             .points = true}));
+  report.figure("params.svg",
+                line_plot_svg({.title = report.words({"Parameters of multi-head attention",
+                                                      "멀티 헤드 어텐션의 파라미터"}),
+                               .x_label = report.words({"width d", "폭 d"}),
+                               .y_label = report.words({"parameters", "파라미터 수"}),
+                               .series = {calculated, measured},
+                               .y_from_zero = true,
+                               .points = true}));
 }
 
 struct NamedConfig {

@@ -155,13 +155,15 @@ void draw_pair(const Distribution& without, const Distribution& with, double hig
   report.block(
       side_by_side({name + ", " + report.words(kWithout), name + ", " + report.words(kWith)},
                    {chart_of(without, highest), chart_of(with, highest)}));
-  report.figure("d_k_" + std::to_string(with.d_k) + ".svg",
-                line_plot_svg({.title = "Attention weights at " + name,
-                               .x_label = "attention weight",
-                               .y_label = "share of all weights, %",
-                               .series = {outline("no scaling", without.histogram),
-                                          outline("scaled by 1/√d_k", with.histogram)},
-                               .y_from_zero = true}));
+  report.figure(
+      "d_k_" + std::to_string(with.d_k) + ".svg",
+      line_plot_svg(
+          {.title = report.words({"Attention weights at {0}", "{0}일 때의 어텐션 가중치"}, {name}),
+           .x_label = report.words({"attention weight", "어텐션 가중치"}),
+           .y_label = report.words({"share of all weights, %", "전체 가중치에서 차지하는 비율, %"}),
+           .series = {outline(report.words(kWithout), without.histogram),
+                      outline(report.words(kWith), with.histogram)},
+           .y_from_zero = true}));
 }
 
 void show_numbers(const std::vector<Distribution>& all, Report& report) {
@@ -203,7 +205,7 @@ void claim_findings(const std::vector<Distribution>& all, Report& report) {
        {"Without scaling, d_k = {0} makes the softmax extremely peaked: {1} % of the "
         "weights are near 0 or 1, and the entropy is {2} nats instead of {3} at d_k = {4}.",
         "나누지 않으면 d_k = {0}에서 소프트맥스가 극단적으로 뾰족해진다. 가중치의 {1}%가 0이나 1 "
-        "근처에 있고, 엔트로피는 d_k = {4}일 때의 {3} nat에서 {2} nat로 준다."},
+        "근처에 있고, 엔트로피는 d_k = {4}일 때의 {3} nat에서 {2} nat로 줄어든다."},
        {"Without scaling, at d_k = {0} {1} % of the weights are near 0 or 1 and the "
         "entropy is {2} nats, at d_k = {4} {3}: no extreme peak.",
         "나누지 않아도 d_k = {0}에서 0이나 1 근처의 가중치는 {1}%, 엔트로피는 {2} nat(d_k = "

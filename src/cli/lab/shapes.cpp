@@ -206,8 +206,8 @@ void draw_pads(const Tensor& unmasked, const Tensor& masked, const PaddedBatch& 
   report.paragraph(kPicture, {std::to_string(batch.lengths[1]), fixed_number(kDarkest, 1)});
   report.block(
       side_by_side({report.words(kUnmasked), report.words(kMasked)}, {top(unmasked), top(masked)}));
-  report.figure("no_mask.svg", weights_svg("No mask", tokens, one_head(unmasked)));
-  report.figure("padding_mask.svg", weights_svg("Padding mask", tokens, one_head(masked)));
+  report.figure("no_mask.svg", weights_svg(report.words(kUnmasked), tokens, one_head(unmasked)));
+  report.figure("padding_mask.svg", weights_svg(report.words(kMasked), tokens, one_head(masked)));
 }
 
 void claim_findings(const std::array<PadShare, 2>& shares, double spread, Report& report) {

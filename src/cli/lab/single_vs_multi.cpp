@@ -138,8 +138,7 @@ void show_training(const std::array<Trained, 2>& models, Report& report) {
   std::vector<PlotSeries> series;
   for (const Trained& trained : models) {
     high = std::max(high, *std::max_element(trained.curve.loss.begin(), trained.curve.loss.end()));
-    series.push_back(series_of(trained.heads == 1 ? "1 head" : concat_text(trained.heads, " heads"),
-                               trained.curve));
+    series.push_back(series_of(name_of(trained, report), trained.curve));
   }
   std::vector<std::string> titles;
   std::vector<std::string> charts;
@@ -149,11 +148,13 @@ void show_training(const std::array<Trained, 2>& models, Report& report) {
         line_chart(trained.curve.loss, {.width = 25, .height = 6, .low = 0, .high = high}));
   }
   report.block(side_by_side(titles, charts));
-  report.figure("training.svg", line_plot_svg({.title = "One head against many, equal parameters",
-                                               .x_label = "update",
-                                               .y_label = "held-out loss, nats a token",
-                                               .series = series,
-                                               .y_from_zero = true}));
+  report.figure("training.svg",
+                line_plot_svg({.title = report.words({"One head against many, equal parameters",
+                                                      "파라미터 수가 같은 헤드 하나와 여럿"}),
+                               .x_label = report.words(kUpdate),
+                               .y_label = report.words(kHeldOutLoss),
+                               .series = series,
+                               .y_from_zero = true}));
 }
 
 void add_row(const std::string& model, const std::string& lost, const Quality& quality, double rise,
@@ -201,10 +202,11 @@ void show_ablation(const std::array<Trained, 2>& models, Report& report) {
 }
 
 void draw_bits(const Trained& many, Report& report) {
-  MatrixPlot plot{.title = "Bits that break without a head, in percent",
-                  .row_title = "head",
-                  .column_title = "bit",
-                  .columns = {"bit 0", "bit 1", "bit 2", "bit 3"},
+  MatrixPlot plot{.title = report.words({"Bits that break without a head, in percent",
+                                         "헤드 하나가 없을 때 틀리게 되는 비트, %"}),
+                  .row_title = report.words({"head", "헤드"}),
+                  .column_title = report.words({"bit", "비트"}),
+                  .columns = {"0", "1", "2", "3"},
                   .limit = 50};
   for (std::size_t head = 0; head < many.without.size(); ++head) {
     plot.rows.push_back(concat_text("0.", head));

@@ -11,6 +11,11 @@
 
 namespace headlight::cli::lab {
 
+// Names of the axes of training curves.
+inline constexpr Text kUpdate{"update", "갱신"};
+inline constexpr Text kHeldOutLoss{"held-out loss, nats a token",
+                                   "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"};
+
 // The settings that all trainings of one experiment share: constant learning rate, batches of 16.
 TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate);
 

@@ -1,0 +1,95 @@
+#include "io/line_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "headlight/io/file_writer.h"
+#include "io/input_file.h"
+#include "io/posix_file.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kLargestLog = Index{1} << 32;  // bytes; 20 million updates
+
+}  // namespace
+
+LineLog::LineLog(std::filesystem::path path, const Keep& keep, OnFailure on_failure)
+    : path_(std::move(path)), on_failure_(std::move(on_failure)) {
+  cut(keep);
+}
+
+LineLog::~LineLog() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+void LineLog::cut(const Keep& keep) {
+  // One that cannot be read must not be taken for an empty one and replaced.
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(path_, ignored);
+  std::istringstream old(exists ? read_text_file(path_, kLargestLog) : "");
+  std::string kept;
+  for (std::string line; std::getline(old, line);) {
+    if (keep(line)) {
+      kept += line + "\n";
+    }
+  }
+  write_file(path_, kept);
+  open();
+  waiting_.clear();
+}
+
+void LineLog::open() {
+  const int old = std::exchange(
+      descriptor_, open_descriptor(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  const int code = errno;
+  if (old >= 0) {
+    ::close(old);
+  }
+  if (descriptor_ < 0) {
+    fail_system("open", path_, code);
+  }
+}
+
+void LineLog::append(const std::string& line) {
+  waiting_ += line + "\n";
+  try {
+    write_waiting();
+  } catch (const Error& error) {
+    on_failure_(error);
+  }
+}
+
+void LineLog::write_waiting() {
+  while (!waiting_.empty()) {
+    const ssize_t written = ::write(descriptor_, waiting_.data(), waiting_.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      fail_system("write", path_, written < 0 ? errno : EIO);
+    }
+    waiting_.erase(0, static_cast<std::size_t>(written));
+  }
+}
+
+void LineLog::flush() const {
+  if (sync_descriptor(descriptor_) != 0) {
+    fail_system("flush", path_, errno);
+  }
+}
+
+Index iteration_of_line(const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto found = json.is_object() ? json.find("iteration") : json.end();
+  return found != json.end() && found->is_number_integer() ? found->get<Index>() : -1;
+}
+
+}  // namespace headlight

@@ -1,0 +1,43 @@
+#include "support/commands.h"
+
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+namespace headlight::test {
+namespace {
+
+std::vector<std::string> messages_of_refused(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  const std::vector<std::string> messages = result.messages();
+  REQUIRE(!messages.empty());
+  CHECK(messages.back().rfind("error: ", 0) == 0);
+  return messages;
+}
+
+}  // namespace
+
+std::string output_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+nlohmann::json report_of(Arguments arguments) {
+  arguments.push_back("--json");
+  return nlohmann::json::parse(output_of(arguments));
+}
+
+std::string refusal(const Arguments& arguments) { return messages_of_refused(arguments).back(); }
+
+void check_refused(const Arguments& arguments, const std::vector<std::string>& parts) {
+  const std::vector<std::string> messages = messages_of_refused(arguments);
+  CHECK(messages.size() == 1);
+  CHECK(mentions(messages.back(), parts));
+}
+
+}  // namespace headlight::test
