@@ -13,7 +13,7 @@ export CXX=${CXX:-$(command -v clang++ || command -v clang++-14)}
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake --preset fuzz "${launcher[@]}" >/dev/null
-cmake --build --preset fuzz --target fuzz
+cmake --build --preset fuzz
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=($(ls tests/fuzz/corpus))
@@ -22,7 +22,8 @@ found=build/fuzz/corpus
 findings=build/fuzz/findings
 rm -rf "$found"
 mkdir -p "$findings"
-export OMP_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1
+# A smaller quarantine of freed memory than the default of 256 MB stays in the caches.
+export OMP_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16
 
 number() { sed -n "s/^stat::$2: *//p" "$1"; }
 

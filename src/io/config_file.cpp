@@ -13,6 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr Index kLargestFile = Index{1} << 20;  // bytes
+constexpr Index kMostDots = 64;                 // on a line
 
 template <class T>
 std::string text_of(T value) {
@@ -38,10 +39,23 @@ ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::
   fail(where, ": ", key, ": expected a text, a number, true or false");
 }
 
+// The library opens a table for every dot of a key and frees them by recursion; it bounds the depth
+// of values alone, and no key spans lines.
+void require_shallow(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  Index number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    require(std::count(line.begin(), line.end(), '.') <= kMostDots, name, ": line ", number,
+            ": more than ", kMostDots, " dots");
+  }
+}
+
 }  // namespace
 
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
   const std::string text = read_text_file(path, kLargestFile);
+  require_shallow(text, shown(path));
   struct Placed {
     toml::source_index line;
     ConfigEntry entry;

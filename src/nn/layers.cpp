@@ -1,6 +1,5 @@
 #include "headlight/nn/layers.h"
 
-#include <array>
 #include <cmath>
 
 #include "headlight/ops/dropout.h"
@@ -18,15 +17,6 @@ Tensor linear_start(const Shape& shape, const LinearOptions& options, const Rand
   const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
   return random_uniform(shape, random, -bound, bound, options.dtype);
 }
-
-struct ActivationName {
-  Activation activation;
-  std::string_view name;
-};
-
-constexpr std::array<ActivationName, 3> kActivations{{{Activation::gelu_tanh, "gelu_new"},
-                                                      {Activation::gelu_erf, "gelu"},
-                                                      {Activation::relu, "relu"}}};
 
 }  // namespace
 
@@ -99,19 +89,6 @@ Dropout::Dropout(double probability, std::uint64_t label)
 
 Tensor Dropout::forward(const Tensor& x, const ForwardContext& context) const {
   return context.training ? dropout(x, probability_, context.random.fork(label_)) : x;
-}
-
-Activation parse_activation(std::string_view name) {
-  for (const ActivationName& entry : kActivations) {
-    if (entry.name == name) {
-      return entry.activation;
-    }
-  }
-  fail("activation: expected gelu_new, gelu or relu, got '", name, "'");
-}
-
-std::string_view activation_name(Activation activation) {
-  return kActivations[static_cast<std::size_t>(activation)].name;
 }
 
 Tensor activate(const Tensor& x, Activation activation) {

@@ -1,9 +1,11 @@
 #include "train/training_data.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/io/token_file.h"
+#include "headlight/tensor/machine.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
@@ -12,8 +14,25 @@
 namespace headlight {
 namespace {
 
+// The system hands out more memory than it has. Bytes and characters are one token each; how many
+// others a text has is seen only afterwards.
+void require_memory_for_ids(const std::string& text, const std::string& path,
+                            const Tokenizer& tokenizer) {
+  const bool bytes = dynamic_cast<const ByteTokenizer*>(&tokenizer) != nullptr;
+  const bool characters = dynamic_cast<const CharTokenizer*>(&tokenizer) != nullptr;
+  const auto begins_token = [&](char byte) { return bytes || (byte & 0xC0) != 0x80; };
+  const Index count =
+      bytes || characters ? std::count_if(text.begin(), text.end(), begins_token) : 0;
+  const double needed = static_cast<double>(count) * sizeof(std::int32_t);
+  const double available = available_memory();
+  require(available == 0 || needed < available, path, ": its ", count,
+          " tokens do not fit in memory: they take ", static_cast<Index>(needed / 1e6), " MB, and ",
+          static_cast<Index>(available / 1e6), " MB are free");
+}
+
 TokenDataset encode(const std::string& text, const std::string& path, const TrainConfig& config,
                     const Tokenizer& tokenizer) {
+  require_memory_for_ids(text, path, tokenizer);
   try {
     return encode_dataset(
         text, config.document_split(),

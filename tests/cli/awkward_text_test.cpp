@@ -101,6 +101,17 @@ TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory
   }
 }
 
+TEST_CASE("a text that fits in memory without its tokens is refused before it is encoded",
+          "[cli]") {
+  if (!has_sanitizer()) {
+    const Texts texts;
+    const std::string file = texts.sparse("tokens.txt", std::uintmax_t{300} << 20);
+    check_refused(texts.train(file), file +
+                                         ": its 314572800 tokens do not fit in memory: they take "
+                                         "1258 MB, and ");
+  }
+}
+
 TEST_CASE("one line of two gigabytes is refused in one line and little memory", "[cli]") {
   const Texts texts;
   const std::string file = texts.sparse("line.txt", std::uintmax_t{2} << 30);

@@ -148,3 +148,18 @@ TEST_CASE("a configuration that asks for more than its weights hold takes no mem
   write_bytes(victim.directory() / "config.json", large);
   check_refused(victim, victim.generate(), "as config.json says");
 }
+
+TEST_CASE("a configuration of tables within tables is refused however deep they are", "[cli]") {
+  const ScratchFolder folder;
+  std::string key = "a";
+  while (key.size() < 1000000) {
+    key += ".a";
+  }
+  for (const std::string& text : {key + " = 1\n", "[" + key + "]\nb = 1\n"}) {
+    const std::string file = folder.write("deep.toml", text);
+    const ProgramResult result = run_headlight({"train", file});
+    CAPTURE(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
+  }
+}

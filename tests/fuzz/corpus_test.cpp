@@ -9,6 +9,7 @@
 TEST_CASE("no input of the fuzzing corpus does harm") {
   const std::filesystem::path corpus = HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus";
   for (const headlight::fuzz::Target& target : headlight::fuzz::kTargets) {
+    CHECK_NOTHROW(target.run(""));  // which libFuzzer begins with
     std::size_t inputs = 0;
     for (const auto& entry : std::filesystem::directory_iterator(corpus / target.name)) {
       CAPTURE(entry.path().string());

@@ -1,11 +1,24 @@
-#include "headlight/train/checkpoint.h"
-
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/io/manifest.h"
 #include "io/shard_index.h"
+#include "train/state_file.h"
 
 namespace headlight::fuzz {
+namespace {
+
+// A state that was read is written so that it reads the same.
+void state_json(std::string_view input) {
+  TrainingState state;
+  if (accepted([&] { state = parse_state_json(std::string(input), "state.json"); })) {
+    demand(state.iteration >= 0, "a negative number of updates");
+    const std::string written = to_state_json(state);
+    demand(to_state_json(parse_state_json(written, "written")) == written,
+           "the state that was written reads as another");
+  }
+}
+
+}  // namespace
 
 // The small files of a checkpoint; its tensors are those of the target safetensors.
 void checkpoint(std::string_view input) {
@@ -13,11 +26,7 @@ void checkpoint(std::string_view input) {
   static const MemoryFile file;
   switch (take_byte(input) % 3) {
     case 0:
-      folder.write("state.json", input);
-      accepted([&] {
-        const TrainingState state = read_training_state(folder.path());
-        demand(state.iteration >= 0, "a negative number of updates");
-      });
+      state_json(input);
       break;
     case 1:
       folder.write("a.txt", "abc");
