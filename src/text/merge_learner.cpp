@@ -42,7 +42,7 @@ void MergeLearner::count_pairs() {
   queue_fresh_pairs();
 }
 
-void MergeLearner::count_pair(TokenPair pair, Index change, std::size_t word) {
+void MergeLearner::count_pair(MergePair pair, Index change, std::size_t word) {
   PairRecord& record = pairs_.at(pair);
   record.count += change;
   if (change < 0) {
@@ -69,7 +69,7 @@ std::int32_t MergeLearner::new_list() {
 }
 
 void MergeLearner::queue_fresh_pairs() {
-  for (const TokenPair pair : fresh_) {
+  for (const MergePair pair : fresh_) {
     PairRecord& record = pairs_.at(pair);
     const std::int32_t list = std::exchange(record.fresh, -1);
     if (record.count > 0) {
@@ -113,7 +113,7 @@ void MergeLearner::merge(const Candidate& candidate) {
   queue_fresh_pairs();
 }
 
-void MergeLearner::merge_in_word(std::size_t word, TokenPair pair, std::int32_t merged) {
+void MergeLearner::merge_in_word(std::size_t word, MergePair pair, std::int32_t merged) {
   std::int32_t* tokens = words_.tokens.data() + words_.begins[word];
   const std::size_t length = words_.lengths[word];
   const Index count = words_.counts[word];
@@ -137,7 +137,7 @@ void MergeLearner::merge_in_word(std::size_t word, TokenPair pair, std::int32_t 
   words_.lengths[word] = kept;
 }
 
-std::int32_t MergeLearner::token_of(TokenPair pair) {
+std::int32_t MergeLearner::token_of(MergePair pair) {
   auto& tokens = vocabulary_.tokens;
   std::string bytes =
       tokens[static_cast<std::size_t>(pair.left)] + tokens[static_cast<std::size_t>(pair.right)];

@@ -38,20 +38,20 @@ class MergeLearner {
   // two ways.
   struct Candidate {
     Index count;
-    TokenPair pair;
+    MergePair pair;
     std::int32_t words;  // in lists_
 
     bool operator<(const Candidate& other) const;
   };
 
   void count_pairs();
-  void count_pair(TokenPair pair, Index change, std::size_t word);
+  void count_pair(MergePair pair, Index change, std::size_t word);
   // The candidates of the pairs that have got new occurrences.
   void queue_fresh_pairs();
   std::int32_t new_list();
   void merge(const Candidate& candidate);
-  void merge_in_word(std::size_t word, TokenPair pair, std::int32_t merged);
-  std::int32_t token_of(TokenPair pair);
+  void merge_in_word(std::size_t word, MergePair pair, std::int32_t merged);
+  std::int32_t token_of(MergePair pair);
   // A merge that came twice counts where it came last.
   void drop_repeated_merges();
 
@@ -62,7 +62,7 @@ class MergeLearner {
   std::priority_queue<Candidate> queue_;
   std::vector<std::vector<std::uint32_t>> lists_;  // words in which a pair occurs, ascending
   std::vector<std::int32_t> free_lists_;
-  std::vector<TokenPair> fresh_;  // pairs with new occurrences
+  std::vector<MergePair> fresh_;  // pairs with new occurrences
 };
 
 }  // namespace headlight

@@ -9,7 +9,7 @@ constexpr std::size_t kFirstRecords = 4096;
 
 // The upper bits of the product depend on all bits of both ids (Knuth, TAOCP 3, 6.4: Fibonacci
 // hashing).
-std::size_t hash_of(TokenPair pair) {
+std::size_t hash_of(MergePair pair) {
   const std::uint64_t key =
       (static_cast<std::uint64_t>(static_cast<std::uint32_t>(pair.left)) << 32) |
       static_cast<std::uint32_t>(pair.right);
@@ -21,7 +21,7 @@ std::size_t hash_of(TokenPair pair) {
 
 PairTable::PairTable() : records_(kFirstRecords) {}
 
-std::size_t PairTable::find(const std::vector<PairRecord>& records, TokenPair pair) const {
+std::size_t PairTable::find(const std::vector<PairRecord>& records, MergePair pair) const {
   const std::size_t mask = records.size() - 1;
   std::size_t place = hash_of(pair) & mask;
   while (records[place].pair.left >= 0 && records[place].pair != pair) {
@@ -30,7 +30,7 @@ std::size_t PairTable::find(const std::vector<PairRecord>& records, TokenPair pa
   return place;
 }
 
-PairRecord& PairTable::at(TokenPair pair) {
+PairRecord& PairTable::at(MergePair pair) {
   std::size_t place = find(records_, pair);
   if (records_[place].pair.left < 0) {
     if (2 * ++used_ > records_.size()) {

@@ -8,16 +8,16 @@
 namespace headlight {
 
 // Two tokens that stand side by side.
-struct TokenPair {
+struct MergePair {
   std::int32_t left = 0;
   std::int32_t right = 0;
 
-  bool operator==(const TokenPair&) const = default;
+  bool operator==(const MergePair&) const = default;
 };
 
 // What is known of a pair.
 struct PairRecord {
-  TokenPair pair{.left = -1};  // left below 0: no pair
+  MergePair pair{.left = -1};  // left below 0: no pair
   Index count = 0;             // times that it was seen in the corpus
   std::int32_t fresh = -1;     // where its new occurrences are being listed; -1: there are none
 };
@@ -28,10 +28,10 @@ class PairTable {
   PairTable();
 
   // The record of a pair; a new one when there is none.
-  PairRecord& at(TokenPair pair);
+  PairRecord& at(MergePair pair);
 
  private:
-  std::size_t find(const std::vector<PairRecord>& records, TokenPair pair) const;
+  std::size_t find(const std::vector<PairRecord>& records, MergePair pair) const;
   void grow();
 
   std::vector<PairRecord> records_;  // a power of two
