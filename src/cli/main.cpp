@@ -1,5 +1,4 @@
 #include <array>
-#include <cxxopts.hpp>
 #include <filesystem>
 #include <iostream>
 #include <new>
@@ -94,9 +93,6 @@ int guarded(const std::vector<std::string>& arguments) {
     log_error(error.what());
     return kLocked;
   } catch (const Error& error) {
-    log_error(error.what());
-    return kBadInput;
-  } catch (const cxxopts::exceptions::exception& error) {
     log_error(error.what());
     return kBadInput;
   } catch (const std::filesystem::filesystem_error& error) {  // such as a name that is too long

@@ -32,13 +32,7 @@ T parse_number(const std::string& name, const std::string& text, const char* exp
 
 }  // namespace
 
-struct Options::Parser {
-  explicit Parser(const std::string& title) : options(title) {}
-  cxxopts::Options options;
-};
-
-Options::Options(CommandInfo info)
-    : info_(std::move(info)), parser_(std::make_unique<Parser>("headlight " + info_.name)) {
+Options::Options(CommandInfo info) : info_(std::move(info)) {
   flag("help", "Show this help");
   flag("json", "Print one JSON object on stdout instead of text");
   value("threads", "Threads to compute with (default: one a core); results do not depend on it",
@@ -47,22 +41,15 @@ Options::Options(CommandInfo info)
   value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
 }
 
-Options::~Options() = default;
-Options::Options(Options&&) noexcept = default;
-
 Options& Options::value(const std::string& name, const std::string& help,
                         const std::string& fallback) {
-  const auto type = fallback.empty() ? cxxopts::value<std::string>()
-                                     : cxxopts::value<std::string>()->default_value(fallback);
-  parser_->options.add_options()(name, help, type);
-  takes_value_[name] = true;
+  declared_.push_back({.name = name, .help = help, .takes_value = true, .fallback = fallback});
   values_[name] = fallback;
   return *this;
 }
 
 Options& Options::flag(const std::string& name, const std::string& help) {
-  parser_->options.add_options()(name, help);
-  takes_value_[name] = false;
+  declared_.push_back({.name = name, .help = help, .takes_value = false, .fallback = ""});
   return *this;
 }
 
@@ -76,14 +63,20 @@ Options& Options::ignored(const std::string& name) {
   return *this;
 }
 
+const Options::Declared* Options::find(const std::string& name) const {
+  const auto found = std::find_if(declared_.begin(), declared_.end(),
+                                  [&](const Declared& option) { return option.name == name; });
+  return found == declared_.end() ? nullptr : &*found;
+}
+
 std::string Options::known_name(const std::string& given) const {
   const std::string spelled = with_underscores(given);
   const auto alias = aliases_.find(spelled);
   const std::string name = alias == aliases_.end() ? spelled : alias->second;
-  if (takes_value_.count(name) == 0 && !is_ignored(name)) {
+  if (find(name) == nullptr && !is_ignored(name)) {
     std::vector<std::string> known;
-    for (const auto& [option, takes] : takes_value_) {
-      known.push_back(option);
+    for (const Declared& option : declared_) {
+      known.push_back(option.name);
     }
     const std::string near = nearest_name(name, known);
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
@@ -96,7 +89,7 @@ bool Options::is_ignored(const std::string& name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
-// Brings options into one spelling, so that cxxopts only ever sees names it knows.
+// Brings options into one form, "--name" or "--name=value", with names that are known.
 std::vector<std::string> Options::normalized(const std::vector<std::string>& arguments) const {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -109,7 +102,7 @@ std::vector<std::string> Options::normalized(const std::vector<std::string>& arg
     }
     const std::size_t equals = argument.find('=');
     const std::string name = known_name(argument.substr(2, equals - 2));
-    if (!is_ignored(name) && !takes_value_.at(name)) {
+    if (!is_ignored(name) && !find(name)->takes_value) {
       require(equals == std::string::npos, "--", name, ": takes no value");
       result.push_back("--" + name);
       continue;
@@ -127,14 +120,29 @@ std::vector<std::string> Options::normalized(const std::vector<std::string>& arg
   return result;
 }
 
+// cxxopts lays out the names, defaults and wrapped explanations.
+std::string Options::option_list() const {
+  cxxopts::Options layout(info_.name);
+  for (const Declared& option : declared_) {
+    const auto value = cxxopts::value<std::string>();
+    if (!option.takes_value) {
+      layout.add_options()(option.name, option.help);
+    } else {
+      layout.add_options()(option.name, option.help,
+                           option.fallback.empty() ? value : value->default_value(option.fallback));
+    }
+  }
+  const std::string help = layout.help();
+  constexpr std::string_view kMarker = "[OPTION...]";
+  return help.substr(help.find(kMarker) + kMarker.size());
+}
+
 void Options::print_help() const {
   std::cout << "Usage: headlight " << info_.name
             << (info_.positional.empty() ? "" : " " + info_.positional) << " [options]\n\n"
             << info_.summary << "\n"
             << (info_.details.empty() ? "" : "\n" + info_.details + "\n");
-  const std::string help = parser_->options.help();
-  const std::string_view marker = "[OPTION...]";
-  std::cout << "\nOptions:" << help.substr(help.find(marker) + marker.size()) << "\nExamples:\n";
+  std::cout << "\nOptions:" << option_list() << "\nExamples:\n";
   for (const std::string& example : info_.examples) {
     std::cout << "  " << example << "\n";
   }
@@ -150,7 +158,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     } else if (argument != "--") {
       const std::size_t equals = std::min(argument.find('='), argument.size());
       const std::string name = argument.substr(2, equals - 2);
-      given_[name] = true;
+      given_.insert(name);
       values_[name] = equals < argument.size() ? argument.substr(equals + 1) : "";
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +26,6 @@ struct CommandInfo {
 class Options {
  public:
   explicit Options(CommandInfo info);
-  ~Options();
-  Options(Options&&) noexcept;
 
   // An option with a value; an empty default means that it need not be given.
   Options& value(const std::string& name, const std::string& help,
@@ -59,23 +57,29 @@ class Options {
   const std::string& positional() const;
 
  private:
-  struct Parser;
+  struct Declared {
+    std::string name;
+    std::string help;
+    bool takes_value;
+    std::string fallback;  // of the value; empty: none
+  };
 
+  const Declared* find(const std::string& name) const;  // nullptr: there is no such option
   std::vector<std::string> normalized(const std::vector<std::string>& arguments) const;
   // The option that the user means. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
   bool is_ignored(const std::string& name) const;
+  std::string option_list() const;  // the part of --help that explains them
   void print_help() const;
   void apply_common() const;
   void apply_threads() const;
 
   CommandInfo info_;
-  std::unique_ptr<Parser> parser_;
-  std::map<std::string, bool> takes_value_;     // by name
+  std::vector<Declared> declared_;              // in the order of --help
   std::map<std::string, std::string> aliases_;  // other name -> name
   std::vector<std::string> ignored_;
   std::map<std::string, std::string> values_;  // as given, or the default
-  std::map<std::string, bool> given_;
+  std::set<std::string> given_;
   std::vector<std::string> positionals_;
 };
 

@@ -43,7 +43,8 @@ void options(std::string_view input) {
   while (!input.empty() && arguments.size() < 32) {
     arguments.emplace_back(take_text(input));
   }
-  cli::Options options = example_options();
+  static const cli::Options example = example_options();
+  cli::Options options = example;
   bool goes_on = false;
   if (accepted([&] { goes_on = options.parse(arguments); }) && goes_on) {
     use(options);
