@@ -1,13 +1,10 @@
 #include "cli/attention_files.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <algorithm>
-
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/png.h"
+#include "cli/terminal.h"
 #include "headlight/heads/attention_svg.h"
 #include "headlight/heads/attention_text.h"
 #include "headlight/heads/bertviz_json.h"
@@ -21,12 +18,6 @@ HeadId head_of(const nlohmann::json& entry) {
   const std::vector<HeadId> heads = parse_heads(entry.at("head").get<std::string>());
   require(heads.size() == 1, "one head in each entry");
   return heads.front();
-}
-
-Index stdout_columns() {
-  constexpr Index kUnknown = 100;
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUnknown;
 }
 
 }  // namespace
@@ -121,8 +112,9 @@ std::vector<std::pair<std::string, std::string>> attention_files(
 }
 
 std::string attention_terminal_text(const std::vector<AttentionMaps>& documents) {
-  const bool colours = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  const AttentionTextOptions options{.columns = stdout_columns(), .colours = colours};
+  constexpr int kColumns = 100;  // where nothing says how wide a line is
+  const AttentionTextOptions options{.columns = columns_of(Stream::output).value_or(kColumns),
+                                     .colours = colours_on_output()};
   std::string text;
   for (const AttentionMaps& maps : documents) {
     for (const LayerAttention& layer : maps.layers) {

@@ -1,12 +1,11 @@
 #include "cli/count_progress.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 
 #include "cli/numbers.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 
 namespace headlight::cli {
 namespace {
@@ -18,7 +17,7 @@ constexpr int kBarWidth = 24;
 
 CountProgress::CountProgress(std::string label)
     : label_(std::move(label)),
-      terminal_(isatty(STDERR_FILENO) == 1),
+      terminal_(is_terminal(Stream::errors)),
       start_(std::chrono::steady_clock::now()) {}
 
 CountProgress::~CountProgress() { clear(); }
@@ -29,11 +28,8 @@ void CountProgress::show(double share) {
   if (!terminal_ || seconds - drawn_at_ < kRedrawSeconds) {
     return;
   }
-  const auto filled = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth);
-  std::string bar;
-  for (int i = 0; i < kBarWidth; ++i) {
-    bar += i < filled ? "█" : " ";
-  }
+  const auto eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth * 8);
+  const std::string bar = block_bar(eighths, kBarWidth);
   const double left = share > 0 ? seconds / share - seconds : 0;
   std::fprintf(stderr, "\r\033[K%s │%s│ %s%%  ETA %s", label_.c_str(), bar.c_str(),
                fixed_number(100 * share, 0).c_str(), duration_text(left).c_str());

@@ -6,6 +6,7 @@
 
 #include "cli/numbers.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 
 namespace headlight::cli {
 namespace {
@@ -142,16 +143,8 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
 // `value` of `most` as a bar of up to 16 characters, filled up with blanks.
 std::string bar_text(double value, double most) {
   constexpr int kWidth = 16;
-  constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths =
-      most > 0 ? static_cast<int>(std::lround(std::clamp(value / most, 0.0, 1.0) * kWidth * 8)) : 0;
-  std::string bar;
-  for (int i = 0; i < eighths / 8; ++i) {
-    bar += "█";
-  }
-  bar += kEighths[static_cast<std::size_t>(eighths % 8)];
-  const int filled = eighths / 8 + (eighths % 8 > 0 ? 1 : 0);
-  return bar + std::string(static_cast<std::size_t>(kWidth - filled), ' ');
+  const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+  return block_bar(static_cast<int>(std::lround(share * kWidth * 8)), kWidth);
 }
 
 std::string layers_text(const HeadScores& scores) {

@@ -1,8 +1,5 @@
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +7,7 @@
 #include "cli/chart.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
+#include "cli/terminal.h"
 #include "headlight/tensor/machine.h"
 
 namespace headlight::cli {
@@ -18,29 +16,13 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
 constexpr int kBarWidth = 24;
-
-int terminal_width() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+constexpr int kUsualColumns = 80;
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
   std::array<char, 256> buffer;
   const int length = std::snprintf(buffer.data(), buffer.size(), format, values...);
   return {buffer.data(), static_cast<std::size_t>(std::min<int>(length, 255))};
-}
-
-std::string bar(double share) {
-  constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto eighths = static_cast<int>(share * kBarWidth * 8);
-  std::string text;
-  for (int i = 0; i < eighths / 8; ++i) {
-    text += "█";
-  }
-  text += kEighths[static_cast<std::size_t>(eighths % 8)];
-  const int filled = eighths / 8 + (eighths % 8 > 0 ? 1 : 0);
-  return text + std::string(static_cast<std::size_t>(kBarWidth - filled), ' ');
 }
 
 std::string memory_text(const MemoryPlan& plan) {
@@ -54,7 +36,7 @@ std::string memory_text(const MemoryPlan& plan) {
 }  // namespace
 
 TrainProgress::TrainProgress()
-    : start_(std::chrono::steady_clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : start_(std::chrono::steady_clock::now()), terminal_(is_terminal(Stream::errors)) {}
 
 TrainProgress::~TrainProgress() { clear_bar(); }
 
@@ -130,8 +112,10 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
                 smooth_loss_, metrics.learning_rate, metrics.gradient_norm,
                 grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str(),
                 duration_text(seconds() / done * left).c_str());
-  const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <= terminal_width();
-  const std::string line = (fits ? "│" + bar(share) + "│" : "") + numbers;
+  const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <=
+                    columns_of(Stream::errors).value_or(kUsualColumns);
+  const std::string bar = block_bar(static_cast<int>(share * kBarWidth * 8), kBarWidth);
+  const std::string line = (fits ? "│" + bar + "│" : "") + numbers;
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   bar_shown_ = true;

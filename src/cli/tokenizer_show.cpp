@@ -1,14 +1,11 @@
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/display.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/open_tokenizer.h"
@@ -17,7 +14,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::size_t kDefaultWidth = 80;
+constexpr int kUsualColumns = 80;
 // Backgrounds of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};
@@ -48,21 +45,13 @@ struct Cell {
 
 // How the output looks.
 struct Look {
-  std::size_t width = kDefaultWidth;
-  bool colours = false;
+  std::size_t width;
+  bool colours;
 };
 
 Look look_of_output() {
-  Look look;
-  if (isatty(STDOUT_FILENO) == 1) {
-    winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-      look.width = size.ws_col;
-    }
-    const char* no_colour = std::getenv("NO_COLOR");
-    look.colours = no_colour == nullptr || *no_colour == '\0';
-  }
-  return look;
+  return {.width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns)),
+          .colours = colours_on_output()};
 }
 
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {

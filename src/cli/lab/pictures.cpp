@@ -7,13 +7,13 @@
 
 #include "cli/display.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "headlight/heads/attention_svg.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight::cli::lab {
 namespace {
 
-constexpr std::array<const char*, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 constexpr std::array<const char*, 4> kShades{"░░", "▒▒", "▓▓", "██"};
 constexpr std::size_t kGap = 4;
 
@@ -24,12 +24,7 @@ std::string padded(const std::string& text, std::size_t width) {
 
 std::string bar_of(double value, double largest, int width) {
   const double share = largest > 0 && std::isfinite(value) ? value / largest : 0;
-  const auto eighths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 8 * width));
-  std::string bar;
-  for (int i = 0; i < eighths / 8; ++i) {
-    bar += "█";
-  }
-  return bar + kEighths[static_cast<std::size_t>(eighths % 8)];
+  return block_bar(static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 8 * width)));
 }
 
 const char* shade_of(double weight) {

@@ -1,0 +1,47 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace headlight::cli {
+namespace {
+
+int descriptor_of(Stream stream) {
+  return stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+}  // namespace
+
+bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
+
+std::optional<int> columns_of(Stream stream) {
+  winsize size{};
+  const bool known = ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::optional<int>(size.ws_col) : std::nullopt;
+}
+
+bool colours_on_output() {
+  const char* refused = std::getenv("NO_COLOR");
+  return is_terminal(Stream::output) && (refused == nullptr || *refused == '\0');
+}
+
+std::string block_bar(int eighths) {
+  constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  std::string bar;
+  for (int i = 0; i < eighths / 8; ++i) {
+    bar += "█";
+  }
+  return bar.append(kEighths[static_cast<std::size_t>(eighths % 8)]);
+}
+
+std::string block_bar(int eighths, int width) {
+  const int used = (eighths + 7) / 8;
+  return block_bar(eighths) + std::string(static_cast<std::size_t>(std::max(width - used, 0)), ' ');
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+// What the terminal behind a stream can show.
+namespace headlight::cli {
+
+enum class Stream { output, errors };  // stdout, stderr
+
+bool is_terminal(Stream stream);
+
+// Characters in a line of the terminal; none when the stream is not one, or it does not say.
+std::optional<int> columns_of(Stream stream);
+
+// True when stdout is a terminal and its user did not ask for plain text (https://no-color.org).
+bool colours_on_output();
+
+// A bar as long as `eighths` eighths of a character.
+std::string block_bar(int eighths);
+
+// The same, filled up with blanks to `width` characters.
+std::string block_bar(int eighths, int width);
+
+}  // namespace headlight::cli
