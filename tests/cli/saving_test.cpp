@@ -15,8 +15,11 @@
 
 #include "support/catch.h"
 #include "support/program.h"
+#include "support/runs.h"
 
 extern char** environ;
+
+using namespace headlight::test;
 
 namespace {
 
@@ -42,21 +45,6 @@ std::vector<std::string> training(const std::string& data, const std::string& ru
       "1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
-}
-
-std::string weights(const std::string& run) {
-  return file_contents(fs::path(run) / "latest" / "model.safetensors");
-}
-
-// Without times, which differ.
-std::vector<Json> metrics(const std::string& run) {
-  std::istringstream lines(file_contents(fs::path(run) / "metrics.jsonl"));
-  std::vector<Json> result;
-  for (std::string line; std::getline(lines, line);) {
-    result.push_back(Json::parse(line));
-    result.back().erase("seconds");
-  }
-  return result;
 }
 
 pid_t start(const std::vector<std::string>& arguments) {
@@ -145,8 +133,8 @@ TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cl
   CHECK(result.err.find("which a killed process had left") != std::string::npos);
   const std::string whole = folder.at("whole");
   REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
-  CHECK(weights(run) == weights(whole));
-  CHECK(metrics(run) == metrics(whole));
+  CHECK(weights_of(run) == weights_of(whole));
+  CHECK(metrics_of(run) == metrics_of(whole));
 }
 
 TEST_CASE("damaged checkpoints push out no complete one and best does not lead to them", "[cli]") {
@@ -191,8 +179,8 @@ TEST_CASE("a run that is asked to stop saves, and its evaluation is made up for"
   REQUIRE(run_headlight(training(data, run, resumed)).exit_code == 0);
   const std::string whole = folder.at("whole");
   REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
-  CHECK(weights(run) == weights(whole));
-  CHECK(metrics(run) == metrics(whole));
+  CHECK(weights_of(run) == weights_of(whole));
+  CHECK(metrics_of(run) == metrics_of(whole));
 }
 
 TEST_CASE("resuming with a key that alters the run is refused by name", "[cli]") {
@@ -234,7 +222,7 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(training(data, run, {"--max_iters", "2"})).exit_code == 0);
-  const std::string before = weights(run);
+  const std::string before = weights_of(run);
   rlimit limit{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
   const rlimit small{24 << 10, limit.rlim_max};  // below optimizer.safetensors
@@ -253,11 +241,11 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
   }
   CHECK(went_on.exit_code == 3);
   CHECK(went_on.err.find("step_00000008, which takes") != std::string::npos);
-  CHECK(weights(run) == before);
+  CHECK(weights_of(run) == before);
   CHECK(run_headlight(training(data, run, {"--resume"})).exit_code == 0);
   const std::string whole = folder.at("whole");
   REQUIRE(run_headlight(training(data, whole)).exit_code == 0);
-  CHECK(weights(run) == weights(whole));
+  CHECK(weights_of(run) == weights_of(whole));
 }
 
 TEST_CASE("a run that never began leaves no directory behind", "[cli]") {

@@ -4,6 +4,7 @@
 
 #include "support/catch.h"
 #include "support/program.h"
+#include "support/runs.h"
 #include "support/tensors.h"
 
 // headlight train --track_heads and headlight heads --over_time with the real program.
@@ -38,19 +39,6 @@ void succeed(const Arguments& arguments) {
   const ProgramResult result = run_headlight(arguments);
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-}
-
-std::string weights(const std::string& run) {
-  return file_contents(run + "/latest/model.safetensors");
-}
-
-std::vector<Json> times_of(const std::string& run) {
-  std::istringstream lines(file_contents(run + "/heads.jsonl"));
-  std::vector<Json> result;
-  for (std::string line; std::getline(lines, line);) {
-    result.push_back(Json::parse(line));
-  }
-  return result;
 }
 
 std::vector<int> iterations_of(const std::vector<Json>& times) {
@@ -107,10 +95,10 @@ TEST_CASE("tracking heads writes their scores and changes no bit of the training
   const std::string data = folder.write("data.txt", corpus());
   succeed(training(data, folder.at("plain")));
   succeed(training(data, folder.at("tracked"), {"--track_heads", "5"}));
-  CHECK(weights(folder.at("plain")) == weights(folder.at("tracked")));
+  CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("tracked")));
   CHECK_FALSE(std::filesystem::exists(folder.at("plain/heads.jsonl")));
 
-  const std::vector<Json> times = times_of(folder.at("tracked"));
+  const std::vector<Json> times = json_lines(folder.at("tracked") + "/heads.jsonl");
   CHECK(iterations_of(times) == std::vector<int>{0, 5, 10});
   CHECK(times[0]["loss"].is_null());
   CHECK(times[1]["loss"].get<double>() > 1);
@@ -135,15 +123,15 @@ TEST_CASE("a resumed run appends to its scores of heads without repeating a time
   succeed(training(data, folder.at("whole"), {"--track_heads", "2"}));
   const std::string run = folder.at("resumed");
   succeed(training(data, run, {"--track_heads", "2", "--max_iters", "8"}));
-  REQUIRE(iterations_of(times_of(run)) == std::vector<int>{0, 2, 4, 6, 8});
+  REQUIRE(iterations_of(json_lines(run + "/heads.jsonl")) == std::vector<int>{0, 2, 4, 6, 8});
   // As if it had been stopped while it wrote what came after its checkpoint.
   std::string left = file_contents(run + "/heads.jsonl");
   left += "{\"iteration\":10,\"loss\":1,\"heads\":[]}\n{\"iteration\":12,\"lo";
   folder.write("resumed/heads.jsonl", left);
   succeed(training(data, run, {"--track_heads", "2", "--resume"}));
-  CHECK(iterations_of(times_of(run)) == std::vector<int>{0, 2, 4, 6, 8, 10, 12});
+  CHECK(iterations_of(json_lines(run + "/heads.jsonl")) == std::vector<int>{0, 2, 4, 6, 8, 10, 12});
   CHECK(file_contents(run + "/heads.jsonl") == file_contents(folder.at("whole/heads.jsonl")));
-  CHECK(weights(run) == weights(folder.at("whole")));
+  CHECK(weights_of(run) == weights_of(folder.at("whole")));
 }
 
 TEST_CASE("heads over time tells when each head was born and at what loss", "[cli]") {
@@ -214,7 +202,7 @@ TEST_CASE("an induction head is born with the preset, on repeated random tokens 
   succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",
            folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--eval_interval", "500",
            "--track_heads", "250"});
-  const std::vector<Json> times = times_of(folder.at("run"));
+  const std::vector<Json> times = json_lines(folder.at("run") + "/heads.jsonl");
   REQUIRE(times.size() == 3);
   const auto induction = [](const Json& time) {
     double most = 0;

@@ -4,8 +4,11 @@
 
 #include "support/catch.h"
 #include "support/program.h"
+#include "support/runs.h"
 
 // The way of a new user, from a text to a trained model, with the real program.
+using namespace headlight::test;
+
 namespace {
 
 using Json = nlohmann::json;
@@ -36,21 +39,6 @@ std::vector<std::string> train_arguments(const std::string& data, const std::str
   return arguments;
 }
 
-std::string weights(const std::string& run, const std::string& checkpoint = "latest") {
-  return file_contents(std::filesystem::path(run) / checkpoint / "model.safetensors");
-}
-
-// The metrics without what may differ between two runs of the same numbers: times.
-std::vector<Json> metrics(const std::string& run) {
-  std::istringstream lines(file_contents(std::filesystem::path(run) / "metrics.jsonl"));
-  std::vector<Json> result;
-  for (std::string line; std::getline(lines, line);) {
-    result.push_back(Json::parse(line));
-    result.back().erase("seconds");
-  }
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("training writes checkpoints, metrics and the effective configuration", "[cli]") {
@@ -71,7 +59,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
     CHECK(std::filesystem::exists(std::filesystem::path(run) / "best" / name));
     CHECK(std::filesystem::exists(std::filesystem::path(run) / "latest" / name));
   }
-  const std::vector<Json> lines = metrics(run);
+  const std::vector<Json> lines = metrics_of(run);
   REQUIRE(lines.size() == 12 + 3);
   CHECK(lines.front()["loss"].get<double>() > lines[lines.size() - 2]["loss"].get<double>());
 
@@ -137,10 +125,10 @@ TEST_CASE("a resumed run ends with the same bits as one that never stopped", "[c
       run_headlight({"train", "--resume", "--out_dir", parts, "--max_iters", "12"});
   INFO(last.err);
   REQUIRE(last.exit_code == 0);
-  CHECK(weights(whole) == weights(parts));
+  CHECK(weights_of(whole) == weights_of(parts));
   CHECK(file_contents(whole + "/latest/optimizer.safetensors") ==
         file_contents(parts + "/latest/optimizer.safetensors"));
-  CHECK(metrics(whole) == metrics(parts));
+  CHECK(metrics_of(whole) == metrics_of(parts));
 }
 
 TEST_CASE("resuming skips a damaged checkpoint and says so", "[cli]") {
@@ -148,14 +136,14 @@ TEST_CASE("resuming skips a damaged checkpoint and says so", "[cli]") {
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train_arguments(data, run)).exit_code == 0);
-  const std::string undisturbed = weights(run);
+  const std::string undisturbed = weights_of(run);
   std::filesystem::resize_file(run + "/step_00000012/optimizer.safetensors", 100);
   const ProgramResult resumed = run_headlight(train_arguments(data, run, {"--resume"}));
   INFO(resumed.err);
   REQUIRE(resumed.exit_code == 0);
   CHECK(resumed.err.find("step_00000012/optimizer.safetensors") != std::string::npos);
   CHECK(resumed.err.find("step_00000008") != std::string::npos);
-  CHECK(weights(run) == undisturbed);
+  CHECK(weights_of(run) == undisturbed);
 }
 
 TEST_CASE("weights do not depend on the number of threads", "[cli]") {
@@ -169,7 +157,7 @@ TEST_CASE("weights do not depend on the number of threads", "[cli]") {
         {"--threads", threads, "--n_embd", "96", "--n_head", "3", "--batch_size", "16"}));
     INFO(result.err);
     REQUIRE(result.exit_code == 0);
-    different.insert(weights(run));
+    different.insert(weights_of(run));
   }
   CHECK(different.size() == 1);
 }
@@ -202,9 +190,9 @@ TEST_CASE("training computes with the instruction set that --cpu_variant names",
   CHECK(messages.find(" baseline kernels,") != std::string::npos);
   train("again", {"--cpu-variant=baseline"});
   train("best", {});
-  CHECK(weights(folder.at("plain")) == weights(folder.at("again")));
-  const std::vector<Json> plain = metrics(folder.at("plain"));
-  const std::vector<Json> best = metrics(folder.at("best"));
+  CHECK(weights_of(folder.at("plain")) == weights_of(folder.at("again")));
+  const std::vector<Json> plain = metrics_of(folder.at("plain"));
+  const std::vector<Json> best = metrics_of(folder.at("best"));
   REQUIRE(plain.size() == best.size());
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (plain[i].contains("loss")) {

@@ -8,8 +8,10 @@
 #include "headlight/train/run.h"
 #include "support/catch.h"
 #include "support/program.h"
+#include "support/runs.h"
 
 using namespace headlight;
+using namespace headlight::test;
 
 namespace {
 
@@ -66,20 +68,6 @@ class Poison : public TrainObserver {
   Tensor weight_;
 };
 
-std::string weights_of(const TrainConfig& config) {
-  return file_contents(std::filesystem::path(config.out_dir) / "latest" / "model.safetensors");
-}
-
-std::vector<Json> metrics_of(const TrainConfig& config) {
-  std::ifstream lines(std::filesystem::path(config.out_dir) / "metrics.jsonl");
-  std::vector<Json> result;
-  for (std::string line; std::getline(lines, line);) {
-    result.push_back(Json::parse(line));
-    result.back().erase("seconds");
-  }
-  return result;
-}
-
 }  // namespace
 
 TEST_CASE("a rollback returns to the last checkpoint and goes on with other data", "[train]") {
@@ -99,7 +87,7 @@ TEST_CASE("a rollback returns to the last checkpoint and goes on with other data
   CHECK(state.optimizer_steps == 12);
   CHECK(std::isfinite(result.best_validation_loss));
   Index lines = 0;
-  for (const Json& line : metrics_of(config)) {
+  for (const Json& line : metrics_of(config.out_dir)) {
     lines += line.contains("loss") ? 1 : 0;
     CHECK((!line.contains("rollback_from") || line["iteration"] == 4));
   }
@@ -109,11 +97,11 @@ TEST_CASE("a rollback returns to the last checkpoint and goes on with other data
   again.on_nan = "rollback";
   Poison same({5});
   run_training(again, {.observers = {&same}});
-  CHECK(weights_of(config) == weights_of(again));
-  CHECK(metrics_of(config) == metrics_of(again));
+  CHECK(weights_of(config.out_dir) == weights_of(again.out_dir));
+  CHECK(metrics_of(config.out_dir) == metrics_of(again.out_dir));
   TrainConfig undisturbed = small_config(folder, "c");
   run_training(undisturbed);
-  CHECK(weights_of(config) != weights_of(undisturbed));
+  CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
 }
 
 TEST_CASE("a run that rolls back has a checkpoint from its beginning on", "[train]") {
@@ -203,5 +191,5 @@ TEST_CASE("loss spikes are left out when asked for", "[train]") {
   run_training(parts);
   parts.max_iters = 150;
   run_training(parts, {.resume = true});
-  CHECK(weights_of(parts) == weights_of(config));
+  CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
 }

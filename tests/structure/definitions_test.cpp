@@ -1,0 +1,53 @@
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+
+#include "support/catch.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where each type of a header is defined, by its name with its namespaces. What stands in a
+// namespace begins its line, in the house's layout; what stands in a class does not.
+std::multimap<std::string, std::string> defined_types() {
+  static const std::regex kNamespace(R"(^namespace ([\w:]+) \{)");
+  static const std::regex kType(R"(^(?:struct|class|enum class) (\w+)[^;]*$)");
+  std::multimap<std::string, std::string> files;
+  const fs::path root = HEADLIGHT_SOURCE_DIR;
+  for (const char* top : {"include", "src"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
+      if (entry.path().extension() != ".h") {
+        continue;
+      }
+      std::ifstream in(entry.path());
+      std::string scope;
+      for (std::string line; std::getline(in, line);) {
+        std::smatch match;
+        if (std::regex_search(line, match, kNamespace)) {
+          scope = match[1];
+        } else if (std::regex_match(line, match, kType)) {
+          files.emplace(scope + "::" + match[1].str(), fs::relative(entry.path(), root).string());
+        }
+      }
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+// Two definitions of one name are one type to the linker: code of the one would then write into
+// objects of the other, without a word of warning.
+TEST_CASE("no two headers define a type of the same name", "[structure]") {
+  const std::multimap<std::string, std::string> types = defined_types();
+  REQUIRE(types.size() > 150);
+  for (auto type = types.begin(); type != types.end(); ++type) {
+    const auto next = std::next(type);
+    const bool twice = next != types.end() && next->first == type->first;
+    INFO(type->first << " in " << type->second << (twice ? " and " + next->second : ""));
+    CHECK(!twice);
+  }
+}
