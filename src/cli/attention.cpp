@@ -179,13 +179,6 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   return beside;
 }
 
-void make_directory(const std::filesystem::path& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error && std::filesystem::is_directory(directory), directory.string(),
-          ": cannot be made a directory", error ? ": " + error.message() : "");
-}
-
 void print_text(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     std::cout << "wrote " << file << "\n";
@@ -214,7 +207,7 @@ std::vector<std::string> write_files(
   const std::filesystem::path directory = options.text("out");
   std::vector<std::string> files;
   if (!arrays.empty() || !texts.empty()) {
-    make_directory(directory);
+    make_folder(directory);
   }
   if (!arrays.empty()) {
     files.push_back((directory / "attention.npz").string());

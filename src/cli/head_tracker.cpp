@@ -41,20 +41,6 @@ std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index
   return sample;
 }
 
-// Random text is made of what texts are made of, not of <|endoftext|> and its like.
-RepeatOptions repeats_for(const Tokenizer& tokenizer) {
-  RepeatOptions repeats{.sequences = kRepeatSequences, .length = kRepeatLength};
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (tokenizer.special_name(id).empty()) {
-      repeats.tokens.push_back(id);
-    }
-  }
-  if (tokenizer.prepends_end_of_text()) {
-    repeats.first = tokenizer.end_of_text();
-  }
-  return repeats;
-}
-
 Json json_of(const ScoredHead& head) {
   Json json = head_json(head.head);
   json["verdict"] = head.verdict.name;
@@ -84,7 +70,9 @@ void HeadTracker::on_start(const RunPlan& plan) {
   model_ = &plan.model;
   const TokenDataset& data = plan.validation->sequences.empty() ? *plan.train : *plan.validation;
   text_ = sample_of(data, plan.model.config().block_size);
-  options_.repeats = repeats_for(plan.tokenizer);
+  options_.repeats = repeats_of_text(plan.tokenizer, plan.model.config().vocab_size);
+  options_.repeats.sequences = kRepeatSequences;
+  options_.repeats.length = kRepeatLength;
   options_.bootstrap.resamples = 0;
   open_log(plan);
   if (plan.first_iteration == 0) {

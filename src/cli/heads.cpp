@@ -1,8 +1,4 @@
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -16,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/text_data.h"
 #include "headlight/data/documents.h"
 #include "headlight/io/model_directory.h"
@@ -152,20 +149,11 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   return text;
 }
 
-// Random text is made of what texts are made of, not of <|endoftext|> and its like.
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
-  RepeatOptions repeats;
+  RepeatOptions repeats = repeats_of_text(tokenizer, vocabulary);
   repeats.sequences = count_option(options, "repeats", 0);
   repeats.length = count_option(options, "repeat_length", 1);
   repeats.seed = static_cast<std::uint64_t>(options.integer("seed"));
-  for (std::int32_t id = 0; id < std::min(vocabulary, tokenizer.vocab_size()); ++id) {
-    if (tokenizer.special_name(id).empty()) {
-      repeats.tokens.push_back(id);
-    }
-  }
-  if (tokenizer.prepends_end_of_text()) {
-    repeats.first = tokenizer.end_of_text();
-  }
   return repeats;
 }
 
@@ -217,11 +205,11 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   result.columns =
       options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
   result.legend = !options.given("columns");
-  if (isatty(STDOUT_FILENO) == 1) {
-    winsize size{};
-    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    result.width = options.given("columns") ? 0 : (known ? size.ws_col : 80);
-    result.colour = std::getenv("NO_COLOR") == nullptr;
+  if (is_terminal(Stream::output)) {
+    constexpr int kUsualColumns = 80;
+    result.width =
+        options.given("columns") ? 0 : columns_of(Stream::output).value_or(kUsualColumns);
+    result.colour = colours_on_output();
   }
   return result;
 }

@@ -213,10 +213,7 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
 
 std::vector<std::string> write_report(const HeadsReport& report,
                                       const std::filesystem::path& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error && std::filesystem::is_directory(directory), directory.string(),
-          ": cannot be made a directory", error ? ": " + error.message() : "");
+  make_folder(directory);
   std::vector<std::string> paths;
   const auto write = [&](const std::string& name, const std::string& contents) {
     paths.push_back((directory / name).string());

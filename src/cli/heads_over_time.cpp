@@ -194,10 +194,7 @@ Json report_json(const HeadHistory& history, const std::vector<std::string>& sco
 std::string write_picture(const Options& options, const std::string& svg) {
   const std::filesystem::path directory =
       options.given("out") ? options.text("out") : options.positional();
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error && std::filesystem::is_directory(directory), directory.string(),
-          ": cannot be made a directory", error ? ": " + error.message() : "");
+  make_folder(directory);
   const std::filesystem::path path = directory / "heads_over_time.svg";
   write_file(path, svg);
   return path.string();

@@ -82,10 +82,7 @@ void print_list(const Options& options) {
 // Writes the figures and results.json. Returns the paths.
 std::vector<std::string> write_results(const std::filesystem::path& directory, const Report& report,
                                        const std::string& results) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error && std::filesystem::is_directory(directory), "--out: ", directory.string(),
-          ": cannot be made a directory", error ? ": " + error.message() : "");
+  make_folder(directory);
   std::vector<std::string> files;
   for (const auto& [name, svg] : report.figures()) {
     files.push_back((directory / name).string());

@@ -6,6 +6,19 @@
 
 namespace headlight {
 
+RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size) {
+  RepeatOptions repeats;
+  for (std::int32_t id = 0; id < std::min(vocab_size, tokenizer.vocab_size()); ++id) {
+    if (tokenizer.special_name(id).empty()) {
+      repeats.tokens.push_back(id);
+    }
+  }
+  if (tokenizer.prepends_end_of_text()) {
+    repeats.first = tokenizer.end_of_text();
+  }
+  return repeats;
+}
+
 Index repeat_length(const RepeatOptions& repeats, Index block_size) {
   return std::min(repeats.length, (block_size - (repeats.first ? 1 : 0)) / 2);
 }

@@ -73,4 +73,11 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   replace_file(path, [&](FileWriter& writer) { writer.write(contents); });
 }
 
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  require(!error && std::filesystem::is_directory(path, error), shown(path),
+          ": cannot be made a directory", error ? ": " + error.message() : "");
+}
+
 }  // namespace headlight

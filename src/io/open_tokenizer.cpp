@@ -33,9 +33,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
 }
 
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  require(!error, shown(directory), ": cannot make the folder: ", error.message());
+  make_folder(directory);
   require(!fs::exists(directory / "config.json"), shown(directory),
           ": holds a model, whose tokenizer must stay; choose another folder");
   const nlohmann::ordered_json config{{"tokenizer_class", "PreTrainedTokenizerFast"},

@@ -15,7 +15,7 @@ namespace {
 
 // Makes the folder with what is missing above it; a power failure cannot take the names away again.
 // True when it was made.
-bool make_folder(const fs::path& path) {
+bool make_synced_folder(const fs::path& path) {
   std::vector<fs::path> changed;  // folders that get a name
   std::error_code error;
   for (fs::path folder = path; !fs::exists(folder, error) && parent_folder(folder) != folder;
@@ -34,7 +34,7 @@ bool make_folder(const fs::path& path) {
 
 RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
   try {
-    was_made_ = make_folder(path_);
+    was_made_ = make_synced_folder(path_);
     lock_.emplace(path_);
   } catch (const LockedError&) {
     throw;

@@ -331,5 +331,5 @@ TEST_CASE("lab refuses what it does not know in one line", "[cli]") {
   check_refused({"heads", "--iters", "-1"}, {"--iters", "-1"});
   const ScratchFolder folder;
   const std::string file = folder.write("file", "");
-  check_refused({"params", "--out", file}, {"--out", "directory"});
+  check_refused({"params", "--out", file}, {file, "directory"});
 }

@@ -68,6 +68,10 @@ struct RepeatOptions {
   std::uint64_t seed = 1337;
 };
 
+// Repeats of what texts are made of, not of <|endoftext|> and its like, of a model with
+// `vocab_size` tokens; with what the tokenizer puts in front of every text.
+RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size);
+
 struct HeadScoreOptions {
   std::vector<HeadId> heads = {};  // empty: all
   Index batch_size = 12;

@@ -40,4 +40,8 @@ void replace_file(const std::filesystem::path& path, const std::function<void(Fi
 // replace_file with this content.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
+// Makes the folder and what is missing above it, unless it is there.
+// Throws Error "PATH: cannot be made a directory: ...".
+void make_folder(const std::filesystem::path& path);
+
 }  // namespace headlight
