@@ -67,4 +67,32 @@ std::string line_chart(const std::vector<double>& values, const ChartOptions& op
          (options.x_label.empty() ? "" : std::string(10, ' ') + options.x_label + "\n");
 }
 
+void ChartValues::add(double value) {
+  constexpr std::size_t kMostPoints = 4096;
+  ++count_;
+  sum_ += value;
+  if (++summed_ < values_per_point_) {
+    return;
+  }
+  if (points_.size() == kMostPoints) {
+    for (std::size_t i = 0; i < kMostPoints / 2; ++i) {
+      points_[i] = (points_[2 * i] + points_[2 * i + 1]) / 2;
+    }
+    points_.resize(kMostPoints / 2);
+    values_per_point_ *= 2;
+    return;  // the sum is half of the first wider point
+  }
+  points_.push_back(sum_ / static_cast<double>(summed_));
+  sum_ = 0;
+  summed_ = 0;
+}
+
+std::vector<double> ChartValues::points() const {
+  std::vector<double> points = points_;
+  if (summed_ > 0) {
+    points.push_back(sum_ / static_cast<double>(summed_));
+  }
+  return points;
+}
+
 }  // namespace headlight::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -18,5 +19,24 @@ struct ChartOptions {
 // A curve of block characters with the range on its left, for terminals; the values are averaged
 // to fit the width. Values that are not finite are left out; "" when none is left.
 std::string line_chart(const std::vector<double>& values, const ChartOptions& options = {});
+
+// The values of a chart that may go on for days, in memory that does not grow: when there are too
+// many, neighbours become their mean, and every point stands for twice as many values from then on.
+class ChartValues {
+ public:
+  void add(double value);
+
+  // Means of equally many consecutive values, but for the last, in some thousand points at most.
+  std::vector<double> points() const;
+  // Values that were added.
+  std::int64_t count() const { return count_; }
+
+ private:
+  std::vector<double> points_;
+  std::int64_t count_ = 0;
+  std::int64_t values_per_point_ = 1;
+  double sum_ = 0;  // of the values since the last point
+  std::int64_t summed_ = 0;
+};
 
 }  // namespace headlight::cli

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cli/chart.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/terminal.h"
@@ -82,8 +81,8 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
     on_warning("update " + std::to_string(metrics.iteration) + " is left out: " + metrics.reason);
     return;
   }
-  losses_.push_back(metrics.loss);
-  const bool first = losses_.size() == 1;
+  losses_.add(metrics.loss);
+  const bool first = losses_.count() == 1;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
   if (terminal_) {
     if (seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
@@ -123,9 +122,10 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
 }
 
 std::string TrainProgress::loss_curve() const {
-  const Index last = first_iteration_ + static_cast<Index>(losses_.size());
-  return line_chart(losses_, {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) +
-                                         " to " + grouped(last)});
+  const Index last = first_iteration_ + losses_.count();
+  return line_chart(losses_.points(),
+                    {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
+                                grouped(last)});
 }
 
 void TrainProgress::clear_bar() {

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <string>
-#include <vector>
 
+#include "cli/chart.h"
 #include "headlight/train/run.h"
 
 namespace headlight::cli {
@@ -42,7 +42,7 @@ class TrainProgress : public TrainObserver {
   Index log_interval_ = 1;
   Index tokens_ = 0;
   double smooth_loss_ = 0;
-  std::vector<double> losses_;
+  ChartValues losses_;
 };
 
 }  // namespace headlight::cli

@@ -26,7 +26,7 @@ done >"$work/samples"
 wait "$trainer" || { echo "soak: training failed"; tail -3 "$work/err"; exit 1; }
 trainer=
 
-# The warm-up, a fifth, is left out. A run remembers 8 bytes an update for its loss curve.
+# The warm-up, a fifth, is left out.
 awk -v updates="$updates" '
   $1 + 0 >= updates / 5 && $1 + 0 < updates {
     x = $1 + 0; n++; sx += x; sy += $2; sxx += x * x; sxy += x * $2
