@@ -27,7 +27,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS  # whatever the umask is
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGE_CONTACT "The Headlight authors <headlight@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
     "Trains GPT-style models from scratch on a CPU, generates text with them, and measures and draws
 what every attention head does. Needs no Python, GPU or network.")
 set(CPACK_COMPONENTS_ALL runtime)
