@@ -194,7 +194,7 @@ std::vector<HeadColumn> parse_columns(const std::string& names) {
   for (const std::string& name : split_at_commas(names)) {
     columns.push_back(head_column(name));
   }
-  require(!columns.empty(), "--columns: expected names of columns, got none");
+  require(!columns.empty(), "columns: expected names of columns, got none");
   return columns;
 }
 

@@ -217,7 +217,6 @@ void show_heads_over_time(const Options& options) {
               << charts(history, scores) << births_text(history, scores, births) << "wrote " << file
               << "\n";
   }
-  require(std::cout.flush().good(), "stdout: cannot be written");
 }
 
 }  // namespace headlight::cli

@@ -85,7 +85,12 @@ int dispatch(const std::vector<std::string>& arguments) {
 
 int guarded(const std::vector<std::string>& arguments) {
   try {
-    return dispatch(arguments);
+    const int code = dispatch(arguments);
+    if (!std::cout.flush().good()) {
+      log_error("stdout: cannot be written");
+      return kFailure;
+    }
+    return code;
   } catch (const SaveError& error) {
     log_error(error.what());
     return kSaveFailed;

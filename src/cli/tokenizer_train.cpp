@@ -115,6 +115,7 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
   const std::vector<std::string> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
   Report report{.directory = options.text("out")};
+  require_no_model(report.directory);  // before the work, not after it
   BpeTrainer trainer(wanted);
   for (const std::string& path : files) {
     report.bytes += feed_file(trainer, path, cut);

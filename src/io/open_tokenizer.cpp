@@ -32,10 +32,14 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   fail(shown(path), ": no tokenizer here: expected tokenizer.json, or vocab.json and merges.txt");
 }
 
-void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
-  make_folder(directory);
+void require_no_model(const fs::path& directory) {
   require(!fs::exists(directory / "config.json"), shown(directory),
           ": holds a model, whose tokenizer must stay; choose another folder");
+}
+
+void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+  require_no_model(directory);
+  make_folder(directory);
   const nlohmann::ordered_json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                                       {"bos_token", kEndOfTextName},
                                       {"eos_token", kEndOfTextName},

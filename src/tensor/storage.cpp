@@ -53,13 +53,14 @@ void allow(const void* begin, std::size_t size) {
 // the library, as malloc's own is.
 class Arena {
  public:
+  // Null when the system has no more.
   void* take(std::size_t size) {
     const std::lock_guard lock(mutex_);
     std::optional<MemoryRange> found = used_.take_best_fit(size);
     if (found) {
       used_.insert({found->begin + size, found->size - size});
-    } else {
-      found = take_fresh(size);
+    } else if (found = take_fresh(size); !found) {
+      return nullptr;
     }
     live_bytes_ += size;
     return found->begin;
@@ -90,10 +91,14 @@ class Arena {
 
  private:
   // A block of memory that was never used. It starts in the used memory before it if that is free.
-  MemoryRange take_fresh(std::size_t size) {
+  std::optional<MemoryRange> take_fresh(std::size_t size) {
     std::optional<MemoryRange> fresh = fresh_.take_best_fit(size);
     if (!fresh) {
-      fresh_.insert(map_region(size));
+      const std::optional<MemoryRange> region = map_region(size);
+      if (!region) {
+        return std::nullopt;
+      }
+      fresh_.insert(*region);
       fresh = fresh_.take_best_fit(size);
     }
     const MemoryRange before = used_.take_before(fresh->begin).value_or(MemoryRange{});
@@ -103,8 +108,8 @@ class Arena {
     return block;
   }
 
-  // Throws Error. Regions are never unmapped.
-  MemoryRange map_region(std::size_t size) {
+  // Regions are never unmapped.
+  std::optional<MemoryRange> map_region(std::size_t size) {
     const std::size_t needed = rounded_up(size, kHugePage);
     // Regions grow with what there is, so that few blocks find the rest of a region too short.
     const std::size_t wanted = std::max({needed, kSmallestRegion, mapped_bytes_ / 4});
@@ -118,10 +123,10 @@ class Arena {
         madvise(begin, region, MADV_HUGEPAGE);  // advice only: a refusal changes nothing
         mapped_bytes_ += region;
         forbid(begin, region);
-        return {begin, region};
+        return MemoryRange{begin, region};
       }
     }
-    fail("[memory] cannot allocate ", size, " bytes");
+    return std::nullopt;
   }
 
   // Gives the whole huge pages of a free range back to the system; they are like new then.
@@ -156,10 +161,10 @@ Arena& arena() {
 }  // namespace
 
 Storage::Storage(std::size_t bytes) {
-  require(bytes <= std::numeric_limits<std::size_t>::max() / 4, "[memory] cannot allocate ", bytes,
-          " bytes");
-  bytes_ = block_size(bytes);
-  data_ = arena().take(bytes_);
+  const bool possible = bytes <= std::numeric_limits<std::size_t>::max() / 4;
+  bytes_ = possible ? block_size(bytes) : 0;
+  data_ = possible ? arena().take(bytes_) : nullptr;
+  require(data_ != nullptr, "[memory] cannot allocate ", bytes, " bytes");
   allow(data_, std::max<std::size_t>(bytes, 1));
 }
 

@@ -1,6 +1,12 @@
+#include <sys/wait.h>
+
+#include <cstdint>
+#include <cstdlib>
+
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -93,6 +99,8 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
     CAPTURE(message);
     CHECK(message.find("nnnnn") != std::string::npos);
   }
+  const std::string missing = given.folder.at("missing");
+  CHECK(refusal({"eval", missing}) == missing + ": no such directory");
   const std::string file = given.folder.write("file", "x");
   CHECK(given.refused("attention", {"--text", "ab", "--out", file + "/maps"})
             .rfind(file + "/maps: cannot be made a directory", 0) == 0);
@@ -110,6 +118,8 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
         "--max_documents: expected a number from 0, got -1");
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
         "--layers: expected none beside --heads 0.1, which names layers itself");
+  CHECK(error({"--text", "a", "--compare_text", ""}) ==
+        "--compare_text: expected a text, got none");
   CHECK(error({"--text", "a", "--format", ""}) ==
         "--format: expected npz, json, svg, png, html, bertviz, text or some of them, got none");
 }
@@ -123,6 +133,9 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
                     {"--clean", "abc", "--corrupt", "abd", "--answer", "a", "--wrong", "a"}) ==
       "--wrong: expected another token than the answer, got 'a' for both; name them with --answer "
       "and --wrong");
+  CHECK(given.refused("heads", given.with_data({"--columns", ""})) ==
+        "--columns: expected names of columns, got none");
+  CHECK(refusal({"lab", "params", "--seed", "-1"}) == "--seed: expected at least 0, got -1");
   CHECK(given.refused("prune", {"--heads", "0.0", "--out", out, "--finetune_iters", "2"}) ==
         "--data: expected a text file to fine-tune on");
   CHECK(given.refused("prune", given.with_data({"--heads", "0.0", "--out", out, "--finetune_iters",
@@ -180,6 +193,46 @@ TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
   CHECK(refusal({"tokenizer", "show", given.model}) ==
         "expected TOKENIZER TEXT, got 1 arguments; put the text in quotes (see headlight tokenizer "
         "show --help)");
+}
+
+TEST_CASE("a tokenizer of a model is not replaced by another", "[cli]") {
+  const Given given;
+  CHECK(refusal({"tokenizer", "train", "--data", given.text, "--vocab_size", "300", "--out",
+                 given.model}) ==
+        given.model + ": holds a model, whose tokenizer must stay; choose another folder");
+}
+
+TEST_CASE("ids that do not fit 16 bits are not written", "[cli]") {
+  const Given given;
+  std::string text;
+  for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
+    for (const std::uint32_t byte :
+         {0xF0U | code_point >> 18, 0x80U | (code_point >> 12 & 0x3FU),
+          0x80U | (code_point >> 6 & 0x3FU), 0x80U | (code_point & 0x3FU)}) {
+      text += static_cast<char>(byte);
+    }
+  }
+  const std::string tokenizer = given.folder.at("characters");
+  save_tokenizer(tokenizer, build_char_tokenizer(text));
+  const std::string out = given.folder.at("ids.bin");
+  CHECK(refusal({"tokenizer", "encode", tokenizer, "--file", given.text, "--out", out}) ==
+        "--out: 16-bit numbers hold 65536 ids, the tokenizer has 65538");
+  CHECK(!std::filesystem::exists(out));
+}
+
+TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]") {
+  const Given given;
+  for (const std::string& command :
+       {std::string("--version"), "info " + given.model,
+        "attention " + given.model + " --text ab --format text",
+        "generate " + given.model + " --prompt ab --max_new_tokens 2 --log_level error"}) {
+    CAPTURE(command);
+    const std::string errors = given.folder.at("errors");
+    const std::string line =
+        std::string(HEADLIGHT_PROGRAM) + " " + command + " >/dev/full 2>" + errors;
+    CHECK(WEXITSTATUS(std::system(line.c_str())) == 1);
+    CHECK(file_contents(errors) == "error: stdout: cannot be written\n");
+  }
 }
 
 TEST_CASE("numbers as large as they can be do no harm", "[cli]") {

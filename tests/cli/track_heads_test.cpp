@@ -194,6 +194,21 @@ TEST_CASE("heads over time says in one line what it misses", "[cli]") {
   empty.write("heads.jsonl", "{\"iteration\":3}\n");
   CHECK(mentions(message({"heads", empty.path().string(), "--over_time"}),
                  {"heads.jsonl", "'heads'"}));
+  const std::string log = empty.at("heads.jsonl");
+  const auto refused = [&](const std::string& lines) {
+    empty.write("heads.jsonl", lines);
+    return message({"heads", empty.path().string(), "--over_time"});
+  };
+  const std::string head = R"([{"layer":0,"index":0,"induction":0.5}])";
+  const std::string line = R"({"iteration":3,"heads":)" + head + "}\n";
+  CHECK(refused(R"({"iteration":3,"heads":[{"layer":0}]})") ==
+        "error: " + log + ": expected 'index' of every head");
+  CHECK(refused(line + R"({"iteration":4,"heads":[{"layer":0,"index":1}]})") ==
+        "error: " + log + ": expected the same heads in every line");
+  CHECK(refused(line + line) == "error: " + log + ": expected later iterations in later lines");
+  CHECK(refused("") == "error: " + log + ": expected at least one line with heads");
+  CHECK(refused(R"({"iteration":3,"heads":[]})") ==
+        "error: " + log + ": expected at least one line with heads");
 }
 
 TEST_CASE("an induction head is born with the preset, on repeated random tokens alone", "[cli]") {

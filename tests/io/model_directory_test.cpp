@@ -318,7 +318,20 @@ TEST_CASE("options of GPT-2 that would change the function are refused by name")
   CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
                  "scale_attn_by_inverse_layer_idx: only false"));
   CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
-  CHECK(contains(error_with(R"("model_type": "llama")"), "model_type"));
+  CHECK(error_of([] { parse_gpt2_config(R"({"model_type": "llama"})", "config.json"); }) ==
+        "config.json: model_type: expected gpt2, got 'llama'");
+}
+
+TEST_CASE("options that only Headlight has are refused by name") {
+  const auto error_with = [](const std::string& more) {
+    return error_of(
+        [&] { parse_gpt2_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
+  };
+  CHECK(error_with(R"("norm": "post")") == "no Error");
+  CHECK(error_with(R"("norm": "none")") == "config.json: norm: expected pre or post, got 'none'");
+  CHECK(error_with(R"("heads_per_layer": 3)") == "config.json: heads_per_layer: expected a list");
+  CHECK(error_with(R"("heads_per_layer": [1.5])") ==
+        "config.json: heads_per_layer: expected whole numbers");
 }
 
 TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused") {

@@ -137,8 +137,9 @@ void with_each_tile_set(const Body& body) {
 // Memory that is used again holds NaN for floats and bfloat16 alike.
 void poison_free_memory() {
   release_unused_storage();
-  Storage storage(std::size_t{64} << 20);
-  std::fill_n(static_cast<unsigned char*>(storage.data()), storage.bytes(),
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  Storage storage(kBytes);
+  std::fill_n(static_cast<unsigned char*>(storage.data()), kBytes,
               static_cast<unsigned char>(0xFF));
 }
 

@@ -73,6 +73,10 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
         "s: history: skipped: expected a whole number of at least 0");
   CHECK(refusal("\"recent_losses\": []", "\"recent_losses\": [\"x\"]") ==
         "s: history: recent_losses: expected numbers");
+  CHECK(refusal("\"recent_losses\": []", "\"recent_losses\": 1")
+            .starts_with("s: history: recent_losses: expected a list of at most "));
+  CHECK(refusal("\"best_validation_loss\": null", "\"best_validation_loss\": \"low\"") ==
+        "s: best_validation_loss: expected a number or null");
   CHECK(refusal("\"config\": \"\"", "\"config\": 1").find("config") != std::string::npos);
 }
 

@@ -89,5 +89,26 @@ TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("activation", "swish").find("activation") == 0);
   CHECK(refusal("lr_schedule", "step").find("schedule") == 0);
   CHECK(refusal("n_head", "7").find("n_head") == 0);
+  CHECK(refusal("on_nan", "ignore") == "on_nan: expected stop, skip or rollback, got 'ignore'");
+  CHECK(refusal("repeat_share", "1.5") == "repeat_share: expected 0 to 1, got 1.5");
   CHECK(refusal("max_iters", "0").empty());
+}
+
+TEST_CASE("repeats need room for two copies and batches that hold nothing else", "[train]") {
+  const auto refusal = [](const std::string& key, const std::string& value) {
+    TrainConfig config;
+    config.repeat_share = 0.5;
+    config.documents = "line";
+    set_config_value(config, key, value, "");
+    try {
+      config.validate();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("block_size", "4").empty());
+  CHECK(refusal("block_size", "3") == "repeat_share: expected a block_size of 4 or more, got 3");
+  CHECK(refusal("batching", "padded") ==
+        "repeat_share: expected batching = packed beside it, got padded");
 }

@@ -11,9 +11,12 @@ namespace headlight {
 // directory (its best checkpoint, else its latest). Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
+// Throws Error when `directory` holds a model, whose tokenizer must stay.
+void require_no_model(const std::filesystem::path& directory);
+
 // Writes tokenizer.json and tokenizer_config.json, which Hugging Face's AutoTokenizer reads, into
-// `directory`, which is made when it is missing. Throws Error when it holds a model, whose
-// tokenizer must stay, and when a step fails.
+// `directory`, which is made when it is missing. Throws Error as
+// require_no_model() does, and when a step fails.
 void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
 
 }  // namespace headlight

@@ -19,7 +19,7 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   void* data() { return data_; }
-  std::size_t bytes() const { return bytes_; }  // at least as many as asked for
+  std::size_t bytes() const { return bytes_; }  // taken; only those asked for may be used
 
  private:
   void* data_ = nullptr;
