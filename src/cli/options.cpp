@@ -89,35 +89,27 @@ bool Options::is_ignored(const std::string& name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
-// Brings options into one form, "--name" or "--name=value", with names that are known.
-std::vector<std::string> Options::normalized(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument.rfind("--", 0) != 0 || argument == "--") {
-      require(argument.size() < 2 || argument[0] != '-', "unknown option '", argument,
-              "': options start with --; see headlight ", info_.name, " --help");
-      result.push_back(argument);
-      continue;
-    }
-    const std::size_t equals = argument.find('=');
-    const std::string name = known_name(argument.substr(2, equals - 2));
-    if (!is_ignored(name) && !find(name)->takes_value) {
-      require(equals == std::string::npos, "--", name, ": takes no value");
-      result.push_back("--" + name);
-      continue;
-    }
-    require(equals != std::string::npos || i + 1 < arguments.size(), "--", name,
-            ": expected a value");
-    const std::string value =
-        equals != std::string::npos ? argument.substr(equals + 1) : arguments[++i];
-    if (is_ignored(name)) {
-      log_warning("--" + name + " means nothing here and is ignored");
-    } else {
-      result.push_back("--" + name + "=" + value);
-    }
+// Reads the option at arguments[i]. Returns the place of the last argument that belongs to it.
+std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
+  const std::string& argument = arguments[i];
+  require(argument.starts_with("--"), "unknown option '", argument,
+          "': options start with --; see headlight ", info_.name, " --help");
+  const std::size_t equals = argument.find('=');
+  const bool has_value = equals != std::string::npos;
+  const std::string name = known_name(argument.substr(2, equals - 2));
+  if (!is_ignored(name) && !find(name)->takes_value) {
+    require(!has_value, "--", name, ": takes no value");
+    given_.insert(name);
+    return i;
   }
-  return result;
+  require(has_value || i + 1 < arguments.size(), "--", name, ": expected a value");
+  if (is_ignored(name)) {
+    log_warning("--" + name + " means nothing here and is ignored");
+  } else {
+    values_[name] = has_value ? argument.substr(equals + 1) : arguments[i + 1];
+    given_.insert(name);
+  }
+  return has_value ? i : i + 1;
 }
 
 // cxxopts lays out the names, defaults and wrapped explanations.
@@ -152,14 +144,15 @@ void Options::print_help() const {
 
 bool Options::parse(const std::vector<std::string>& arguments) {
   // By hand, not by cxxopts, whose values cannot hold a line end.
-  for (const std::string& argument : normalized(arguments)) {
-    if (argument.rfind("--", 0) != 0) {
+  bool only_positionals = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (only_positionals || argument.size() < 2 || argument[0] != '-') {
       positionals_.push_back(argument);
-    } else if (argument != "--") {
-      const std::size_t equals = std::min(argument.find('='), argument.size());
-      const std::string name = argument.substr(2, equals - 2);
-      given_.insert(name);
-      values_[name] = equals < argument.size() ? argument.substr(equals + 1) : "";
+    } else if (argument == "--") {
+      only_positionals = true;
+    } else {
+      i = read_option(arguments, i);
     }
   }
   if (is_set("help")) {

@@ -21,8 +21,9 @@ struct CommandInfo {
 };
 
 // The options of one command. Names are written with '_' and accept '-' as well; values come as
-// --name value or --name=value. --help, --json, --threads, --cpu_variant and --log_level are
-// always there. Everything throws Error for input that does not fit, naming the option.
+// --name value or --name=value; what follows a lone -- is no option. --help, --json, --threads,
+// --cpu_variant and --log_level are always there. Everything throws Error for input that does not
+// fit, naming the option.
 class Options {
  public:
   explicit Options(CommandInfo info);
@@ -65,7 +66,7 @@ class Options {
   };
 
   const Declared* find(const std::string& name) const;  // nullptr: there is no such option
-  std::vector<std::string> normalized(const std::vector<std::string>& arguments) const;
+  std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
   // The option that the user means. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
   bool is_ignored(const std::string& name) const;
