@@ -22,18 +22,17 @@ double number_of(const Json& json, const std::string& key) {
   return found != json.end() && found->is_number() ? found->get<double>() : kMissing;
 }
 
-// The whole objects among the lines of a file.
-std::vector<Json> lines_of(const std::filesystem::path& path) {
-  std::vector<Json> lines;
+// Calls visit(json) for the whole objects among the lines of a file, one in memory at a time.
+template <class Visit>
+void for_each_line(const std::filesystem::path& path, const Visit& visit) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
-    Json json = Json::parse(line, nullptr, false);
+    const Json json = Json::parse(line, nullptr, false);
     const double iteration = number_of(json, "iteration");
     if (iteration >= 0 && iteration <= kLargestNumber) {
-      lines.push_back(std::move(json));
+      visit(json);
     }
   }
-  return lines;
 }
 
 std::vector<HeadId> heads_of(const Json& line, const std::string& where) {
@@ -72,11 +71,11 @@ void take_losses(const std::filesystem::path& path, HeadHistory& history) {
   const std::vector<double>& times = history.iterations;
   std::vector<double> sums(times.size());
   std::vector<double> counts(times.size());
-  for (const Json& line : lines_of(path)) {
+  for_each_line(path, [&](const Json& line) {
     const double iteration = number_of(line, "iteration");
     const double loss = number_of(line, "loss");
     if (!std::isfinite(loss)) {
-      continue;  // an evaluation
+      return;  // an evaluation
     }
     const auto time = static_cast<std::size_t>(
         std::upper_bound(times.begin(), times.end(), iteration) - times.begin());
@@ -87,7 +86,7 @@ void take_losses(const std::filesystem::path& path, HeadHistory& history) {
     if (iteration == 0 && times.front() == 0) {
       history.loss.front() = loss;
     }
-  }
+  });
   for (std::size_t time = 0; time < times.size(); ++time) {
     if (counts[time] > 0) {
       history.loss[time] = sums[time] / counts[time];
@@ -102,7 +101,7 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
   require(std::filesystem::exists(path), path.string(),
           ": no such file; train with --track_heads N to have one");
   HeadHistory history;
-  for (const Json& line : lines_of(path)) {
+  for_each_line(path, [&](const Json& line) {
     const std::vector<HeadId> heads = heads_of(line, path.string());
     if (history.iterations.empty()) {
       history.heads = heads;
@@ -116,7 +115,7 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
     history.second_copy.push_back(number_of(line, "second_copy_loss"));
     history.in_context.push_back(number_of(line, "in_context"));
     add_scores(line, history);
-  }
+  });
   require(!history.iterations.empty() && !history.heads.empty(), path.string(),
           ": expected at least one line with heads");
   for (auto& [score, curves] : history.scores) {

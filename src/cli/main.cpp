@@ -10,6 +10,7 @@
 #include "headlight/tensor/error.h"
 #include "headlight/text/nearest_name.h"
 #include "headlight/train/save_error.h"
+#include "headlight/train/trainer.h"
 
 namespace headlight::cli {
 namespace {
@@ -97,6 +98,9 @@ int guarded(const std::vector<std::string>& arguments) {
   } catch (const LockedError& error) {
     log_error(error.what());
     return kLocked;
+  } catch (const DivergedError& error) {
+    log_error(error.what());
+    return kFailure;
   } catch (const Error& error) {
     log_error(error.what());
     return kBadInput;

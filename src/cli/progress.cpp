@@ -82,6 +82,7 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
     return;
   }
   losses_.add(metrics.loss);
+  last_iteration_ = metrics.iteration;
   const bool first = losses_.count() == 1;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
   if (terminal_) {
@@ -122,10 +123,9 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
 }
 
 std::string TrainProgress::loss_curve() const {
-  const Index last = first_iteration_ + losses_.count();
   return line_chart(losses_.points(),
                     {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
-                                grouped(last)});
+                                grouped(last_iteration_ + 1)});
 }
 
 void TrainProgress::clear_bar() {

@@ -38,6 +38,7 @@ class TrainProgress : public TrainObserver {
   bool bar_shown_ = false;
   double bar_drawn_at_ = 0;  // seconds since the start
   Index first_iteration_ = 0;
+  Index last_iteration_ = 0;  // that was made
   Index max_iters_ = 0;
   Index log_interval_ = 1;
   Index tokens_ = 0;

@@ -1,3 +1,5 @@
+#include <atomic>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -38,12 +40,12 @@ constexpr const char* kDetails =
     "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
     "tokens_per_second, directory.";
 
-// Set by the signal handler, which may do nothing more.
-volatile std::sig_atomic_t stop_signals = 0;
+// Counted by the signal handler, which may run on any thread and do nothing more.
+std::atomic<int> stop_signals = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void on_stop_signal(int) {
-  stop_signals = stop_signals + 1;
-  if (stop_signals > 1) {
+  if (++stop_signals > 1) {
     std::_Exit(130);
   }
 }
@@ -114,6 +116,8 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
                                 {"directory", result.directory.string()}};
   if (result.validation.tokens > 0) {
     object["validation_loss"] = result.validation.loss;
+  }
+  if (std::isfinite(result.best_validation_loss)) {
     object["best_validation_loss"] = result.best_validation_loss;
   }
   print_json(object);

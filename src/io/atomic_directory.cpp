@@ -49,9 +49,10 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
   return std::rename(from.c_str(), to.c_str());
 }
 
+constexpr std::string_view kMark = ".tmp.";
+
 // The process id at the end of NAME.tmp.<process id>; 0 for any other name.
 int writer_of(const std::string& name) {
-  constexpr std::string_view kMark = ".tmp.";
   const std::size_t mark = name.rfind(kMark);
   if (mark == std::string::npos || mark == 0) {
     return 0;
@@ -111,18 +112,24 @@ bool AtomicDirectory::exchange() {
     }
     fail_system("replace", target_, code);
   }
+  // What stood there goes with the temporary name, but not before the new one is sure to stay.
+  committed_ = true;
   sync_folder(parent_folder(target_));
-  return true;  // what stood there goes with the temporary name
+  committed_ = false;
+  return true;
 }
 
-std::vector<fs::path> remove_stale_temporaries(const fs::path& folder) {
+std::vector<fs::path> remove_stale_temporaries(
+    const fs::path& folder, const std::function<bool(std::string_view name)>& is_own) {
   std::vector<fs::path> stale;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    const int writer = writer_of(entry->path().filename().string());
+    const std::string name = entry->path().filename().string();
+    const int writer = writer_of(name);
     // A dead process may have had the number of this one.
-    if (writer > 0 && (writer == ::getpid() || !is_alive(writer))) {
+    if (writer > 0 && (writer == ::getpid() || !is_alive(writer)) &&
+        is_own(std::string_view(name).substr(0, name.rfind(kMark)))) {
       stale.push_back(entry->path());
     }
   }

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kName = ".lock";
+
 int open_lock(const fs::path& path) {
   constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
   const int descriptor =
@@ -76,7 +78,7 @@ void write_holder(int descriptor) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / ".lock") {
+DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kName) {
   do {
     const FileDescriptor file(open_lock(path_));
     if (!lock_at_once(file.number())) {
@@ -101,6 +103,11 @@ DirectoryLock::~DirectoryLock() {
   const int result = ::ftruncate(descriptor_, 0);
   static_cast<void>(result);
   ::close(descriptor_);
+}
+
+bool DirectoryLock::has_file(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(directory / kName, ignored));
 }
 
 void DirectoryLock::remove_file() { ::unlink(path_.c_str()); }

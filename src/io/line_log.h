@@ -27,7 +27,8 @@ class LineLog {
   void cut(const Keep& keep);
   // Without the end of the line.
   void append(const std::string& line);
-  // Waits until the lines are on the disk; another thread may append meanwhile. Throws Error.
+  // Waits until the lines that the file has are on the disk; another thread may append meanwhile.
+  // Throws Error.
   void flush() const;
 
  private:

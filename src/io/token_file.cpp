@@ -7,6 +7,7 @@
 #include <span>
 
 #include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
 #include "text/printable.h"
 
 namespace headlight {
@@ -31,14 +32,16 @@ std::size_t count_tokens(const fs::path& path, const std::string& name) {
   return bytes / sizeof(std::uint16_t);
 }
 
+// A sparse file may say any size, and the system hands out memory that it does not have.
 std::vector<std::int32_t> make_room(std::size_t count, const std::string& name) {
-  try {
-    std::vector<std::int32_t> ids;
-    ids.reserve(count);
-    return ids;
-  } catch (const std::exception&) {  // bad_alloc or length_error
-    fail(name, ": does not fit in memory");
-  }
+  const double needed = static_cast<double>(count) * sizeof(std::int32_t);
+  const double available = available_memory();
+  require(available == 0 || needed < available, name, ": does not fit in memory: its ", count,
+          " tokens take ", static_cast<Index>(needed / 1e6), " MB, and ",
+          static_cast<Index>(available / 1e6), " MB are free");
+  std::vector<std::int32_t> ids;
+  ids.reserve(count);
+  return ids;
 }
 
 }  // namespace

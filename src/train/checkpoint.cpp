@@ -56,6 +56,14 @@ void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   write_file(folder / "state.json", to_state_json(state));
 }
 
+// Throws Error, saying why, unless it can be resumed from.
+void require_usable(const CheckpointEntry& entry) {
+  verify_checkpoint(entry.path);
+  const Index iteration = read_training_state(entry.path).iteration;
+  require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
+          iteration);
+}
+
 // What stands at `target` is replaced. Where the file system cannot do that in one step, one that
 // is complete stays, and a damaged one makes room first.
 void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool is_complete) {
@@ -63,7 +71,7 @@ void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool
   write_parts(directory.path(), parts);
   directory.seal();
   // Nothing older may be removed for a checkpoint that cannot be read.
-  verify_checkpoint(directory.path());
+  require_usable({directory.path(), parts.state.iteration});
   std::error_code ignored;
   const bool is_new = fs::symlink_status(target, ignored).type() == fs::file_type::not_found;
   if (is_new) {
@@ -73,14 +81,6 @@ void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool
     directory.commit();
     fs::remove_all(damaged, ignored);
   }
-}
-
-// Throws Error, saying why, unless it can be resumed from.
-void require_usable(const CheckpointEntry& entry) {
-  verify_checkpoint(entry.path);
-  const Index iteration = read_training_state(entry.path).iteration;
-  require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
-          iteration);
 }
 
 bool is_usable(const CheckpointEntry& entry) {
@@ -116,8 +116,6 @@ fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
   if (options.best) {
     set_link(run / "best", name);
   }
-  remove_old_checkpoints(run, parts.state.iteration,
-                         {.keep = options.keep, .passed_over = options.passed_over});
   return target;
 }
 

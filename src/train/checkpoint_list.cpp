@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step_";
 constexpr std::size_t kDigits = 8;  // at least
 
-std::optional<Index> iteration_of(const std::string& name) {
+std::optional<Index> iteration_of(std::string_view name) {
   if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) {
     return std::nullopt;
   }
@@ -35,6 +35,8 @@ std::string checkpoint_name(Index iteration) {
   digits.insert(0, digits.size() < kDigits ? kDigits - digits.size() : 0, '0');
   return std::string(kPrefix) + digits;
 }
+
+bool is_checkpoint_name(std::string_view name) { return iteration_of(name).has_value(); }
 
 std::vector<CheckpointEntry> checkpoints_of(const fs::path& run) {
   std::vector<CheckpointEntry> found;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tensor/shape.h"
@@ -15,6 +16,7 @@ struct CheckpointEntry {
 };
 
 std::string checkpoint_name(Index iteration);
+bool is_checkpoint_name(std::string_view name);
 
 // Newest first. Throws Error when the directory cannot be listed.
 std::vector<CheckpointEntry> checkpoints_of(const std::filesystem::path& run);
@@ -24,7 +26,9 @@ void verify_checkpoint(const std::filesystem::path& path);
 
 struct PruneOptions {
   Index keep = 2;
-  std::vector<Index> passed_over = {};  // as in CheckpointOptions
+  // Updates whose checkpoints were found damaged when the run was resumed from an older one. They
+  // do not count as kept, and go when the run is past them.
+  std::vector<Index> passed_over = {};
 };
 
 // Removes all but the newest `keep` of the checkpoints up to `iteration` and the one that RUN/best

@@ -91,16 +91,19 @@ NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
                                const EvaluationOptions& options) {
   const NoGrad no_grad;
   const EvaluationBatches batches(model, dataset, options);
-  std::vector<std::int32_t> offsets{0};
+  std::vector<Index> ends{0};
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
-    const std::int32_t before = offsets.back();
+    const Index before = ends.back();
     for (std::size_t s = 1; s < batch.offsets.size(); ++s) {
-      offsets.push_back(before + static_cast<std::int32_t>(batch.offsets[s]));
+      ends.push_back(before + batch.offsets[s]);
     }
   }
-  const Index tokens = offsets.back();
+  const Index tokens = ends.back();
+  require(tokens <= std::numeric_limits<std::int32_t>::max(), "logits: ", tokens,
+          " tokens are more than can be counted; look at fewer batches");
   require_logits_fit(tokens, model.config().vocab_size);
+  const std::vector<std::int32_t> offsets(ends.begin(), ends.end());
   Tensor inputs = Tensor::empty({tokens}, DType::int32);
   Tensor targets = Tensor::empty({tokens}, DType::int32);
   Tensor logits = Tensor::empty({tokens, model.config().vocab_size});

@@ -31,7 +31,7 @@ class Run {
         saver_(saver_options()) {
     if (!start.checkpoint.empty()) {
       go_on_from(start.checkpoint);
-      saving([&] { put_in_order(); });
+      put_in_order();
     }
   }
 
@@ -70,7 +70,7 @@ class Run {
 
   RunSaver::Options saver_options() {
     return {.run = config_.out_dir,
-            .checkpoints = {.keep = config_.keep_checkpoints, .passed_over = passed_over()},
+            .prune = {.keep = config_.keep_checkpoints, .passed_over = passed_over()},
             .stops_on_error = config_.on_save_error == "stop",
             .last_saved = start_.checkpoint.empty() ? -1 : start_.state.iteration,
             .flush = [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); },
@@ -110,9 +110,13 @@ class Run {
 
   // What a process left undone that died before it had set the links or removed old checkpoints.
   void put_in_order() {
-    repair_links(start_.checkpoint, start_.state);
-    remove_old_checkpoints(config_.out_dir, start_.state.iteration,
-                           {.keep = config_.keep_checkpoints});
+    saving([&] { repair_links(start_.checkpoint, start_.state); });
+    try {
+      remove_old_checkpoints(config_.out_dir, start_.state.iteration,
+                             {.keep = config_.keep_checkpoints});
+    } catch (const Error& error) {
+      start_.warnings.emplace_back(error.what());
+    }
   }
 
   // Checkpoints that are newer than the one that the run goes on from: they are damaged.
@@ -188,6 +192,9 @@ class Run {
     const UpdateHistory until = trainer_.history();
     std::vector<std::string> skipped;
     const fs::path checkpoint = find_latest_checkpoint(config_.out_dir, skipped);
+    for (const std::string& text : skipped) {
+      tell([&](TrainObserver& observer) { observer.on_warning(text); });
+    }
     TrainingState state = read_training_state(checkpoint);
     state.config = start_.state.config;
     state.build = start_.state.build;
@@ -209,9 +216,12 @@ class Run {
   void count_rollback(const StepMetrics& failed) {
     rollbacks_ = start_.state.iteration == rollback_target_ ? rollbacks_ + 1 : 1;
     rollback_target_ = start_.state.iteration;
-    require(rollbacks_ <= config_.max_bad_updates, "update ", failed.iteration, ": ", failed.reason,
-            ", after ", config_.max_bad_updates, " returns to the checkpoint of update ",
-            rollback_target_, " (max_bad_updates); try a smaller learning_rate");
+    if (rollbacks_ > config_.max_bad_updates) {
+      throw DivergedError(concat_text("update ", failed.iteration, ": ", failed.reason, ", after ",
+                                      config_.max_bad_updates,
+                                      " returns to the checkpoint of update ", rollback_target_,
+                                      " (max_bad_updates); try a smaller learning_rate"));
+    }
   }
 
   // A run that was stopped saves at once; one that is done is evaluated a last time.
@@ -257,8 +267,11 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   RunDirectory directory(config.out_dir);
   require(options.resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": holds a run already; go on with --resume or choose another --out_dir");
+  if (!options.resume) {
+    directory.require_no_foreign_files();
+  }
   RunStart start = prepare_run(config, options.resume);
-  for (const fs::path& swept : directory.swept()) {
+  for (const fs::path& swept : directory.sweep()) {
     start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
   }
   directory.use();

@@ -12,22 +12,26 @@ namespace headlight {
 class RunDirectory {
  public:
   // Throws LockedError when another process trains there, SaveError when the directory cannot be
-  // made or written. Removes what killed processes have left behind.
+  // made or written.
   explicit RunDirectory(std::filesystem::path path);
-  // Removes a directory that was made here and never used.
+  // Leaves a directory that was never used as it was found, also if that means none.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
 
+  // Throws Error when a new run would replace files that no run has left there.
+  void require_no_foreign_files() const;
+  // Removes what runs that were killed have left half written; returns what that was.
+  std::vector<std::filesystem::path> sweep() const;
   // From now on the directory stays.
-  void use() { was_made_ = false; }
-  const std::vector<std::filesystem::path>& swept() const { return swept_; }
+  void use() { is_used_ = true; }
 
  private:
   std::filesystem::path path_;
   bool was_made_ = false;
+  bool had_lock_ = false;  // a run has been here before
+  bool is_used_ = false;
   std::optional<DirectoryLock> lock_;
-  std::vector<std::filesystem::path> swept_;
 };
 
 }  // namespace headlight

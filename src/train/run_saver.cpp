@@ -1,26 +1,43 @@
 #include "train/run_saver.h"
 
+#include <utility>
+
 #include "text/printable.h"
-#include "train/checkpoint_list.h"
 
 namespace headlight {
+
+namespace fs = std::filesystem;
 
 void RunSaver::save(const CheckpointParts& parts, bool best) {
   wait();
   bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
-  options_.checkpoints.replace = options_.last_saved == parts.state.iteration;
   begun_ = parts.state.iteration;
-  std::erase(options_.checkpoints.passed_over, begun_);  // now it is a good one
-  options_.checkpoints.best = best;
-  writer_.begin(parts, options_.checkpoints, options_.flush);
+  std::erase(options_.prune.passed_over, begun_);  // now it is a good one
+  const bool is_saved = options_.last_saved == begun_;
+  attempt([&] {
+    writer_.begin(parts, {.checkpoint = {.best = best, .replace = is_saved},
+                          .prune = options_.prune,
+                          .first = options_.flush});
+  });
 }
 
 void RunSaver::look() {
-  collect([&] { return writer_.collect_finished(); });
+  attempt([&] { tell(writer_.collect_finished()); });
 }
 
 void RunSaver::wait() {
-  collect([&] { return writer_.wait(); });
+  attempt([&] { tell(writer_.wait()); });
+}
+
+void RunSaver::tell(const std::optional<WrittenCheckpoint>& written) {
+  if (!written) {
+    return;
+  }
+  options_.last_saved = std::exchange(begun_, -1);
+  options_.saved(written->path);
+  if (!written->complaint.empty()) {
+    options_.warn(written->complaint);
+  }
 }
 
 void RunSaver::on_failure(const Error& error) const {
@@ -30,24 +47,20 @@ void RunSaver::on_failure(const Error& error) const {
   options_.warn(error.what());
 }
 
-template <class Collect>
-void RunSaver::collect(const Collect& collect) {
+template <class Work>
+void RunSaver::attempt(const Work& work) {
   const Index begun = begun_;
   try {
-    const std::optional<std::filesystem::path> path = collect();
-    if (path) {
-      options_.last_saved = begun;
-      begun_ = -1;
-      options_.saved(*path);
-    }
+    work();
   } catch (const Error& error) {
     begun_ = -1;
+    const fs::path path = options_.run / checkpoint_name(begun);
     const std::string last = options_.last_saved < 0
                                  ? "; there is no complete checkpoint yet"
                                  : "; the last complete one is " +
                                        shown(options_.run / checkpoint_name(options_.last_saved));
-    on_failure(Error(concat_text("cannot save ", shown(options_.run / checkpoint_name(begun)),
-                                 ", which takes ", bytes_, " bytes: ", error.what(), last)));
+    on_failure(Error(concat_text("cannot save ", shown(path), ", which takes ", bytes_,
+                                 " bytes: ", error.what(), last)));
   }
 }
 

@@ -13,7 +13,7 @@ class RunSaver {
  public:
   struct Options {
     std::filesystem::path run;
-    CheckpointOptions checkpoints;
+    PruneOptions prune;
     bool stops_on_error = true;
     Index last_saved = -1;        // update of the checkpoint that the run goes on from
     std::function<void()> flush;  // what must be on the disk before a checkpoint
@@ -39,8 +39,10 @@ class RunSaver {
   Index last_saved() const { return begun_ >= 0 ? begun_ : options_.last_saved; }
 
  private:
-  template <class Collect>
-  void collect(const Collect& collect);
+  // Does `work`; a failure is one of the save in progress, which ends with it.
+  template <class Work>
+  void attempt(const Work& work);
+  void tell(const std::optional<WrittenCheckpoint>& written);
 
   Options options_;
   Index begun_ = -1;  // update of the checkpoint in progress

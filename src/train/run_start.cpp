@@ -1,5 +1,6 @@
 #include "train/run_start.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headlight/data/batcher.h"
@@ -45,6 +46,17 @@ void require_vocabulary(const TrainConfig& config, Index ids) {
           ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
 }
 
+// A run must not find out at its first evaluation.
+void require_targets(const TrainConfig& config, const TokenDataset& validation) {
+  const bool any =
+      std::any_of(validation.sequences.begin(), validation.sequences.end(),
+                  [](const std::vector<std::int32_t>& sequence) { return sequence.size() > 1; });
+  require(validation.sequences.empty() || any,
+          config.validation_data.empty() ? "validation_fraction" : "validation_data",
+          ": expected text with two tokens in a row, or none, got ", validation.token_count,
+          " tokens in ", validation.sequences.size(), " parts");
+}
+
 }  // namespace
 
 RunStart prepare_run(const TrainConfig& config, bool resume) {
@@ -52,6 +64,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume) {
   LoadedModel loaded = initial_model(config, resume, start);
   start.data = load_training_data(config, std::move(loaded.tokenizer));
   start.notes.insert(start.notes.end(), start.data.notes.begin(), start.data.notes.end());
+  require_targets(config, start.data.validation);
   if (resume) {
     require_same_data(start.state.data, start.data.train.token_count,
                       Batcher(start.data.train, config.batcher()).batches_per_epoch());

@@ -42,10 +42,18 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
           " of the model that the run starts from");
 }
 
+// Empty when there is no checkpoint to go on from. What is skipped, and why there is none, is told
+// when the run itself looks for it, with its directory locked.
 std::filesystem::path starting_directory(const TrainConfig& config, bool resume) {
-  std::vector<std::string> skipped;  // told when the run itself looks for its checkpoint
-  return resume ? find_latest_checkpoint(config.out_dir, skipped)
-                : find_model_directory(config.init_from);
+  if (!resume) {
+    return find_model_directory(config.init_from);
+  }
+  try {
+    std::vector<std::string> skipped;
+    return find_latest_checkpoint(config.out_dir, skipped);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -56,7 +64,11 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (!starts_from_model(config)) {
     return;
   }
-  const TrainConfig model = described(read_settled_config(starting_directory(config, resume)));
+  const std::filesystem::path directory = starting_directory(config, resume);
+  if (directory.empty()) {
+    return;
+  }
+  const TrainConfig model = described(read_settled_config(directory));
   for (const ConfigField& field : config_fields()) {
     if (!is_architecture(field.key)) {
       continue;

@@ -1,6 +1,7 @@
 #include "train/state_file.h"
 
 #include <cmath>
+#include <limits>
 
 #include "headlight/tensor/error.h"
 #include "text/checked_json.h"
@@ -21,14 +22,14 @@ class Members {
   const Json& at(const char* key) const { return json_member(object_, key, where_); }
   std::string text(const char* key) const { return json_string(object_, key, where_); }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
-  // A whole number from `least` on.
-  Index count(const char* key, Index least = 0) const {
+  // A whole number from `least` to `most`.
+  Index count(const char* key, Index least = 0, Index most = kLargestCount) const {
     const Json& value = at(key);
     const bool whole = value.is_number_integer() &&
                        (!value.is_number_unsigned() ||
-                        value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestCount));
+                        value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));
     const Index number = whole ? value.get<Index>() : least - 1;
-    require(number >= least && number <= kLargestCount, where_, ": ", key,
+    require(number >= least && number <= most, where_, ": ", key,
             ": expected a whole number of at least ", least);
     return number;
   }
@@ -55,7 +56,7 @@ class Members {
 };
 
 DataPosition read_data(const Members& data) {
-  return {.seed = data.count("seed"),
+  return {.seed = data.count("seed", 0, std::numeric_limits<Index>::max()),
           .epoch = data.count("epoch"),
           .batch = data.count("batch"),
           .batches_per_epoch = data.count("batches_per_epoch"),

@@ -8,8 +8,12 @@ namespace {
 // Tokens; more than any machine of today could take at once.
 constexpr Index kLargestBatch = Index{1} << 26;
 
-void require_at_least(std::string_view key, Index value, Index least) {
+// Of anything that a run counts, so that no sum or product of counts overflows.
+constexpr Index kLargestCount = Index{1} << 35;
+
+void require_count(std::string_view key, Index value, Index least) {
   require(value >= least, key, ": expected at least ", least, ", got ", value);
+  require(value <= kLargestCount, key, ": expected at most ", kLargestCount, ", got ", value);
 }
 
 void require_not_negative(std::string_view key, double value) {
@@ -47,24 +51,29 @@ void TrainConfig::validate() const {
   require_one_of("on_save_error", on_save_error, "stop", "continue");
   require(on_nan == "stop" || on_nan == "skip" || on_nan == "rollback",
           "on_nan: expected stop, skip or rollback, got '", on_nan, "'");
-  require_at_least("vocab_size", vocab_size, 0);
-  require_at_least("batch_size", batch_size, 1);
-  require_at_least("block_size", block_size, 1);
+  require_count("vocab_size", vocab_size, 0);
+  require_count("batch_size", batch_size, 1);
+  require_count("block_size", block_size, 1);
   require(block_size <= kLargestBatch && batch_size <= kLargestBatch / block_size,
           "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ", batch_size,
           " sequences of ", block_size);
-  require_at_least("gradient_accumulation_steps", gradient_accumulation_steps, 1);
-  require_at_least("bucket_window", bucket_window, 1);
-  require_at_least("max_iters", max_iters, 0);
-  require_at_least("warmup_iters", warmup_iters, 0);
-  require_at_least("eval_interval", eval_interval, 1);
-  require_at_least("eval_iters", eval_iters, 0);
-  require_at_least("log_interval", log_interval, 1);
-  require_at_least("save_interval", save_interval, 0);
-  require_at_least("keep_checkpoints", keep_checkpoints, 1);
-  require_at_least("track_heads", track_heads, 0);
-  require_at_least("max_bad_updates", max_bad_updates, 1);
-  require_at_least("seed", seed, 0);
+  require_count("gradient_accumulation_steps", gradient_accumulation_steps, 1);
+  require(gradient_accumulation_steps <= kLargestBatch / (batch_size * block_size),
+          "gradient_accumulation_steps: expected at most ", kLargestBatch,
+          " tokens in an update, got ", gradient_accumulation_steps, " batches of ",
+          batch_size * block_size);
+  require_count("bucket_window", bucket_window, 1);
+  require_count("max_iters", max_iters, 0);
+  require_count("warmup_iters", warmup_iters, 0);
+  require_count("lr_decay_iters", lr_decay_iters, 0);
+  require_count("eval_interval", eval_interval, 1);
+  require_count("eval_iters", eval_iters, 0);
+  require_count("log_interval", log_interval, 1);
+  require_count("save_interval", save_interval, 0);
+  require_count("keep_checkpoints", keep_checkpoints, 1);
+  require_count("track_heads", track_heads, 0);
+  require_count("max_bad_updates", max_bad_updates, 1);
+  require(seed >= 0, "seed: expected at least 0, got ", seed);
   require_fraction("validation_fraction", validation_fraction);
   require_not_negative("learning_rate", learning_rate);
   require_not_negative("min_lr", min_lr);

@@ -42,8 +42,7 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
 
 }  // namespace
 
-Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset,
-                 Index first_iteration)
+Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset)
     : config_(config),
       model_(model),
       dataset_(dataset),
@@ -51,10 +50,7 @@ Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& data
       schedule_(config.schedule()),
       precision_(parse_precision(config.dtype)),
       batcher_(dataset, config.batcher()),
-      optimizer_(make_optimizer(config, parameters_)),
-      iteration_(first_iteration) {
-  optimizer_->set_step_count(first_iteration);
-}
+      optimizer_(make_optimizer(config, parameters_)) {}
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
   iteration_ = iteration;
@@ -105,8 +101,11 @@ void Trainer::judge(StepMetrics& metrics) const {
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
     metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",
                                  metrics.gradient_norm, ") is not finite");
-    require(config_.on_nan != "stop", "update ", iteration_, ": ", metrics.reason,
-            "; try a smaller learning_rate, or on_nan = skip or rollback");
+    if (config_.on_nan == "stop") {
+      throw DivergedError(
+          concat_text("update ", iteration_, ": ", metrics.reason,
+                      "; try a smaller learning_rate, or on_nan = skip or rollback"));
+    }
     metrics.outcome = config_.on_nan == "rollback" ? StepOutcome::unusable : StepOutcome::skipped;
     return;
   }
@@ -122,9 +121,11 @@ void Trainer::judge(StepMetrics& metrics) const {
 void Trainer::leave_out(const StepMetrics& metrics) {
   ++history_.skipped;
   ++history_.skipped_in_row;
-  require(history_.skipped_in_row <= config_.max_bad_updates, "update ", iteration_, ": ",
-          metrics.reason, ", and so for the ", config_.max_bad_updates,
-          " updates before (max_bad_updates); try a smaller learning_rate");
+  if (history_.skipped_in_row > config_.max_bad_updates) {
+    throw DivergedError(concat_text(
+        "update ", iteration_, ": ", metrics.reason, ", and so for the ", config_.max_bad_updates,
+        " updates before (max_bad_updates); try a smaller learning_rate"));
+  }
 }
 
 StepMetrics Trainer::step() {

@@ -180,7 +180,10 @@ TEST_CASE("bench refuses what it cannot measure", "[cli]") {
   CHECK(refusal_of({"attention", "--lengths", "0"}).find("--lengths") != std::string::npos);
   CHECK(refusal_of({"attention", "--lengths", ""}).find("--lengths") != std::string::npos);
   CHECK(refusal_of(
-            {"train", "--batching", "padded", "--gradient_accumulation_steps", "1000000000000"})
+            {"train", "--batching", "padded", "--gradient_accumulation_steps", "10000000000"})
+            .find("tokens in an update") != std::string::npos);
+  CHECK(refusal_of({"train", "--batching", "padded", "--gradient_accumulation_steps", "1000000",
+                    "--steps", "100000"})
             .find("free") != std::string::npos);
   const ScratchFolder folder;
   const std::string config = folder.write("model.toml", "n_layer = 1\n");

@@ -270,9 +270,51 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
   CHECK(train({"--tokenizer", "bpe"}) ==
         "vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
   CHECK(train({"--resume"}).rfind(run + ": no such run directory", 0) == 0);
-  const std::string message =
-      train({"--learning_rate", "1e30", "--decay_lr", "false", "--warmup_iters", "0"});
-  CAPTURE(message);
-  CHECK(message.rfind("update ", 0) == 0);
-  CHECK(message.find("is not finite; try a smaller learning_rate") != std::string::npos);
+  const std::string one = given.folder.write("one.txt", "A");
+  CHECK(
+      train({"--validation_data", one}) ==
+      "validation_data: expected text with two tokens in a row, or none, got 1 tokens in 1 parts");
+}
+
+TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
+  const Given given;
+  const ProgramResult result = run_headlight({"train",
+                                              "--data",
+                                              given.text,
+                                              "--out_dir",
+                                              given.folder.at("run"),
+                                              "--n_layer",
+                                              "1",
+                                              "--n_head",
+                                              "1",
+                                              "--n_embd",
+                                              "4",
+                                              "--block_size",
+                                              "4",
+                                              "--max_iters",
+                                              "3",
+                                              "--log_level",
+                                              "error",
+                                              "--learning_rate",
+                                              "1e30",
+                                              "--decay_lr",
+                                              "false",
+                                              "--warmup_iters",
+                                              "0"});
+  CHECK(result.exit_code == 1);
+  REQUIRE(result.messages().size() == 1);
+  CHECK(result.messages()[0].starts_with("error: update "));
+  CHECK(result.messages()[0].find("is not finite; try a smaller learning_rate") !=
+        std::string::npos);
+}
+
+TEST_CASE("what follows two dashes is no option", "[cli]") {
+  const Given given;
+  const ProgramResult result =
+      run_headlight({"tokenizer", "show", "--json", "--", given.model, "-5"});
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("\"label\":\"-\"") != std::string::npos);
+  CHECK(refusal({"tokenizer", "show", given.model, "-5"}) ==
+        "unknown option '-5': options start with --; see headlight tokenizer show --help");
 }

@@ -206,6 +206,7 @@ TEST_CASE("a run directory that cannot be made or written is a failed save", "[c
   CHECK(made.err.find("cannot make the run directory") != std::string::npos);
   const std::string run = folder.at("run");
   fs::create_directory(run);
+  folder.write("run/.lock", "");  // a run has been here
   fs::create_directory(run + "/metrics.jsonl");
   const ProgramResult written = run_headlight(training(data, run));
   CHECK(written.exit_code == 3);

@@ -87,13 +87,15 @@ TEST_CASE("what dead processes left is removed and what living ones write is not
   folder.write(temporary_name("config.toml", getpid()), "of a dead process with this number");
   const std::string living = temporary_name("step_00000008", getppid());
   fs::create_directory(folder.path() / living);
+  folder.write(temporary_name("diary", dead_process()), "somebody else's");
   for (const char* name : {"notes.tmp.x", "notes.tmp.", ".tmp.4", "notes.tmp.-4", "notes"}) {
     folder.write(name, "mine");
   }
-  const std::vector<fs::path> removed = remove_stale_temporaries(folder.path());
+  const std::vector<fs::path> removed = remove_stale_temporaries(
+      folder.path(), [](std::string_view name) { return name != "diary"; });
   CHECK(removed == std::vector<fs::path>{folder.path() / temporary_name("config.toml", getpid()),
                                          folder.path() / stale});
   CHECK(!fs::exists(folder.path() / stale));
   CHECK(fs::exists(folder.path() / living));
-  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 6);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 7);
 }

@@ -48,6 +48,32 @@ TEST_CASE("a line that the disk does not take is written before the next one", "
   CHECK(read_bytes(path) == "first\nsecond\nthird\n");
 }
 
+TEST_CASE("a log longer than what is read at once keeps all of its lines", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "log";
+  std::string all;
+  std::string odd;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string line = "{\"iteration\": " + std::to_string(i) + "}\n";
+    all += line;
+    odd += i % 2 == 1 ? line : "";
+  }
+  REQUIRE(all.size() > 2'000'000);
+  test::write_bytes(path, all);
+  LineLog log(path, kAll, throw_again);
+  CHECK(read_bytes(path) == all);
+  log.cut([](const std::string& line) { return iteration_of_line(line) % 2 == 1; });
+  CHECK(read_bytes(path) == odd);
+}
+
+TEST_CASE("a log that cannot be looked at is not replaced by an empty one", "[io]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "log";
+  std::filesystem::create_symlink("log", path);  // which leads to itself
+  CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text(path.string()));
+  CHECK(std::filesystem::is_symlink(path));
+}
+
 TEST_CASE("a log that cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";

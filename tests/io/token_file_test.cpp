@@ -33,6 +33,15 @@ TEST_CASE("a token file longer than one piece is read whole") {
   CHECK(ids.back() == (149999 & 0x7FFF));
 }
 
+TEST_CASE("a token file that is larger than memory is refused before it is read") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "ids.bin";
+  test::write_bytes(path, "ab");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);  // sparse
+  CHECK_THROWS_WITH(read_token_file(path, 65536),
+                    contains_text("does not fit in memory: its 2199023255552 tokens"));
+}
+
 TEST_CASE("a token file that does not fit is refused in one line") {
   const TemporaryFolder folder;
   const auto error_for = [&](const std::string& bytes, Index vocabulary) {

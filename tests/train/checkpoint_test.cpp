@@ -7,6 +7,7 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
+#include "train/checkpoint_list.h"
 
 using namespace headlight;
 
@@ -29,8 +30,10 @@ struct SavedRun {
   fs::path save(Index iteration, Index keep = 2, bool best = false) {
     const TrainingState state{.iteration = iteration};
     optimizer.set_step_count(iteration);
-    return save_checkpoint(folder.path(), {model, tokenizer, optimizer, state},
-                           {.best = best, .keep = keep});
+    const fs::path path =
+        save_checkpoint(folder.path(), {model, tokenizer, optimizer, state}, {.best = best});
+    remove_old_checkpoints(folder.path(), iteration, {.keep = keep});
+    return path;
   }
   bool has(const std::string& name) const { return fs::exists(folder.path() / name); }
   std::string link(const std::string& name) const {
@@ -77,10 +80,8 @@ TEST_CASE("damaged checkpoints that were passed over do not count as kept", "[tr
   run.save(4);
   run.save(12);
   run.damage("step_00000012");
-  run.optimizer.set_step_count(14);
-  const TrainingState state{.iteration = 14};
-  save_checkpoint(run.folder.path(), {run.model, run.tokenizer, run.optimizer, state},
-                  {.keep = 2, .passed_over = {12}});
+  run.save(14, 3);
+  remove_old_checkpoints(run.folder.path(), 14, {.keep = 2, .passed_over = {12}});
   CHECK(run.has("step_00000004"));
   CHECK(!run.has("step_00000012"));
   CHECK(run.has("step_00000014"));

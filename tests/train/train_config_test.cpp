@@ -91,6 +91,11 @@ TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("n_head", "7").find("n_head") == 0);
   CHECK(refusal("on_nan", "ignore") == "on_nan: expected stop, skip or rollback, got 'ignore'");
   CHECK(refusal("repeat_share", "1.5") == "repeat_share: expected 0 to 1, got 1.5");
+  CHECK(refusal("warmup_iters", "9223372036854775807") ==
+        "warmup_iters: expected at most 34359738368, got 9223372036854775807");
+  CHECK(refusal("gradient_accumulation_steps", "6000000")
+            .starts_with("gradient_accumulation_steps: expected at most 67108864 tokens"));
+  CHECK(refusal("seed", "9223372036854775807").empty());
   CHECK(refusal("max_iters", "0").empty());
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
   CHECK(read.config == state.config);
 
   Gpt other(setup.config.model(setup.tokenizer.vocab_size()), 9);
-  Trainer resumed(setup.config, other, setup.dataset, 2);
+  Trainer resumed(setup.config, other, setup.dataset);
   read_optimizer(path, resumed.optimizer());
   CHECK(resumed.optimizer().step_count() == 2);
   const NamedTensors expected = trainer.optimizer().state();

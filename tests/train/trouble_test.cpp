@@ -1,7 +1,11 @@
 // What a run does about losses that are not finite, and about saves that fail.
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "headlight/text/char_tokenizer.h"
@@ -165,6 +169,67 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
   CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);
   CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
+}
+
+TEST_CASE("a thread that finds no memory is a save that fails", "[train]") {
+  struct Hungry : Poison {
+    Hungry() : Poison({}) {}
+    void before_checkpoint() override {
+      if (first) {
+        first = false;
+        throw std::bad_alloc();
+      }
+    }
+    bool first = true;
+  };
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  Hungry stops;
+  CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
+  TrainConfig goes_on = small_config(folder, "b");
+  goes_on.on_save_error = "continue";
+  Hungry other;
+  CHECK(run_training(goes_on, {.observers = {&other}}).iterations == 12);
+  REQUIRE(other.warnings.size() == 1);
+  CHECK(other.warnings[0].find("step_00000004, which takes ") != std::string::npos);
+}
+
+TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
+          "[train]") {
+  // Nobody's folders bind the system's own user.
+  struct AsNobody {
+    AsNobody() { changed = ::geteuid() == 0 && ::seteuid(65534) == 0; }
+    ~AsNobody() {
+      if (changed && ::seteuid(0) != 0) {
+        std::abort();
+      }
+    }
+    bool changed = false;
+  };
+  struct Guard : Poison {
+    explicit Guard(std::filesystem::path run) : Poison({}), stays(run / "step_00000004/stays") {}
+    void on_checkpoint(const std::filesystem::path& path) override {
+      if (path.filename() == "step_00000004") {
+        std::filesystem::create_directory(stays);
+        std::ofstream(stays / "file") << "x";
+        std::filesystem::permissions(stays, std::filesystem::perms::owner_read);
+      }
+    }
+    std::filesystem::path stays;
+  };
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.keep_checkpoints = 1;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  {
+    const AsNobody nobody;
+    Guard guard(config.out_dir);
+    CHECK(run_training(config, {.observers = {&guard}}).iterations == 12);
+    REQUIRE(!guard.warnings.empty());
+    CHECK(guard.warnings[0].find("cannot remove " + config.out_dir + "/step_00000004") == 0);
+    CHECK(read_training_state(folder.path() / "a" / "latest").iteration == 12);
+    std::filesystem::permissions(guard.stays, std::filesystem::perms::owner_all);
+  }
 }
 
 TEST_CASE("loss spikes are left out when asked for", "[train]") {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 namespace headlight {
@@ -45,8 +47,9 @@ class AtomicDirectory {
 void set_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
 // Removes what killed processes have left in a folder: files, links and folders that are named
-// NAME.tmp.<process id> where no other living process has that id. This process must not be writing
-// there. Returns what was removed; what cannot be removed stays.
-std::vector<std::filesystem::path> remove_stale_temporaries(const std::filesystem::path& folder);
+// NAME.tmp.<process id> where no other living process has that id and `is_own(NAME)`. This process
+// must not be writing there. Returns what was removed; what cannot be removed stays.
+std::vector<std::filesystem::path> remove_stale_temporaries(
+    const std::filesystem::path& folder, const std::function<bool(std::string_view name)>& is_own);
 
 }  // namespace headlight

@@ -25,7 +25,9 @@ class DirectoryLock {
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
 
-  // Removes the lock's file, for a directory that is about to be removed itself.
+  // True when the directory is locked, or was once.
+  static bool has_file(const std::filesystem::path& directory);
+  // Removes the lock's file, for a directory that is to be as if it had never been locked.
   void remove_file();
 
  private:

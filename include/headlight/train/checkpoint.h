@@ -21,20 +21,15 @@ struct CheckpointParts {
 
 struct CheckpointOptions {
   bool best = false;  // the best of the run so far: RUN/best leads to it
-  Index keep = 2;     // checkpoints kept besides the best
-  // Updates whose checkpoints were found damaged when the run was resumed from an older one. They
-  // do not count as kept, and go when the run is past them.
-  std::vector<Index> passed_over = {};
   // The state of this update has changed since it was saved, by an evaluation.
   bool replace = false;
 };
 
 // Writes RUN/step_XXXXXXXX, complete or not at all: a model directory with optimizer.safetensors,
 // state.json and a manifest of checksums. It is read again and compared with the manifest; then
-// RUN/latest leads to it, and only then are older checkpoints removed. A damaged checkpoint of that
-// name is replaced, a complete one kept unless `replace` is set. Returns its path. Throws Error
-// when a step fails and when a weight or moment is not finite; older checkpoints are then
-// untouched.
+// RUN/latest leads to it. A damaged checkpoint of that name is replaced, a complete one kept unless
+// `replace` is set. Returns its path. Throws Error when a step fails and when a weight or moment is
+// not finite. Older checkpoints stay as they are.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run,
                                       const CheckpointParts& parts,
                                       const CheckpointOptions& options);

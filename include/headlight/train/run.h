@@ -69,7 +69,7 @@ struct RunOptions {
 struct RunResult {
   Index iterations = 0;        // updates made in all
   bool stopped = false;        // on request, before max_iters
-  Evaluation validation = {};  // of the last evaluation; no tokens: never evaluated
+  Evaluation validation = {};  // of the last evaluation here; no tokens: there was none
   double best_validation_loss = 0;
   std::filesystem::path directory = {};
 };

@@ -40,18 +40,24 @@ struct StepMetrics {
   std::string reason = {};  // of an outcome other than updated
 };
 
+// Training has come to numbers that no further update mends.
+class DivergedError : public Error {
+ public:
+  using Error::Error;
+};
+
 // The training loop's inner part: batches in, updates out. Everything it does is a function of the
 // configuration, the dataset, the number of the update and the history before it.
 class Trainer {
  public:
-  // All must outlive the trainer. `first_iteration` is the number of updates already made.
-  Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset,
-          Index first_iteration = 0);
+  // All must outlive the trainer.
+  Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset);
 
   // One update from gradient_accumulation_steps batches; the loss and the gradients are means over
   // all their targets together. A loss or gradient that is not finite never reaches the weights:
-  // on_nan says what happens then; spikes are left out when skip_spikes says so. Throws Error, with
-  // the weights untouched, when on_nan is stop and when max_bad_updates in a row were left out.
+  // on_nan says what happens then; spikes are left out when skip_spikes says so. Throws
+  // DivergedError, with the weights untouched, when on_nan is stop and when max_bad_updates in a
+  // row were left out.
   StepMetrics step();
 
   // Goes on from another update with this history; weights and moments are the caller's.
@@ -79,7 +85,7 @@ class Trainer {
   Precision precision_;
   Batcher batcher_;
   std::unique_ptr<Optimizer> optimizer_;
-  Index iteration_;
+  Index iteration_ = 0;
   UpdateHistory history_;
 };
 

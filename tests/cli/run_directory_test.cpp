@@ -1,0 +1,103 @@
+#include <filesystem>
+
+#include "headlight/io/directory_lock.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/runs.h"
+
+// What a run does to the directory that it is given, and to what lies there.
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Arguments train(const ScratchFolder& folder, const std::string& out, const Arguments& more = {}) {
+  Arguments arguments{"train",
+                      "--data",
+                      folder.write("data.txt", "the cat sat on the mat, and sat"),
+                      "--out_dir",
+                      out,
+                      "--n_layer",
+                      "1",
+                      "--n_head",
+                      "1",
+                      "--n_embd",
+                      "8",
+                      "--block_size",
+                      "8",
+                      "--batch_size",
+                      "2",
+                      "--max_iters",
+                      "4",
+                      "--validation_fraction",
+                      "0",
+                      "--log_level",
+                      "error"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("a new run does not replace files that no run has written", "[cli]") {
+  const ScratchFolder folder;
+  for (const std::string name : {"config.toml", "metrics.jsonl"}) {
+    fs::create_directory(folder.path() / "mine");
+    const std::string file = folder.write("mine/" + name, "# mine");
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      CHECK(refusal(train(folder, folder.at("mine"))) ==
+            "error: " + file +
+                ": no run has written it, and one would replace it; choose another --out_dir");
+    }
+    CHECK(file_contents(file) == "# mine");
+    CHECK(std::distance(fs::directory_iterator(folder.path() / "mine"), fs::directory_iterator()) ==
+          1);
+    fs::remove_all(folder.path() / "mine");
+  }
+}
+
+TEST_CASE("a run leaves what lies beside its own files alone", "[cli]") {
+  const ScratchFolder folder;
+  fs::create_directories(folder.path() / "run/draft.tmp.999999999");
+  const std::string notes = folder.write("run/notes.txt", "mine");
+  CHECK(run_headlight(train(folder, folder.at("run"))).exit_code == 0);
+  CHECK(file_contents(notes) == "mine");
+  CHECK(fs::exists(folder.path() / "run/draft.tmp.999999999"));
+}
+
+TEST_CASE("a run that was killed before its first checkpoint can be begun again", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  CHECK(run_headlight(train(folder, run)).exit_code == 0);
+  fs::remove_all(folder.path() / "run/step_00000004");
+  fs::remove(folder.path() / "run/latest");
+  CHECK(run_headlight(train(folder, run)).exit_code == 0);
+  CHECK(json_lines(run + "/metrics.jsonl").size() == 4);
+}
+
+TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  const Arguments seed{"--seed", "9223372036854775807"};
+  CHECK(run_headlight(train(folder, run, seed)).exit_code == 0);
+  const ProgramResult resumed =
+      run_headlight({"train", "--resume", "--out_dir", run, "--max_iters", "6"});
+  CAPTURE(resumed.err);
+  CHECK(resumed.exit_code == 0);
+  CHECK(json_lines(run + "/metrics.jsonl").size() == 6);
+}
+
+TEST_CASE("resuming a run that is in use says so, whatever it started from", "[cli]") {
+  const ScratchFolder folder;
+  const std::string base = folder.at("base");
+  REQUIRE(run_headlight(train(folder, base)).exit_code == 0);
+  fs::create_directory(folder.path() / "run");
+  const headlight::DirectoryLock lock(folder.path() / "run");
+  const ProgramResult result =
+      run_headlight({"train", "--resume", "--out_dir", folder.at("run"), "--data",
+                     folder.at("data.txt"), "--init_from", base});
+  CAPTURE(result.err);
+  CHECK(result.exit_code == 4);
+}
