@@ -60,7 +60,7 @@ AblationOptions ablation_options(const Options& options) {
   }
   result.pair_heads = count_option(options, "pairs", 0);
   result.batch_size = count_option(options, "batch_size", 1);
-  result.bootstrap.resamples = count_option(options, "resamples", 1);
+  result.bootstrap.resamples = count_option(options, "resamples", 1, kMostSamples);
   result.bootstrap.seed = static_cast<std::uint64_t>(options.integer("seed"));
   return result;
 }

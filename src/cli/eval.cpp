@@ -1,3 +1,4 @@
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -41,9 +42,13 @@ Options make_options() {
 
 void print(const Evaluation& result, bool json) {
   if (json) {
+    nlohmann::ordered_json bits_per_byte;  // null for tokens that stand for no byte
+    if (result.bytes > 0) {
+      bits_per_byte = result.bits_per_byte;
+    }
     print_json({{"loss", result.loss},
                 {"perplexity", result.perplexity},
-                {"bits_per_byte", result.bits_per_byte},
+                {"bits_per_byte", bits_per_byte},
                 {"tokens", result.tokens},
                 {"bytes", result.bytes}});
     return;
@@ -74,9 +79,13 @@ int run_eval(const std::vector<std::string>& arguments) {
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
   const EvaluationOptions evaluation = evaluation_options(options);
   if (options.given("logits")) {
-    write_npz(options.text("logits"), evaluation_logits(*loaded.model, dataset, evaluation));
+    write_npz(output_file(options, "logits", ".npz"),
+              evaluation_logits(*loaded.model, dataset, evaluation));
   }
-  print(evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation), options.json());
+  const Evaluation result = evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
+  require(std::isfinite(result.loss), options.positional(),
+          ": the loss is not a number: the weights are too large");
+  print(result, options.json());
   return 0;
 }
 

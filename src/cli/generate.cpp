@@ -7,6 +7,7 @@
 #include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
@@ -208,8 +209,8 @@ int run_generate(const std::vector<std::string>& arguments) {
   const bool stream = options.is_set("stream");
   require(!options.json() || !stream, "--stream: does not go with --json");
   const GenerateOptions generation = generate_options(options);
-  const Index samples = options.integer("num_samples");
-  require(samples >= 1, "--num_samples: expected at least 1, got ", samples);
+  constexpr Index kMostTexts = 10'000;  // side by side, each with its keys and values
+  const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   WeightFormat format{};
   about_option([&] { format = parse_weight_format(options.text("weights")); });
   const std::string prompt = read_prompt(options);

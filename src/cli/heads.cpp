@@ -151,7 +151,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
 
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
   RepeatOptions repeats = repeats_of_text(tokenizer, vocabulary);
-  repeats.sequences = count_option(options, "repeats", 0);
+  repeats.sequences = count_option(options, "repeats", 0, kMostSamples);
   repeats.length = count_option(options, "repeat_length", 1);
   repeats.seed = static_cast<std::uint64_t>(options.integer("seed"));
   return repeats;
@@ -167,7 +167,7 @@ HeadScoreOptions score_options(const Options& options) {
   result.weight_scores = !options.is_set("no_weight_scores");
   result.exclude_bos = options.is_set("exclude_bos");
   result.exclude_current_token = options.is_set("exclude_current_token");
-  result.bootstrap.resamples = count_option(options, "resamples", 0);
+  result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = static_cast<std::uint64_t>(options.integer("seed"));
   return result;
 }
@@ -190,7 +190,8 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
     scoring.progress = [&](double share) { progress.show(share); };
     report.scores = score_heads(*loaded.model, text.sequences, scoring);
   }
-  const bool comparable = std::any_of(text.sequences.begin(), text.sequences.end(),
+  const bool comparable = loaded.model->config().block_size > 1 &&
+                          std::any_of(text.sequences.begin(), text.sequences.end(),
                                       [](const auto& ids) { return ids.size() > 1; });
   if (redundancy.documents > 0 && comparable) {
     CountProgress progress("comparing heads");

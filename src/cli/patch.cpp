@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/table.h"
+#include "cli/text_data.h"
 #include "headlight/heads/matrix_plot.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/file_writer.h"
@@ -119,7 +120,7 @@ int run_patch(const std::vector<std::string>& arguments) {
   const PatchingTask task = task_of(options, loaded);
   const PatchingResult result = about_option([&] { return patch_heads(*loaded.model, task); });
   if (options.given("svg")) {
-    write_file(options.text("svg"), heat_map(result, loaded.model->config()));
+    write_file(output_file(options, "svg", ".svg"), heat_map(result, loaded.model->config()));
   }
   if (options.json()) {
     print_json(json_of(result, task, *loaded.tokenizer));

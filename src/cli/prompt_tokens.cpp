@@ -31,6 +31,8 @@ std::int32_t token_option(const Options& options, const std::string& name,
   require(ids.size() == 1, "--", name,
           ": expected the text of one token, or its number as #42, got ", ids.size(),
           " tokens in '", text, "'");
+  require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), "--", name,
+          ": the tokenizer does not know '", text, "'");
   return ids[0];
 }
 

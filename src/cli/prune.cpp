@@ -80,8 +80,11 @@ void check_choice(const Options& options) {
           "expected either --heads, or --keep or --until_loss with --data");
   require(options.given("out"), "--out: expected a directory to write");
   require(options.given("data") || !found, "--data: expected a text file to rank heads on");
-  require(options.given("data") || options.integer("finetune_iters") == 0,
+  const bool finetunes = options.integer("finetune_iters") != 0;
+  require(options.given("data") || options.given("finetune_data") || !finetunes,
           "--data: expected a text file to fine-tune on");
+  require(finetunes || !options.given("finetune_data"),
+          "--finetune_data: expected --finetune_iters beside it");
 }
 
 double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& data,
@@ -150,16 +153,19 @@ Outcome prune(const LoadedModel& loaded, const Options& options) {
     outcome.plan = find_plan(loaded, *data, options);
   }
   outcome.model = about_option([&] { return prune_heads(*loaded.model, outcome.plan.heads); });
-  if (!data) {
+  if (data) {
+    outcome.losses["loss_before"] = loss_on(*loaded.model, *loaded.tokenizer, *data, options);
+    outcome.losses["loss_after"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
+  }
+  const Index updates = count_option(options, "finetune_iters", 0);
+  if (updates == 0) {
     return outcome;
   }
-  outcome.losses["loss_before"] = loss_on(*loaded.model, *loaded.tokenizer, *data, options);
-  outcome.losses["loss_after"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
-  if (const Index updates = count_option(options, "finetune_iters", 0); updates > 0) {
-    const bool other = options.given("finetune_data");
-    finetune(*outcome.model,
-             other ? read_text_data(options, *loaded.tokenizer, "finetune_data") : *data, options,
-             updates);
+  const bool other = options.given("finetune_data");
+  finetune(*outcome.model,
+           other ? read_text_data(options, *loaded.tokenizer, "finetune_data") : *data, options,
+           updates);
+  if (data) {
     outcome.losses["loss_finetuned"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
   }
   return outcome;

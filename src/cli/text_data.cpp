@@ -1,5 +1,9 @@
 #include "cli/text_data.h"
 
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/log.h"
 #include "headlight/io/token_file.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/text_file.h"
@@ -13,26 +17,61 @@ void add_text_data_options(Options& options) {
       .value("batch_size", "Sequences computed at once", "12");
 }
 
+namespace {
+
+TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& split,
+                          const Tokenizer& tokenizer) {
+  if (is_token_file(path)) {
+    require(split.mode == DocumentSplit::none, "--documents: ", path,
+            " holds one stream of token ids, expected none");
+    return stream_dataset(read_token_file(path, tokenizer.vocab_size()));
+  }
+  const std::string text = read_text_file(path);
+  try {
+    return encode_dataset(
+        text, split, [&](std::string_view part) { return tokenizer.encode(part); },
+        tokenizer.end_of_text());
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
+}  // namespace
+
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
   const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
                                    .separator = options.text("separator")};
   const std::string path = options.text(name);
-  if (is_token_file(path)) {
-    require(split.mode == DocumentSplit::none, "--documents: ", path,
-            " holds one stream of token ids, expected none");
-    return stream_dataset(read_token_file(path, tokenizer.vocab_size()));
+  TokenDataset data = read_dataset(path, split, tokenizer);
+  require(std::any_of(data.sequences.begin(), data.sequences.end(),
+                      [](const auto& sequence) { return sequence.size() > 1; }),
+          path, ": expected two tokens in a row or more, got ", data.token_count);
+  if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
+    log_warning(concat_text(path, ": ", unknown, " of ", data.token_count,
+                            " tokens are characters that the tokenizer does not know"));
   }
-  return encode_dataset(
-      read_text_file(path), split, [&](std::string_view part) { return tokenizer.encode(part); },
-      tokenizer.end_of_text());
+  return data;
 }
 
-Index count_option(const Options& options, const std::string& name, Index least) {
+Index count_option(const Options& options, const std::string& name, Index least, Index most) {
   const Index value = options.integer(name);
   require(value >= least, "--", name, ": expected at least ", least, ", got ", value);
+  require(value <= most, "--", name, ": expected at most ", most, ", got ", value);
   return value;
+}
+
+std::string output_file(const Options& options, const std::string& name,
+                        std::string_view extension) {
+  const std::string text = options.text(name);
+  require(!text.empty(), "--", name, ": expected the name of a file, got none");
+  const std::filesystem::path path = text;
+  std::error_code ignored;
+  require(!path.has_extension() || path.extension() == extension ||
+              !std::filesystem::exists(path, ignored),
+          "--", name, ": ", text, " is there and is no ", extension, " file; choose another name");
+  return text;
 }
 
 }  // namespace headlight::cli

@@ -9,6 +9,7 @@
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/file_writer.h"
@@ -96,7 +97,7 @@ void write_uint16(FileWriter& writer, const Ids& ids) {
 
 void write_file_of_ids(const Options& options, const Tokenizer& tokenizer,
                        const TextEncoder& encoder) {
-  const std::string path = options.text("out");
+  const std::string path = output_file(options, "out", ".bin");
   require(tokenizer.vocab_size() <= kUint16Ids, "--out: 16-bit numbers hold ", kUint16Ids,
           " ids, the tokenizer has ", tokenizer.vocab_size());
   std::size_t tokens = 0;

@@ -83,7 +83,9 @@ void set_from_run(TrainConfig& config, const Options& options) {
   TrainConfig given;
   set_from_options(given, options);
   const std::filesystem::path settings = std::filesystem::path(given.out_dir) / "config.toml";
-  if (wants_resume(given, options) && std::filesystem::exists(settings)) {
+  // One that is only beginning may not have written its settings yet.
+  if (wants_resume(given, options) &&
+      (std::filesystem::exists(settings) || holds_run(given.out_dir))) {
     set_from_file(config, settings.string());
   }
 }

@@ -1,5 +1,6 @@
 #include "headlight/data/dataset.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -87,6 +88,14 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   dataset.token_count -= split.validation.token_count;
   split.train = std::move(dataset);
   return split;
+}
+
+Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id) {
+  Index count = 0;
+  for (const auto& sequence : dataset.sequences) {
+    count += id ? std::count(sequence.begin(), sequence.end(), *id) : 0;
+  }
+  return count;
 }
 
 }  // namespace headlight

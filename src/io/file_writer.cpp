@@ -61,6 +61,10 @@ void FileWriter::close() {
 }
 
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), shown(path),
+          ": not a regular file");
   const std::filesystem::path temporary = temporary_path(path);
   ::unlink(temporary.c_str());  // left by a killed process that had the same number
   FileWriter writer(temporary);
@@ -74,6 +78,7 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
 }
 
 void make_folder(const std::filesystem::path& path) {
+  require(!path.empty(), "expected the name of a folder, got none");
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error && std::filesystem::is_directory(path, error), shown(path),

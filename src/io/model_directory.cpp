@@ -1,5 +1,7 @@
 #include "headlight/io/model_directory.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -49,7 +51,20 @@ void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std:
           sources.empty() ? "" : in_quotes(sources.begin()->first));
 }
 
+void require_finite(const NamedTensors& tensors, const std::string& where) {
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor elements = to_contiguous(tensor);
+    const bool finite = dispatch_floating(elements.dtype(), "require_finite", [&](auto zero) {
+      const auto* values = elements.data<decltype(zero)>();
+      return std::all_of(values, values + elements.numel(),
+                         [](auto value) { return std::isfinite(value); });
+    });
+    require(finite, where, name, " holds values that are not finite");
+  }
+}
+
 fs::path find_model_directory(const fs::path& path) {
+  require(!path.empty(), "expected a model or a run, got an empty name");
   require(fs::is_directory(path), shown(path), ": no such directory");
   for (const char* place : {".", "best", "latest"}) {
     if (fs::exists(path / place / "config.json")) {
@@ -86,6 +101,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   }
   std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
   weights.read_into(*model);
+  require_finite(model->parameters(), shown(directory) + ": ");
   release_unused_storage();  // what single tensors took on their way
   return model;
 }

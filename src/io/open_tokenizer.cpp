@@ -33,8 +33,10 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
 }
 
 void require_no_model(const fs::path& directory) {
-  require(!fs::exists(directory / "config.json"), shown(directory),
-          ": holds a model, whose tokenizer must stay; choose another folder");
+  for (const char* place : {".", "best", "latest"}) {
+    require(!fs::exists(directory / place / "config.json"), shown(directory),
+            ": holds a model, whose tokenizer must stay; choose another folder");
+  }
 }
 
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {

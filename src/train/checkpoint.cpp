@@ -1,7 +1,6 @@
 #include "headlight/train/checkpoint.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "headlight/io/atomic_directory.h"
 #include "headlight/io/file_writer.h"
@@ -20,18 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestState = Index{1} << 20;  // bytes
 
-void require_finite(const NamedTensors& tensors) {
-  for (const auto& [name, tensor] : tensors) {
-    const Tensor elements = to_contiguous(tensor);
-    const bool finite = dispatch_floating(elements.dtype(), "save_checkpoint", [&](auto zero) {
-      const auto* values = elements.data<decltype(zero)>();
-      return std::all_of(values, values + elements.numel(),
-                         [](auto value) { return std::isfinite(value); });
-    });
-    require(finite, name, " holds values that are not finite");
-  }
-}
-
 // What stands at `target` and is of no use gets another name, one that is swept away if this
 // process dies. Returns it.
 fs::path set_aside(const fs::path& target) {
@@ -47,8 +34,8 @@ fs::path set_aside(const fs::path& target) {
 
 void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   const NamedTensors moments = parts.optimizer.state();
-  require_finite(parts.model.parameters());
-  require_finite(moments);
+  require_finite(parts.model.parameters(), "");
+  require_finite(moments, "");
   TrainingState state = parts.state;
   state.optimizer_steps = parts.optimizer.step_count();
   write_model_files(folder, parts.model, parts.tokenizer);

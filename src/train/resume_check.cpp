@@ -12,13 +12,29 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<std::string_view, 15> kFreeKeys{
-    "out_dir",       "init_from",     "data",         "validation_data",  "max_iters",
-    "eval_iters",    "eval_interval", "on_nan",       "keep_checkpoints", "always_save_checkpoint",
-    "save_interval", "on_save_error", "log_interval", "max_bad_updates",  "track_heads"};
+constexpr std::array<std::string_view, 14> kFreeKeys{"out_dir",
+                                                     "data",
+                                                     "validation_data",
+                                                     "max_iters",
+                                                     "eval_iters",
+                                                     "eval_interval",
+                                                     "on_nan",
+                                                     "keep_checkpoints",
+                                                     "always_save_checkpoint",
+                                                     "save_interval",
+                                                     "on_save_error",
+                                                     "log_interval",
+                                                     "max_bad_updates",
+                                                     "track_heads"};
 
 bool is_free(std::string_view key) {
   return std::find(kFreeKeys.begin(), kFreeKeys.end(), key) != kFreeKeys.end();
+}
+
+// nanoGPT's way to say --resume: it tells nothing of what the run began with.
+bool asks_to_resume(std::string_view key, std::string_view before, std::string_view now) {
+  constexpr std::string_view kResume = "\"resume\"";
+  return key == "init_from" && (before == kResume || now == kResume);
 }
 
 // What to_toml() has written, by key.
@@ -45,7 +61,7 @@ void require_same_config(const TrainingState& state, const TrainConfig& config) 
     const auto found = saved.find(key);
     // An older version did not know the key; it did what the default does now.
     const std::string& before = found == saved.end() ? defaults.at(key) : found->second;
-    if (!is_free(key) && before != now) {
+    if (before != now && !is_free(key) && !asks_to_resume(key, before, now)) {
       changes += (changes.empty() ? "" : "; ") + key + " was " + before + ", is now " + now;
     }
   }

@@ -63,6 +63,7 @@ struct Assign {
   void operator()(std::string TrainConfig::*member) const {
     const std::size_t valid = valid_utf8_prefix(value);
     require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
+    require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
     config.*member = value;
   }
 };

@@ -75,6 +75,7 @@ void TrainConfig::validate() const {
   require_count("max_bad_updates", max_bad_updates, 1);
   require(seed >= 0, "seed: expected at least 0, got ", seed);
   require_fraction("validation_fraction", validation_fraction);
+  require_fraction("dropout", dropout);
   require_not_negative("learning_rate", learning_rate);
   require_not_negative("min_lr", min_lr);
   require_not_negative("weight_decay", weight_decay);

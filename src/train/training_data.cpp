@@ -151,6 +151,13 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     result.train = std::move(whole);
     result.validation = read_data(paths.validation, config, *tokenizer);
   }
+  for (const TokenDataset* data : {&result.train, &result.validation}) {
+    if (const Index unknown = count_token(*data, tokenizer->unknown()); unknown > 0) {
+      result.notes.push_back(concat_text(unknown, " of the ", data->token_count, " tokens to ",
+                                         data == &result.train ? "train" : "evaluate",
+                                         " on are characters that the tokenizer does not know"));
+    }
+  }
   tokenizer->set_prepends_end_of_text(config.documents != "none");
   result.tokenizer = std::move(tokenizer);
   return result;

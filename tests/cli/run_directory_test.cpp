@@ -5,6 +5,7 @@
 #include "support/commands.h"
 #include "support/program.h"
 #include "support/runs.h"
+#include "support/tensors.h"
 
 // What a run does to the directory that it is given, and to what lies there.
 using namespace headlight::test;
@@ -87,6 +88,31 @@ TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
   CAPTURE(resumed.err);
   CHECK(resumed.exit_code == 0);
   CHECK(json_lines(run + "/metrics.jsonl").size() == 6);
+}
+
+TEST_CASE("a run whose settings are gone is not resumed with the defaults", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
+  fs::remove(run + "/config.toml");
+  CHECK(mentions(refusal({"train", "--resume", "--out_dir", run}), {run + "/config.toml"}));
+}
+
+TEST_CASE("a run is not resumed with another model to start from", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
+  CHECK(mentions(refusal({"train", "--resume", "--out_dir", run, "--init_from", run}),
+                 {"init_from was \"scratch\", is now"}));
+}
+
+TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
+  check_refused(
+      {"tokenizer", "train", "--data", folder.at("data.txt"), "--vocab_size", "260", "--out", run},
+      {run, "holds a model"});
 }
 
 TEST_CASE("resuming a run that is in use says so, whatever it started from", "[cli]") {

@@ -1,5 +1,7 @@
 #include "headlight/io/file_writer.h"
 
+#include <sys/stat.h>
+
 #include "io/file_size_limit.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
@@ -101,11 +103,17 @@ TEST_CASE("a failed replacement keeps the old file and leaves nothing beside it"
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
 }
 
-TEST_CASE("a folder is not replaced by a file") {
+TEST_CASE("a folder, pipe or device is not replaced by a file") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "a");
-  CHECK(contains(error_of([&] { write_file(folder / "a", "text"); }), "cannot replace"));
-  CHECK(folder.names() == std::vector<std::string>{"a"});
+  CHECK(::mkfifo((folder / "b").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("/dev/null", folder / "c");
+  for (const char* name : {"a", "b", "c"}) {
+    CHECK(error_of([&] { write_file(folder / name, "text"); }) ==
+          (folder / name).string() + ": not a regular file");
+  }
+  CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(std::filesystem::is_fifo(folder / "b"));
 }
 
 TEST_CASE("what a killed process left under the temporary name is no obstacle") {

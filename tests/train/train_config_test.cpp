@@ -95,6 +95,7 @@ TEST_CASE("values out of range are refused by name", "[train]") {
         "warmup_iters: expected at most 34359738368, got 9223372036854775807");
   CHECK(refusal("gradient_accumulation_steps", "6000000")
             .starts_with("gradient_accumulation_steps: expected at most 67108864 tokens"));
+  CHECK(refusal("dropout", "1") == "dropout: expected 0 to below 1, got 1");
   CHECK(refusal("seed", "9223372036854775807").empty());
   CHECK(refusal("max_iters", "0").empty());
 }

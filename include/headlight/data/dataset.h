@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -43,5 +44,8 @@ struct DatasetSplit {
 // as nanoGPT does: of n, floor(n * (1 - fraction)) stay for training. Throws Error unless
 // 0 <= fraction < 1, and when nothing is left for training.
 DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction);
+
+// How often an id occurs; no id never does.
+Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id);
 
 }  // namespace headlight

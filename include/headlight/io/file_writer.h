@@ -34,7 +34,8 @@ class FileWriter {
 // Lets `body` write a temporary file beside `path` and then renames it to `path`, so that a reader
 // finds the old content or the new, never a part. A file that is replaced loses its permissions; a
 // symlink is replaced, not followed. Two threads must not write the same path at once.
-// Throws Error when a step fails; `path` is then as it was.
+// Throws Error when `path` is a folder, pipe or device, and when a step fails; it is then as it
+// was.
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body);
 
 // replace_file with this content.

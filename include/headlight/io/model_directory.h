@@ -68,6 +68,9 @@ void simplify_heads(GptConfig& config);
 // where the norm behind an MLP is not nothing.
 std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model);
 
+// Throws Error, "WHERE NAME holds ...", for the first tensor with a value that is not finite.
+void require_finite(const NamedTensors& tensors, const std::string& where);
+
 // Copies the elements of `from` into the tensors of the same name in `into`. Both must have the
 // same names and shapes. Throws Error naming `where` and the first tensor that is missing, too many
 // or of another shape.

@@ -11,7 +11,7 @@ namespace headlight {
 // directory (its best checkpoint, else its latest). Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
-// Throws Error when `directory` holds a model, whose tokenizer must stay.
+// Throws Error when `directory` is a model or a run, whose tokenizer must stay.
 void require_no_model(const std::filesystem::path& directory);
 
 // Writes tokenizer.json and tokenizer_config.json, which Hugging Face's AutoTokenizer reads, into

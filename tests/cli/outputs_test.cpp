@@ -1,0 +1,106 @@
+#include <filesystem>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+
+// What commands write over, and what they say about text that they cannot read.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+struct Given {
+  Given() {
+    std::filesystem::create_directory(model);
+    const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh ");
+    write_model_files(model, *lively_model(tokenizer.vocab_size(), 32), tokenizer);
+  }
+
+  ScratchFolder folder;
+  std::string model = folder.at("model");
+  std::string text = folder.write("text.txt", "abc defgh abc abc defgh");
+};
+
+}  // namespace
+
+TEST_CASE("a file of another kind is not written over", "[cli]") {
+  const Given given;
+  const std::string weights = given.model + "/model.safetensors";
+  const std::string before = file_contents(weights);
+  CHECK(refusal({"eval", given.model, "--data", given.text, "--logits", weights}) ==
+        "error: --logits: " + weights + " is there and is no .npz file; choose another name");
+  check_refused({"tokenizer", "encode", given.model, "--file", given.text, "--out", given.text},
+                {"--out", given.text, "no .bin file"});
+  check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "a",
+                 "--wrong", "b", "--svg", given.model + "/config.json"},
+                {"--svg", "config.json", "no .svg file"});
+  CHECK(file_contents(weights) == before);
+  CHECK(file_contents(given.text) == "abc defgh abc abc defgh");
+  for (int time = 0; time < 2; ++time) {
+    output_of({"eval", given.model, "--data", given.text, "--logits", given.folder.at("a.npz")});
+  }
+}
+
+TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli]") {
+  const Given given;
+  const std::string text = given.folder.write("foreign.txt", "abc xyz abc");
+  const ProgramResult result = run_headlight({"eval", given.model, "--data", text});
+  CHECK(result.exit_code == 0);
+  CHECK(result.err ==
+        "warning: " + text + ": 3 of 11 tokens are characters that the tokenizer does not know\n");
+  CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
+  check_refused({"attribute", given.model, "--text", "abc", "--token", "Z"},
+                {"--token: the tokenizer does not know 'Z'"});
+}
+
+TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
+  const Given given;
+  const std::string ids = given.folder.write("ids.bin", std::string(64, '\0'));
+  const nlohmann::json report = report_of({"eval", given.model, "--data", ids});
+  CHECK(report["bytes"] == 0);
+  CHECK(report["bits_per_byte"].is_null());
+  CHECK(report["loss"].is_number());
+}
+
+TEST_CASE("a text of one token is refused by name", "[cli]") {
+  const Given given;
+  const std::string one = given.folder.write("one.txt", "a");
+  CHECK(refusal({"eval", given.model, "--data", one}) ==
+        "error: " + one + ": expected two tokens in a row or more, got 1");
+}
+
+TEST_CASE("numbers of random draws have a bound", "[cli]") {
+  const Given given;
+  check_refused({"generate", given.model, "--prompt", "a", "--num_samples", "10001"},
+                {"--num_samples: expected at most 10000, got 10001"});
+  check_refused({"heads", given.model, "--data", given.text, "--resamples", "1000001"},
+                {"--resamples: expected at most 1000000"});
+  check_refused({"heads", given.model, "--data", given.text, "--repeats", "1000001"},
+                {"--repeats: expected at most 1000000"});
+}
+
+TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]") {
+  const Given given;
+  const nlohmann::json report =
+      report_of({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("pruned"),
+                 "--finetune_iters", "2", "--finetune_data", given.text});
+  CHECK(report["loss_finetuned"].is_null());
+  CHECK(std::filesystem::exists(given.folder.at("pruned") + "/model.safetensors"));
+  check_refused({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("other"),
+                 "--finetune_data", given.text},
+                {"--finetune_data: expected --finetune_iters beside it"});
+}
+
+TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
+  const Given given;
+  const std::string model = given.folder.at("short");
+  std::filesystem::create_directory(model);
+  const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh ");
+  write_model_files(model, *lively_model(tokenizer.vocab_size(), 1), tokenizer);
+  const nlohmann::json report = report_of({"heads", model, "--data", given.text});
+  CHECK(!report["heads"].empty());
+}
