@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headlight/io/model_directory.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "headlight/train/checkpoint.h"
 
 namespace headlight {
@@ -56,6 +57,13 @@ std::filesystem::path starting_directory(const TrainConfig& config, bool resume)
   }
 }
 
+// A model brings its tokenizer along.
+void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
+  const std::string present(load_tokenizer(model)->kind());
+  require(run.tokenizer == present, "tokenizer: ", run.tokenizer, " contradicts the ", present,
+          " of the model that the run starts from");
+}
+
 }  // namespace
 
 bool starts_from_model(const TrainConfig& config) { return config.init_from != "scratch"; }
@@ -68,12 +76,18 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (directory.empty()) {
     return;
   }
+  const auto is_given = [&](std::string_view key) {
+    return std::find(given.begin(), given.end(), key) != given.end();
+  };
+  if (!resume && is_given("tokenizer")) {
+    require_same_tokenizer(config, directory);
+  }
   const TrainConfig model = described(read_settled_config(directory));
   for (const ConfigField& field : config_fields()) {
     if (!is_architecture(field.key)) {
       continue;
     }
-    if (std::find(given.begin(), given.end(), field.key) != given.end()) {
+    if (is_given(field.key)) {
       require_same(field, config, model);
     } else {
       set_config_value(config, field.key, config_value(model, field), "init_from: ");

@@ -110,6 +110,17 @@ TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
+  const Arguments start{
+      "train",     "--data",           folder.at("data.txt"), "--init_from", run,
+      "--out_dir", folder.at("other"), "--max_iters",         "1",           "--log_level",
+      "error",     "--tokenizer"};
+  const auto with = [&](const std::string& tokenizer) {
+    Arguments arguments = start;
+    arguments.push_back(tokenizer);
+    return arguments;
+  };
+  check_refused(with("byte"), {"tokenizer: byte contradicts the char of the model"});
+  CHECK(run_headlight(with("char")).exit_code == 0);
   check_refused(
       {"tokenizer", "train", "--data", folder.at("data.txt"), "--vocab_size", "260", "--out", run},
       {run, "holds a model"});
