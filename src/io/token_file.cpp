@@ -34,11 +34,8 @@ std::size_t count_tokens(const fs::path& path, const std::string& name) {
 
 // A sparse file may say any size, and the system hands out memory that it does not have.
 std::vector<std::int32_t> make_room(std::size_t count, const std::string& name) {
-  const double needed = static_cast<double>(count) * sizeof(std::int32_t);
-  const double available = available_memory();
-  require(available == 0 || needed < available, name, ": does not fit in memory: its ", count,
-          " tokens take ", static_cast<Index>(needed / 1e6), " MB, and ",
-          static_cast<Index>(available / 1e6), " MB are free");
+  const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
+  require(missing.empty(), name, ": does not fit in memory: its ", count, " tokens take ", missing);
   std::vector<std::int32_t> ids;
   ids.reserve(count);
   return ids;

@@ -91,6 +91,17 @@ double available_memory() {
   return least < kNoLimit ? std::max(1.0, least) : 0;
 }
 
+std::string missing_memory(double bytes) {
+  const double available = available_memory();
+  if (available == 0 || bytes < available) {
+    return "";
+  }
+  const auto megabytes = [](double count) {
+    return std::to_string(static_cast<Index>(count / 1e6)) + " MB";
+  };
+  return megabytes(bytes) + ", and " + megabytes(available) + " are free";
+}
+
 double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }
 
 std::string cpu_name() { return text_after("/proc/cpuinfo", "model name"); }

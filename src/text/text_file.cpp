@@ -33,10 +33,8 @@ void require_memory(double bytes, const std::string& name) {
   if (bytes <= kAlwaysThere) {
     return;
   }
-  const double available = available_memory();
-  require(available == 0 || bytes < available, name, ": does not fit in memory: it has ",
-          static_cast<Index>(bytes / 1e6), " MB, and ", static_cast<Index>(available / 1e6),
-          " MB are free");
+  const std::string missing = missing_memory(bytes);
+  require(missing.empty(), name, ": does not fit in memory: it has ", missing);
 }
 
 // Reads until the end rather than as much as the size says: the file may be growing, and files that

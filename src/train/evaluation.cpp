@@ -57,11 +57,10 @@ Index copy_rows(const Tensor& rows, Tensor& whole, Index begin) {
 }
 
 void require_logits_fit(Index tokens, Index vocabulary) {
-  const double needed = 4.0 * static_cast<double>(tokens) * static_cast<double>(vocabulary);
-  const double available = available_memory();
-  require(available == 0 || needed <= available, "logits: ", tokens, " tokens x ", vocabulary,
-          " ids need ", static_cast<Index>(needed / 1e6), " MB, and ",
-          static_cast<Index>(available / 1e6), " MB are free; look at fewer batches");
+  const std::string missing =
+      missing_memory(4.0 * static_cast<double>(tokens) * static_cast<double>(vocabulary));
+  require(missing.empty(), "logits: ", tokens, " tokens x ", vocabulary, " ids need ", missing,
+          "; look at fewer batches");
 }
 
 }  // namespace

@@ -23,11 +23,9 @@ void require_memory_for_ids(const std::string& text, const std::string& path,
   const auto begins_token = [&](char byte) { return bytes || (byte & 0xC0) != 0x80; };
   const Index count =
       bytes || characters ? std::count_if(text.begin(), text.end(), begins_token) : 0;
-  const double needed = static_cast<double>(count) * sizeof(std::int32_t);
-  const double available = available_memory();
-  require(available == 0 || needed < available, path, ": its ", count,
-          " tokens do not fit in memory: they take ", static_cast<Index>(needed / 1e6), " MB, and ",
-          static_cast<Index>(available / 1e6), " MB are free");
+  const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
+  require(missing.empty(), path, ": its ", count, " tokens do not fit in memory: they take ",
+          missing);
 }
 
 TokenDataset encode(const std::string& text, const std::string& path, const TrainConfig& config,

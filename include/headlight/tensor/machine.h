@@ -35,6 +35,9 @@ void set_cpu_variant(std::string_view name);
 // unknown.
 double available_memory();
 
+// "5 MB, and 3 MB are free" when the machine is known not to have so many bytes, else "".
+std::string missing_memory(double bytes);
+
 // The most memory that this process has had in use at once, in bytes (peak resident set); 0:
 // unknown.
 double peak_memory();
