@@ -63,16 +63,22 @@ void require_finite(const NamedTensors& tensors, const std::string& where) {
   }
 }
 
-fs::path find_model_directory(const fs::path& path) {
-  require(!path.empty(), "expected a model or a run, got an empty name");
-  require(fs::is_directory(path), shown(path), ": no such directory");
+std::optional<fs::path> model_directory_in(const fs::path& path) {
   for (const char* place : {".", "best", "latest"}) {
     if (fs::exists(path / place / "config.json")) {
       return std::string_view(place) == "." ? path : path / place;
     }
   }
-  fail(shown(path),
-       ": no model here: expected config.json, or a run directory with best or latest");
+  return std::nullopt;
+}
+
+fs::path find_model_directory(const fs::path& path) {
+  require(!path.empty(), "expected a model or a run, got an empty name");
+  require(fs::is_directory(path), shown(path), ": no such directory");
+  const std::optional<fs::path> found = model_directory_in(path);
+  require(found.has_value(), shown(path),
+          ": no model here: expected config.json, or a run directory with best or latest");
+  return *found;
 }
 
 GptConfig read_model_config(const fs::path& directory) {

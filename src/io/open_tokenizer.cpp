@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headlight/io/file_writer.h"
+#include "headlight/io/model_directory.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/tokenizer_file.h"
@@ -33,10 +34,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
 }
 
 void require_no_model(const fs::path& directory) {
-  for (const char* place : {".", "best", "latest"}) {
-    require(!fs::exists(directory / place / "config.json"), shown(directory),
-            ": holds a model, whose tokenizer must stay; choose another folder");
-  }
+  require(!model_directory_in(directory), shown(directory),
+          ": holds a model, whose tokenizer must stay; choose another folder");
 }
 
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
