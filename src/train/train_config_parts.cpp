@@ -16,6 +16,33 @@ void require_count(std::string_view key, Index value, Index least) {
   require(value <= kLargestCount, key, ": expected at most ", kLargestCount, ", got ", value);
 }
 
+void require_counts(const TrainConfig& config) {
+  require_count("vocab_size", config.vocab_size, 0);
+  require_count("batch_size", config.batch_size, 1);
+  require_count("block_size", config.block_size, 1);
+  require(
+      config.block_size <= kLargestBatch && config.batch_size <= kLargestBatch / config.block_size,
+      "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ", config.batch_size,
+      " sequences of ", config.block_size);
+  require_count("gradient_accumulation_steps", config.gradient_accumulation_steps, 1);
+  require(
+      config.gradient_accumulation_steps <= kLargestBatch / (config.batch_size * config.block_size),
+      "gradient_accumulation_steps: expected at most ", kLargestBatch, " tokens in an update, got ",
+      config.gradient_accumulation_steps, " batches of ", config.batch_size * config.block_size);
+  require_count("bucket_window", config.bucket_window, 1);
+  require_count("max_iters", config.max_iters, 0);
+  require_count("warmup_iters", config.warmup_iters, 0);
+  require_count("lr_decay_iters", config.lr_decay_iters, 0);
+  require_count("eval_interval", config.eval_interval, 1);
+  require_count("eval_iters", config.eval_iters, 0);
+  require_count("log_interval", config.log_interval, 1);
+  require_count("save_interval", config.save_interval, 0);
+  require_count("keep_checkpoints", config.keep_checkpoints, 1);
+  require_count("track_heads", config.track_heads, 0);
+  require_count("max_bad_updates", config.max_bad_updates, 1);
+  require(config.seed >= 0, "seed: expected at least 0, got ", config.seed);
+}
+
 void require_not_negative(std::string_view key, double value) {
   require(value >= 0, key, ": expected at least 0, got ", value);
 }
@@ -51,29 +78,7 @@ void TrainConfig::validate() const {
   require_one_of("on_save_error", on_save_error, "stop", "continue");
   require(on_nan == "stop" || on_nan == "skip" || on_nan == "rollback",
           "on_nan: expected stop, skip or rollback, got '", on_nan, "'");
-  require_count("vocab_size", vocab_size, 0);
-  require_count("batch_size", batch_size, 1);
-  require_count("block_size", block_size, 1);
-  require(block_size <= kLargestBatch && batch_size <= kLargestBatch / block_size,
-          "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ", batch_size,
-          " sequences of ", block_size);
-  require_count("gradient_accumulation_steps", gradient_accumulation_steps, 1);
-  require(gradient_accumulation_steps <= kLargestBatch / (batch_size * block_size),
-          "gradient_accumulation_steps: expected at most ", kLargestBatch,
-          " tokens in an update, got ", gradient_accumulation_steps, " batches of ",
-          batch_size * block_size);
-  require_count("bucket_window", bucket_window, 1);
-  require_count("max_iters", max_iters, 0);
-  require_count("warmup_iters", warmup_iters, 0);
-  require_count("lr_decay_iters", lr_decay_iters, 0);
-  require_count("eval_interval", eval_interval, 1);
-  require_count("eval_iters", eval_iters, 0);
-  require_count("log_interval", log_interval, 1);
-  require_count("save_interval", save_interval, 0);
-  require_count("keep_checkpoints", keep_checkpoints, 1);
-  require_count("track_heads", track_heads, 0);
-  require_count("max_bad_updates", max_bad_updates, 1);
-  require(seed >= 0, "seed: expected at least 0, got ", seed);
+  require_counts(*this);
   require_fraction("validation_fraction", validation_fraction);
   require_fraction("dropout", dropout);
   require_not_negative("learning_rate", learning_rate);

@@ -18,6 +18,17 @@ TrainConfig read_back(const std::string& toml) {
   return config;
 }
 
+// What validate() says of `config` with another value of a key; "" when it says nothing.
+std::string refusal(const std::string& key, const std::string& value, TrainConfig config = {}) {
+  set_config_value(config, key, value, "");
+  try {
+    config.validate();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("every key has a name of its own and a meaning", "[train]") {
@@ -72,16 +83,6 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
 }
 
 TEST_CASE("values out of range are refused by name", "[train]") {
-  const auto refusal = [](const std::string& key, const std::string& value) {
-    TrainConfig config;
-    set_config_value(config, key, value, "");
-    try {
-      config.validate();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
   CHECK(refusal("batch_size", "0").find("batch_size") == 0);
   CHECK(refusal("validation_fraction", "1").find("validation_fraction") == 0);
   CHECK(refusal("optimizer", "lion").find("optimizer") == 0);
@@ -101,20 +102,12 @@ TEST_CASE("values out of range are refused by name", "[train]") {
 }
 
 TEST_CASE("repeats need room for two copies and batches that hold nothing else", "[train]") {
-  const auto refusal = [](const std::string& key, const std::string& value) {
-    TrainConfig config;
-    config.repeat_share = 0.5;
-    config.documents = "line";
-    set_config_value(config, key, value, "");
-    try {
-      config.validate();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  CHECK(refusal("block_size", "4").empty());
-  CHECK(refusal("block_size", "3") == "repeat_share: expected a block_size of 4 or more, got 3");
-  CHECK(refusal("batching", "padded") ==
+  TrainConfig config;
+  config.repeat_share = 0.5;
+  config.documents = "line";
+  CHECK(refusal("block_size", "4", config).empty());
+  CHECK(refusal("block_size", "3", config) ==
+        "repeat_share: expected a block_size of 4 or more, got 3");
+  CHECK(refusal("batching", "padded", config) ==
         "repeat_share: expected batching = packed beside it, got padded");
 }
