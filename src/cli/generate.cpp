@@ -7,7 +7,6 @@
 #include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/options.h"
-#include "cli/text_data.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"

@@ -207,7 +207,6 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
       options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
-    constexpr int kUsualColumns = 80;
     result.width =
         options.given("columns") ? 0 : columns_of(Stream::output).value_or(kUsualColumns);
     result.colour = colours_on_output();

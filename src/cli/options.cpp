@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cxxopts.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/log.h"
@@ -228,6 +229,25 @@ std::vector<std::string> split_at_commas(const std::string& text) {
     begin = end + 1;
   }
   return parts;
+}
+
+Index count_option(const Options& options, const std::string& name, Index least, Index most) {
+  const Index value = options.integer(name);
+  require(value >= least, "--", name, ": expected at least ", least, ", got ", value);
+  require(value <= most, "--", name, ": expected at most ", most, ", got ", value);
+  return value;
+}
+
+std::string output_file(const Options& options, const std::string& name,
+                        std::string_view extension) {
+  const std::string text = options.text(name);
+  require(!text.empty(), "--", name, ": expected the name of a file, got none");
+  const std::filesystem::path path = text;
+  std::error_code ignored;
+  require(!path.has_extension() || path.extension() == extension ||
+              !std::filesystem::exists(path, ignored),
+          "--", name, ": ", text, " is there and is no ", extension, " file; choose another name");
+  return text;
 }
 
 }  // namespace headlight::cli

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tensor/error.h"
@@ -86,6 +88,18 @@ class Options {
 
 // The parts of "a,b, c" without blanks around them; no text has none.
 std::vector<std::string> split_at_commas(const std::string& text);
+
+// Of anything random; more would take days and say nothing more.
+inline constexpr Index kMostSamples = 1'000'000;
+
+// An option that must be from `least` to `most`.
+Index count_option(const Options& options, const std::string& name, Index least,
+                   Index most = std::numeric_limits<Index>::max());
+
+// A file to write, of which others of the same kind are replaced, and nothing else: a slip must not
+// cost a text or a model. Throws Error otherwise.
+std::string output_file(const Options& options, const std::string& name,
+                        std::string_view extension);
 
 // Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
 template <class Body>

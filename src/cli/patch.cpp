@@ -8,7 +8,6 @@
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/table.h"
-#include "cli/text_data.h"
 #include "headlight/heads/matrix_plot.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/file_writer.h"

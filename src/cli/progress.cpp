@@ -15,7 +15,6 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
 constexpr int kBarWidth = 24;
-constexpr int kUsualColumns = 80;
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {

@@ -10,6 +10,9 @@ enum class Stream { output, errors };  // stdout, stderr
 
 bool is_terminal(Stream stream);
 
+// Of a line, where nothing says how wide it is.
+inline constexpr int kUsualColumns = 80;
+
 // Characters in a line of the terminal; none when the stream is not one, or it does not say.
 std::optional<int> columns_of(Stream stream);
 

@@ -1,22 +1,11 @@
 #include "cli/text_data.h"
 
-#include <algorithm>
-#include <filesystem>
-
 #include "cli/log.h"
 #include "headlight/io/token_file.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/text_file.h"
 
 namespace headlight::cli {
-
-void add_text_data_options(Options& options) {
-  options.value("data", "UTF-8 text file to run the model over, or token ids: FILE.bin")
-      .value("documents", "How the text is cut: none, line, blank_line or token", "none")
-      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
-      .value("batch_size", "Sequences computed at once", "12");
-}
-
 namespace {
 
 TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& split,
@@ -38,6 +27,13 @@ TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& s
 
 }  // namespace
 
+void add_text_data_options(Options& options) {
+  options.value("data", "UTF-8 text file to run the model over, or token ids: FILE.bin")
+      .value("documents", "How the text is cut: none, line, blank_line or token", "none")
+      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
+      .value("batch_size", "Sequences computed at once", "12");
+}
+
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
@@ -45,33 +41,13 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                                    .separator = options.text("separator")};
   const std::string path = options.text(name);
   TokenDataset data = read_dataset(path, split, tokenizer);
-  require(std::any_of(data.sequences.begin(), data.sequences.end(),
-                      [](const auto& sequence) { return sequence.size() > 1; }),
-          path, ": expected two tokens in a row or more, got ", data.token_count);
+  require(has_targets(data), path, ": expected two tokens in a row or more, got ",
+          data.token_count);
   if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
     log_warning(concat_text(path, ": ", unknown, " of ", data.token_count,
                             " tokens are characters that the tokenizer does not know"));
   }
   return data;
-}
-
-Index count_option(const Options& options, const std::string& name, Index least, Index most) {
-  const Index value = options.integer(name);
-  require(value >= least, "--", name, ": expected at least ", least, ", got ", value);
-  require(value <= most, "--", name, ": expected at most ", most, ", got ", value);
-  return value;
-}
-
-std::string output_file(const Options& options, const std::string& name,
-                        std::string_view extension) {
-  const std::string text = options.text(name);
-  require(!text.empty(), "--", name, ": expected the name of a file, got none");
-  const std::filesystem::path path = text;
-  std::error_code ignored;
-  require(!path.has_extension() || path.extension() == extension ||
-              !std::filesystem::exists(path, ignored),
-          "--", name, ": ", text, " is there and is no ", extension, " file; choose another name");
-  return text;
 }
 
 }  // namespace headlight::cli

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <limits>
-#include <string>
-#include <string_view>
-
 #include "cli/options.h"
 #include "headlight/data/dataset.h"
 #include "headlight/text/tokenizer.h"
@@ -18,17 +14,5 @@ void add_text_data_options(Options& options);
 // Throws Error when it is missing or cannot be used.
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name = "data");
-
-// An option that must be at least `least`.
-// Of anything random; more would take days and say nothing more.
-inline constexpr Index kMostSamples = 1'000'000;
-
-Index count_option(const Options& options, const std::string& name, Index least,
-                   Index most = std::numeric_limits<Index>::max());
-
-// A file to write, of which others of the same kind are replaced, and nothing else: a slip must not
-// cost a text or a model. Throws Error otherwise.
-std::string output_file(const Options& options, const std::string& name,
-                        std::string_view extension);
 
 }  // namespace headlight::cli

@@ -9,7 +9,6 @@
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
-#include "cli/text_data.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/file_writer.h"

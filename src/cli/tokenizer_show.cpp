@@ -14,7 +14,6 @@
 namespace headlight::cli {
 namespace {
 
-constexpr int kUsualColumns = 80;
 // Backgrounds of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};

@@ -90,10 +90,18 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   return split;
 }
 
+bool has_targets(const TokenDataset& dataset) {
+  return std::any_of(dataset.sequences.begin(), dataset.sequences.end(),
+                     [](const auto& sequence) { return sequence.size() > 1; });
+}
+
 Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id) {
+  if (!id) {
+    return 0;
+  }
   Index count = 0;
   for (const auto& sequence : dataset.sequences) {
-    count += id ? std::count(sequence.begin(), sequence.end(), *id) : 0;
+    count += std::count(sequence.begin(), sequence.end(), *id);
   }
   return count;
 }

@@ -1,6 +1,5 @@
 #include "train/run_start.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/data/batcher.h"
@@ -48,10 +47,7 @@ void require_vocabulary(const TrainConfig& config, Index ids) {
 
 // A run must not find out at its first evaluation.
 void require_targets(const TrainConfig& config, const TokenDataset& validation) {
-  const bool any =
-      std::any_of(validation.sequences.begin(), validation.sequences.end(),
-                  [](const std::vector<std::int32_t>& sequence) { return sequence.size() > 1; });
-  require(validation.sequences.empty() || any,
+  require(validation.sequences.empty() || has_targets(validation),
           config.validation_data.empty() ? "validation_fraction" : "validation_data",
           ": expected text with two tokens in a row, or none, got ", validation.token_count,
           " tokens in ", validation.sequences.size(), " parts");

@@ -45,6 +45,9 @@ struct DatasetSplit {
 // 0 <= fraction < 1, and when nothing is left for training.
 DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction);
 
+// True when anything can be predicted: some sequence has two tokens.
+bool has_targets(const TokenDataset& dataset);
+
 // How often an id occurs; no id never does.
 Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id);
 
