@@ -57,7 +57,7 @@ std::string bytes_of(const Ids& ids, const Tokenizer& tokenizer, bool skip_speci
 
 // Numbers between characters that are not digits.
 Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
-  const std::string text = read_text_file(path, kLargestText);
+  const std::string text = read_whole_file(path, kLargestText);
   Ids ids;
   for (std::size_t i = 0; i < text.size();) {
     Index id = 0;

@@ -54,7 +54,7 @@ void require_shallow(const std::string& text, const std::string& name) {
 }  // namespace
 
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
-  const std::string text = read_text_file(path, kLargestFile);
+  const std::string text = read_whole_file(path, kLargestFile);
   require_shallow(text, shown(path));
   struct Placed {
     toml::source_index line;

@@ -37,7 +37,7 @@ void InputFile::read(Index offset, std::span<std::byte> bytes) const {
   }
 }
 
-std::string read_text_file(const std::filesystem::path& path, Index max_bytes) {
+std::string read_whole_file(const std::filesystem::path& path, Index max_bytes) {
   const InputFile file(path);
   require(file.size() <= max_bytes, shown(path), ": ", file.size(), " bytes, at most ", max_bytes,
           " are accepted");

@@ -30,6 +30,6 @@ class InputFile {
 };
 
 // The whole file. Throws Error when it is longer than `max_bytes`.
-std::string read_text_file(const std::filesystem::path& path, Index max_bytes);
+std::string read_whole_file(const std::filesystem::path& path, Index max_bytes);
 
 }  // namespace headlight

@@ -134,7 +134,7 @@ bool has_manifest(const fs::path& directory) {
 void verify_manifest(const fs::path& directory) {
   const fs::path path = directory / kManifestName;
   const std::string name = shown(path);
-  const Json manifest = parse_json(read_text_file(path, kMaxManifestBytes), name);
+  const Json manifest = parse_json(read_whole_file(path, kMaxManifestBytes), name);
   require(manifest.is_object() && manifest.contains("version"), name, ": lacks a version");
   require(manifest["version"] == kManifestVersion, name, ": version ", manifest["version"].dump(),
           ", expected ", kManifestVersion);

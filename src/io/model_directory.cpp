@@ -83,7 +83,7 @@ fs::path find_model_directory(const fs::path& path) {
 
 GptConfig read_model_config(const fs::path& directory) {
   const fs::path path = directory / "config.json";
-  return parse_gpt2_config(read_text_file(path, kLargestConfig), shown(path));
+  return parse_gpt2_config(read_whole_file(path, kLargestConfig), shown(path));
 }
 
 GptConfig read_settled_config(const fs::path& directory) {

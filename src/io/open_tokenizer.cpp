@@ -22,7 +22,7 @@ constexpr Index kLargestFile = Index{1} << 28;  // bytes
 std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   require(fs::exists(path), shown(path), ": no such file or directory");
   if (!fs::is_directory(path)) {
-    return parse_tokenizer_json(read_text_file(path, kLargestFile), shown(path));
+    return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path));
   }
   for (const char* place : {".", "best", "latest"}) {
     const fs::path folder = std::string_view(place) == "." ? path : path / place;

@@ -22,7 +22,7 @@ bool is_plain_file_name(const std::string& name) {
 
 std::map<std::string, std::string> read_shard_index(const std::filesystem::path& path) {
   const std::string where = shown(path);
-  const Json index = parse_json(read_text_file(path, kLargestIndex), where);
+  const Json index = parse_json(read_whole_file(path, kLargestIndex), where);
   const Json& map = json_member(index, "weight_map", where);
   require(map.is_object() && !map.empty(), where,
           ": weight_map: expected names of files by tensor");

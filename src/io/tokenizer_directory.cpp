@@ -15,10 +15,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
   const auto whole = directory / "tokenizer.json";
   const auto vocabulary = directory / "vocab.json";
   if (std::filesystem::exists(whole) || !std::filesystem::exists(vocabulary)) {
-    return parse_tokenizer_json(read_text_file(whole, kLargestFile), shown(whole));
+    return parse_tokenizer_json(read_whole_file(whole, kLargestFile), shown(whole));
   }
-  return parse_gpt2_vocabulary(read_text_file(vocabulary, kLargestFile),
-                               read_text_file(directory / "merges.txt", kLargestFile),
+  return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
+                               read_whole_file(directory / "merges.txt", kLargestFile),
                                shown(directory));
 }
 

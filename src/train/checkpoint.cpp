@@ -133,7 +133,7 @@ fs::path find_latest_checkpoint(const fs::path& run, std::vector<std::string>& s
 
 TrainingState read_training_state(const fs::path& checkpoint) {
   const fs::path path = checkpoint / "state.json";
-  return parse_state_json(read_text_file(path, kLargestState), shown(path));
+  return parse_state_json(read_whole_file(path, kLargestState), shown(path));
 }
 
 void read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {

@@ -35,10 +35,10 @@ TEST_CASE("a file that shrinks after it was opened is an error") {
 TEST_CASE("a text file is read whole up to the given length") {
   const TemporaryFolder folder;
   write_bytes(folder / "a", std::string("a\0b\n", 4));
-  CHECK(read_text_file(folder / "a", 4) == std::string("a\0b\n", 4));
-  CHECK(error_of([&] { read_text_file(folder / "a", 3); }) ==
+  CHECK(read_whole_file(folder / "a", 4) == std::string("a\0b\n", 4));
+  CHECK(error_of([&] { read_whole_file(folder / "a", 3); }) ==
         (folder / "a").string() + ": 4 bytes, at most 3 are accepted");
   write_bytes(folder / "a", "");
-  CHECK(read_text_file(folder / "a", 0).empty());
-  CHECK(contains(error_of([&] { read_text_file(folder.path(), 9); }), "not a regular file"));
+  CHECK(read_whole_file(folder / "a", 0).empty());
+  CHECK(contains(error_of([&] { read_whole_file(folder.path(), 9); }), "not a regular file"));
 }
