@@ -65,6 +65,7 @@ LineLog::Keep times_until(Index last) {
 
 void HeadTracker::on_start(const RunPlan& plan) {
   if (interval_ == 0) {
+    forget_killed_run(plan);
     return;
   }
   model_ = &plan.model;
@@ -77,6 +78,14 @@ void HeadTracker::on_start(const RunPlan& plan) {
   open_log(plan);
   if (plan.first_iteration == 0) {
     lines_->append(measure(0, nullptr));
+  }
+}
+
+// Of one that was killed before its first checkpoint and is begun again.
+void HeadTracker::forget_killed_run(const RunPlan& plan) {
+  if (plan.first_iteration == 0) {
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(plan.config.out_dir) / kHeadsLog, ignored);
   }
 }
 

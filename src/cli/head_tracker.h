@@ -14,7 +14,7 @@ namespace headlight::cli {
 // in its directory. Reads the model only, so that training gives the same bits with and without it.
 class HeadTracker : public TrainObserver {
  public:
-  // Does nothing when `interval` is 0.
+  // Measures nothing when `interval` is 0.
   explicit HeadTracker(Index interval) : interval_(interval) {}
 
   // Drops the lines of updates that are about to be made again, and scores a new model. Throws
@@ -25,6 +25,7 @@ class HeadTracker : public TrainObserver {
   void before_checkpoint() override;
 
  private:
+  static void forget_killed_run(const RunPlan& plan);
   void open_log(const RunPlan& plan);
   std::string measure(Index iteration, const double* loss) const;
 

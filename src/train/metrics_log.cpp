@@ -6,6 +6,10 @@
 namespace headlight {
 namespace {
 
+bool is_rollback(const std::string& line) {
+  return line.find("\"rollback_from\"") != std::string::npos;
+}
+
 bool is_evaluation(const std::string& line) {
   return line.find("\"validation_loss\"") != std::string::npos;
 }
@@ -30,7 +34,12 @@ MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
 }
 
 void MetricsLog::cut(const TrainingState& state) {
-  saving([&] { lines_->cut(lines_before(state)); });
+  saving([&] {
+    lines_->cut([&](const std::string& line) {
+      const bool returned = is_rollback(line) && iteration_of_line(line) == state.iteration;
+      return returned || is_before(state, line);
+    });
+  });
 }
 
 void MetricsLog::on_step(const StepMetrics& metrics) {

@@ -17,7 +17,8 @@ class MetricsLog : public TrainObserver {
   // Failures to write lines go to `on_failure`, which may throw.
   MetricsLog(std::filesystem::path path, const TrainingState& begin, LineLog::OnFailure on_failure);
 
-  // Drops the lines about what comes after this state, as if it had not been. Throws SaveError.
+  // Drops the lines about what comes after this state, as if it had not been, but those of earlier
+  // returns to it. Throws SaveError.
   void cut(const TrainingState& state);
 
   void on_step(const StepMetrics& metrics) override;

@@ -22,6 +22,9 @@ LoadedModel initial_model(const TrainConfig& config, bool resume, RunStart& star
     start.checkpoint = find_latest_checkpoint(config.out_dir, start.warnings);
     start.state = read_training_state(start.checkpoint);
     require_same_config(start.state, config);
+    require(config.max_iters >= start.state.iteration, "max_iters: expected at least ",
+            start.state.iteration, ", which ", shown(start.checkpoint), " has done, got ",
+            config.max_iters);
     for (std::string& warning : build_warnings(start.state)) {
       start.warnings.push_back(std::move(warning));
     }

@@ -74,8 +74,10 @@ TEST_CASE("a run that was killed before its first checkpoint can be begun again"
   CHECK(run_headlight(train(folder, run)).exit_code == 0);
   fs::remove_all(folder.path() / "run/step_00000004");
   fs::remove(folder.path() / "run/latest");
+  folder.write("run/heads.jsonl", "{\"iteration\":0,\"loss\":1,\"heads\":[]}\n");
   CHECK(run_headlight(train(folder, run)).exit_code == 0);
   CHECK(json_lines(run + "/metrics.jsonl").size() == 4);
+  CHECK_FALSE(fs::exists(run + "/heads.jsonl"));
 }
 
 TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
@@ -88,6 +90,16 @@ TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
   CAPTURE(resumed.err);
   CHECK(resumed.exit_code == 0);
   CHECK(json_lines(run + "/metrics.jsonl").size() == 6);
+}
+
+TEST_CASE("a run is not resumed to end before where it is", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
+  const std::string settings = file_contents(run + "/config.toml");
+  CHECK(mentions(refusal({"train", "--resume", "--out_dir", run, "--max_iters", "3"}),
+                 {"max_iters: expected at least 4", "got 3"}));
+  CHECK(file_contents(run + "/config.toml") == settings);
 }
 
 TEST_CASE("a run whose settings are gone is not resumed with the defaults", "[cli]") {

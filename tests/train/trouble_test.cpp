@@ -108,6 +108,23 @@ TEST_CASE("a rollback returns to the last checkpoint and goes on with other data
   CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
 }
 
+TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({5, 6});
+  run_training(config, {.observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 2);
+  CHECK(poison.rollbacks[1].iteration == 4);
+  std::vector<Index> from;
+  for (const Json& line : metrics_of(config.out_dir)) {
+    if (line.contains("rollback_from")) {
+      from.push_back(line["rollback_from"].get<Index>());
+    }
+  }
+  CHECK(from == std::vector<Index>{6, 7});
+}
+
 TEST_CASE("a run that rolls back has a checkpoint from its beginning on", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
