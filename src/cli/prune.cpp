@@ -104,6 +104,10 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
     require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
             options.text("keep"));
     plan.keep = static_cast<Index>(std::ceil(keep));
+    if (const Index layers = loaded.model->config().n_layer; plan.keep < layers) {
+      log_warning(concat_text("--keep ", options.text("keep"), ": every layer keeps one head, so ",
+                              layers, " stay"));
+    }
   }
   if (options.given("until_loss")) {
     const double loss = loss_on(*loaded.model, *loaded.tokenizer, data, options);

@@ -47,6 +47,13 @@ void require_not_negative(std::string_view key, double value) {
   require(value >= 0, key, ": expected at least 0, got ", value);
 }
 
+// Updates compute with it as a float, where what is larger would be infinite.
+void require_rate(std::string_view key, double value) {
+  constexpr double kLargestRate = 1e38;
+  require_not_negative(key, value);
+  require(value <= kLargestRate, key, ": expected at most ", kLargestRate, ", got ", value);
+}
+
 void require_fraction(std::string_view key, double value) {
   require(value >= 0 && value < 1, key, ": expected 0 to below 1, got ", value);
 }
@@ -81,9 +88,9 @@ void TrainConfig::validate() const {
   require_counts(*this);
   require_fraction("validation_fraction", validation_fraction);
   require_fraction("dropout", dropout);
-  require_not_negative("learning_rate", learning_rate);
-  require_not_negative("min_lr", min_lr);
-  require_not_negative("weight_decay", weight_decay);
+  require_rate("learning_rate", learning_rate);
+  require_rate("min_lr", min_lr);
+  require_rate("weight_decay", weight_decay);
   require_not_negative("grad_clip", grad_clip);
   require_not_negative("skip_spikes", skip_spikes);
   require_fraction("beta1", beta1);

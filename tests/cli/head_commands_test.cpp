@@ -122,6 +122,14 @@ TEST_CASE("prune finds the heads to remove, draws the curve and trains what is l
   CHECK(file_contents(out + "/curve.csv").rfind("kept,loss,removed\n", 0) == 0);
 }
 
+TEST_CASE("prune says when it cannot keep as few heads as asked", "[cli]") {
+  const Material given;
+  const ProgramResult result = run_headlight({"prune", given.model, "--keep", "0", "--data",
+                                              given.text, "--out", given.folder.at("small")});
+  REQUIRE(result.exit_code == 0);
+  CHECK(result.err.find("--keep 0: every layer keeps one head, so 2 stay") != std::string::npos);
+}
+
 TEST_CASE("patch compares two texts head by head and draws the result", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("patch.svg");

@@ -84,6 +84,7 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
 
 TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("batch_size", "0").find("batch_size") == 0);
+  CHECK(refusal("min_lr", "1e300") == "min_lr: expected at most 1e+38, got 1e+300");
   CHECK(refusal("validation_fraction", "1").find("validation_fraction") == 0);
   CHECK(refusal("optimizer", "lion").find("optimizer") == 0);
   CHECK(refusal("norm", "none").find("norm") == 0);
