@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What takes too long for every change: the whole suite with AddressSanitizer and UndefinedBehaviorSanitizer, the tests
-# of threads with ThreadSanitizer, and every fuzz target for SECONDS (default 60). Goes on after a failure; ends with 1
-# when anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# What takes too long for every change: the tests of threads with ThreadSanitizer, and every fuzz target for SECONDS
+# (default 60). Goes on after a failure; ends with 1 when anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after
+# the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,6 @@ step() {
   echo "== $*"
   "$@" || failed+=("$*")
 }
-step ./tools/test.sh asan
 step ./tools/test.sh tsan
 step ./tools/fuzz.sh "$seconds"
 if [ ${#failed[@]} -gt 0 ]; then

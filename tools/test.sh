@@ -2,13 +2,13 @@
 # Installs what is missing, builds Headlight with warnings as errors, runs every test, and compares the numbers with
 # PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI cannot be reached.
 # usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
-#   asan   AddressSanitizer and UndefinedBehaviorSanitizer
+#   asan   AddressSanitizer and UndefinedBehaviorSanitizer; Clang, which compiles them faster (CXX=g++ for GCC)
 #   tsan   ThreadSanitizer on the tests about threads: Clang and libomp, whose Archer knows what a
 #          parallel loop orders; with GCC's libgomp every loop would look like a race
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
-if [ "$preset" = tsan ]; then
+if [ "$preset" = asan ] || [ "$preset" = tsan ]; then
   ./tools/install_packages.sh fuzz
   export CXX=${CXX:-$(command -v clang++ || command -v clang++-14)}
 else

@@ -246,7 +246,8 @@ TEST_CASE("lab params counts four squares and four biases whatever the number of
   CHECK(holds(results, "counted_is_formula"));
 }
 
-TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output", "[cli]") {
+TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output",
+          "[cli][experiment]") {
   const Json results = lab_json({"pre-post-ln", "--iters", "2"});
   const Json& gradients = results["values"]["gradients"];
   REQUIRE(gradients.size() == 4);
@@ -259,7 +260,7 @@ TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output"
   CHECK(results["values"]["training"][1]["pre"].size() == 3);
 }
 
-TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli]") {
+TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][experiment]") {
   const Json results = lab_json({"heads", "--iters", "350"});
   const Json& sweep = results["values"]["sweep"];
   REQUIRE(sweep.size() == 7);
@@ -274,7 +275,7 @@ TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli]") {
   CHECK(holds(results, "many_heads_repeat"));
 }
 
-TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli]") {
+TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli][experiment]") {
   const Json results = lab_json({"single-vs-multi", "--iters", "400"});
   const Json& models = results["values"]["models"];
   REQUIRE(models.size() == 2);

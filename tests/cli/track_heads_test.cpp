@@ -211,7 +211,8 @@ TEST_CASE("heads over time says in one line what it misses", "[cli]") {
         "error: " + log + ": expected at least one line with heads");
 }
 
-TEST_CASE("an induction head is born with the preset, on repeated random tokens alone", "[cli]") {
+TEST_CASE("an induction head is born with the preset, on repeated random tokens alone",
+          "[cli][experiment]") {
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",

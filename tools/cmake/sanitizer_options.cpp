@@ -3,9 +3,10 @@
 // More memory than there is must end in std::bad_alloc, as without AddressSanitizer.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
-// What libraries keep for as long as a program runs: librsvg draws with them (--format png).
+// What libraries keep for as long as a program runs: libomp for its threads, the others to draw
+// (--format png).
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:librsvg\nleak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:libglib\n";
+  return "leak:libomp\nleak:librsvg\nleak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:libglib\n";
 }
 
 // OpenBLAS and the other libraries are not instrumented.
