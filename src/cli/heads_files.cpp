@@ -1,6 +1,7 @@
 #include "cli/heads_files.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "cli/heads_columns.h"
@@ -90,6 +91,8 @@ Tensor square_tensor(const std::vector<double>& values, std::size_t count) {
   return Tensor::from(values, {size, size});
 }
 
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
 NamedTensors arrays_of(const HeadsReport& report) {
   const HeadScores& scores = report.scores;
   std::vector<HeadId> heads;
@@ -107,8 +110,9 @@ NamedTensors arrays_of(const HeadsReport& report) {
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     std::vector<double> intervals;
     for (const ScoredHead& head : scores.heads) {
-      intervals.push_back(head.scores[place].value.low);
-      intervals.push_back(head.scores[place].value.high);
+      const ScoreValue& score = head.scores[place];
+      intervals.push_back(score.measured() ? score.value.low : kNotMeasured);
+      intervals.push_back(score.measured() ? score.value.high : kNotMeasured);
     }
     arrays.emplace_back(std::string(score_list()[place].name) + ".interval",
                         Tensor::from(intervals, {static_cast<Index>(heads.size()), 2}));

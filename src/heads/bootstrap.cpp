@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "headlight/tensor/random.h"
 #include "kernels/parallel.h"
@@ -22,6 +23,8 @@ DocumentSum total_of(const std::vector<DocumentSum>& documents) {
   return total;
 }
 
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
 // As many documents as there are, drawn with replacement.
 std::vector<std::size_t> draw(std::size_t documents, const BootstrapOptions& options,
                               Index resample) {
@@ -34,6 +37,7 @@ std::vector<std::size_t> draw(std::size_t documents, const BootstrapOptions& opt
   return drawn;
 }
 
+// kNone when no document was drawn that has a token.
 double resampled_mean(const std::vector<DocumentSum>& documents,
                       const std::vector<std::size_t>& drawn) {
   DocumentSum total;
@@ -41,7 +45,7 @@ double resampled_mean(const std::vector<DocumentSum>& documents,
     total.sum += documents[document].sum;
     total.weight += documents[document].weight;
   }
-  return mean_of(total);
+  return total.weight > 0 ? total.sum / total.weight : kNone;
 }
 
 // The value below which a share of the sorted values lies, linear between neighbours.
@@ -62,6 +66,7 @@ void check(const BootstrapOptions& options, Index least) {
 Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means,
                      double level) {
   const double mean = mean_of(total_of(documents));
+  std::erase_if(means, [](double value) { return std::isnan(value); });
   if (documents.size() < 2 || means.empty()) {
     return {mean, mean, mean};
   }

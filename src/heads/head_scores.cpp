@@ -151,16 +151,20 @@ class HeadScoring {
   void keep_means(const ScoreSums& sums, HeadScores& result) const {
     std::vector<std::vector<DocumentSum>> measures;
     std::vector<ScoreValue*> values;
+    const bool resampled = options_.bootstrap.resamples > 0;
     for (std::size_t head = 0; head < heads_.size(); ++head) {
       for (std::size_t score = 0; score < score_list().size(); ++score) {
         double count = 0;
+        int groups = 0;  // that have a query
         for (const DocumentSum& group : sums.groups(head, score)) {
           count += group.weight;
+          groups += group.weight > 0 ? 1 : 0;
         }
         if (count > 0) {
           measures.push_back(sums.groups(head, score));
           values.push_back(&result.heads[head].scores[score]);
           values.back()->count = count;
+          values.back()->has_interval = resampled && groups > 1;
         }
       }
     }
@@ -170,7 +174,6 @@ class HeadScoring {
               "[score_heads] the model gives attention weights that "
               "are not numbers");
       values[i]->value = means[i];
-      values[i]->has_interval = options_.bootstrap.resamples > 0 && measures[i].size() > 1;
     }
   }
 

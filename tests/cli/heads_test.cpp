@@ -166,6 +166,9 @@ TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
       CHECK(tensor.shape() == Shape{4, 18});
     } else if (name == "quote") {
       CHECK(std::isnan(tensor.to_vector()[0]));
+    } else if (name == "quote.interval") {
+      CHECK(std::isnan(tensor.to_vector()[0]));
+      CHECK(std::isnan(tensor.to_vector()[1]));
     }
   }
   CHECK(file_contents(out + "/redundancy.svg").find("Jensen-Shannon") != std::string::npos);

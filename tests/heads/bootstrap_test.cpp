@@ -28,6 +28,14 @@ TEST_CASE("documents that agree, one document and no document leave nothing to d
   check({{0, 0}, {0, 0}}, 0);
 }
 
+TEST_CASE("draws in which nothing was measured do not pull the interval to 0") {
+  const Interval rare = bootstrap_mean({{0.9, 1}, {0, 0}, {0, 0}, {0.8, 1}});
+  CHECK(rare.low == 0.8);
+  CHECK(rare.high == 0.9);
+  const Interval single = bootstrap_mean({{0, 0}, {0.9, 1}, {0, 0}});
+  CHECK(single.low == 0.9);
+}
+
 TEST_CASE("the interval of many normal documents is that of the normal distribution") {
   std::vector<DocumentSum> documents;
   for (std::uint64_t i = 0; i < 400; ++i) {

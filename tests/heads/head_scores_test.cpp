@@ -149,7 +149,7 @@ TEST_CASE("scores of attention weights are the means that their definitions name
       CHECK(head.score(name).value.mean == Approx(expected).margin(1e-6));
     }
     CHECK(head.score("duplicate_token").count == 3);
-    CHECK_FALSE(head.score("near").measured());  // no query has eight keys
+    CHECK_FALSE(head.score("near").measured());  // no query has more than eight keys
     CHECK_FALSE(head.score("quote").measured());
   }
   CHECK(scores.tokens == 6);

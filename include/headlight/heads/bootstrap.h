@@ -29,7 +29,8 @@ struct BootstrapOptions {
 // documents are drawn with replacement, as whole documents, because tokens of one are alike (Efron
 // and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). The draws depend on the
 // seed and the number of documents alone, so that two measures of the same documents can be
-// compared. Without any token everything is 0; a single document has an interval of no width.
+// compared. Draws without a token, where only few documents have some, do not count. Without any
+// token everything is 0; a single document has an interval of no width.
 Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
                         const BootstrapOptions& options = {});
 
