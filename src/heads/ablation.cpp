@@ -38,7 +38,7 @@ class Ablation {
       const ForwardReplay replay(model_, batches_.batch(i));
       append(replay.losses(), base_);
       append(replay.targets(), targets_);
-      const std::vector<Tensor> substitutes = substitutes_.for_batch(replay);
+      const std::vector<Tensor> substitutes = substitutes_.for_batch(replay, i);
       for (Experiment& experiment : experiments) {
         ReplaceHeads hook(model_, experiment.heads, substitutes);
         append(replay.losses(experiment.heads.front().layer, hook), experiment.losses);
@@ -141,8 +141,12 @@ AblationResult ablate_heads(const Gpt& model, const TokenDataset& data,
   require_heads(options.heads, model.config());
   require(options.pair_heads == 0 || options.pair_heads >= 2,
           "pairs: expected 0 or at least 2 heads, got ", options.pair_heads);
+  // In order, because an experiment of two heads is replayed from the layer of its first one.
+  std::vector<HeadId> heads = options.heads.empty() ? all_heads(model.config()) : options.heads;
+  std::sort(heads.begin(), heads.end());
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   std::vector<Experiment> singles;
-  for (const HeadId& id : options.heads.empty() ? all_heads(model.config()) : options.heads) {
+  for (const HeadId& id : heads) {
     singles.push_back({{id}, {}});
   }
   Ablation ablation(model, data, options);

@@ -5,32 +5,32 @@
 namespace headlight {
 namespace {
 
-// The rows of `values` [N, width] for every token of `to`: what the next sequence of `from` (after
-// the last the first) has at the same place; a shorter one starts again.
-Tensor shifted(const Tensor& values, const Batch& from, const Batch& to) {
-  const Index width = values.size(1);
-  const Tensor given = to_contiguous(values);
-  Tensor moved = Tensor::empty({to.token_count(), width}, values.dtype());
-  for (Index b = 0; b < to.sequence_count(); ++b) {
-    const auto place = static_cast<std::size_t>(b);
-    const auto next = static_cast<std::size_t>((b + 1) % from.sequence_count());
-    const Index length = from.offsets[next + 1] - from.offsets[next];
-    for (Index n = to.offsets[place]; n < to.offsets[place + 1]; ++n) {
-      const Index row = from.offsets[next] + (n - to.offsets[place]) % length;
-      moved.strided_view({width}, {1}, n * width)
-          .copy_from(given.strided_view({width}, {1}, row * width));
-    }
+// Fills the rows of sequence `b` of `to` with those of sequence `source` of `from`, place by place;
+// a shorter one starts again. `rows` is what `from` has, `moved` [N, width] what `to` gets.
+void copy_sequence(const Tensor& rows, const Batch& from, std::size_t source, Tensor& moved,
+                   const Batch& to, std::size_t b) {
+  const Index width = rows.size(1);
+  const Index length = from.offsets[source + 1] - from.offsets[source];
+  for (Index n = to.offsets[b]; n < to.offsets[b + 1]; ++n) {
+    const Index row = from.offsets[source] + (n - to.offsets[b]) % length;
+    moved.strided_view({width}, {1}, n * width)
+        .copy_from(rows.strided_view({width}, {1}, row * width));
   }
-  return moved;
 }
 
-std::vector<Tensor> shifted_layers(const ForwardReplay& from, const ForwardReplay& to,
-                                   Index layers) {
-  std::vector<Tensor> result;
-  for (Index layer = 0; layer < layers; ++layer) {
-    result.push_back(shifted(from.outputs(layer), from.batch(), to.batch()));
+// For every token what the next sequence puts out at the same place; after the last of the batch
+// comes the first of the batch that follows.
+Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, Index layer) {
+  const Tensor here = to_contiguous(replay.outputs(layer));
+  const Tensor there = to_contiguous(following.outputs(layer));
+  const Batch& batch = replay.batch();
+  Tensor moved = Tensor::empty(here.shape(), here.dtype());
+  const auto last = static_cast<std::size_t>(batch.sequence_count() - 1);
+  for (std::size_t b = 0; b < last; ++b) {
+    copy_sequence(here, batch, b + 1, moved, batch, b);
   }
-  return result;
+  copy_sequence(there, following.batch(), 0, moved, batch, last);
+  return moved;
 }
 
 // Adds the rows of x [N, width] to sums [width].
@@ -75,8 +75,7 @@ HeadSubstitutes::HeadSubstitutes(const Gpt& model, const SequentialBatches& batc
   }
 }
 
-std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay) const {
-  const Index layers = model_.config().n_layer;
+std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay, Index index) const {
   switch (mode_) {
     case AblationMode::zero:
       return {};
@@ -85,12 +84,19 @@ std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay) cons
     case AblationMode::resample:
       break;
   }
-  if (replay.batch().sequence_count() > 1) {
-    return shifted_layers(replay, replay, layers);
-  }
-  require(batches_.count() > 1,
+  return from_next_documents(replay, index);
+}
+
+std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& replay,
+                                                         Index index) const {
+  require(batches_.count() > 1 || replay.batch().sequence_count() > 1,
           "resample: expected at least two documents or blocks, got one: use zero or mean");
-  return shifted_layers(ForwardReplay(model_, batches_.batch(0)), replay, layers);
+  const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
+  std::vector<Tensor> result;
+  for (Index layer = 0; layer < model_.config().n_layer; ++layer) {
+    result.push_back(shifted(replay, following, layer));
+  }
+  return result;
 }
 
 void HeadSubstitutes::find_means() {

@@ -31,11 +31,12 @@ class HeadSubstitutes {
   // Walks over all batches when it needs means.
   HeadSubstitutes(const Gpt& model, const SequentialBatches& batches, AblationMode mode);
 
-  // For ReplaceHeads: [L] of [N, H D], or none for zeros. Throws Error when there is no other
-  // document to take values from.
-  std::vector<Tensor> for_batch(const ForwardReplay& replay) const;
+  // For ReplaceHeads in the replay of batch `index`: [L] of [N, H D], or none for zeros. Throws
+  // Error when there is no other document to take values from.
+  std::vector<Tensor> for_batch(const ForwardReplay& replay, Index index) const;
 
  private:
+  std::vector<Tensor> from_next_documents(const ForwardReplay& replay, Index index) const;
   void find_means();
   std::vector<Tensor> repeated_means(Index tokens) const;
 

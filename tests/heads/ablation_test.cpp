@@ -40,10 +40,10 @@ TEST_CASE("ablating a head by zeros raises the loss as silencing its output weig
   CHECK(result.tokens == 32 + 7);
 }
 
-TEST_CASE("ablation does not depend on the batch size, except where documents lend to others") {
+TEST_CASE("ablation does not depend on the batch size") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
-  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean}) {
+  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
     const AblationResult one = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
     const AblationResult all = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 100});
     CHECK(one.sequences == all.sequences);
@@ -89,6 +89,18 @@ TEST_CASE("resampling takes a head's output from the next document, place by pla
                    ablate_heads(*gpt, document_dataset({{1, 2}}, 10), options);
                  }),
                  {"resample", "at least two", "one"}));
+}
+
+TEST_CASE("heads may be named in any order, and twice") {
+  const auto gpt = random_gpt(three_layers());
+  const AblationResult sorted =
+      ablate_heads(*gpt, small_documents(), {.heads = {{0, 2}, {2, 0}}, .pair_heads = 2});
+  const AblationResult given =
+      ablate_heads(*gpt, small_documents(), {.heads = {{2, 0}, {0, 2}, {2, 0}}, .pair_heads = 2});
+  REQUIRE(given.heads.size() == 2);
+  CHECK(given.heads[0].head == HeadId{0, 2});
+  CHECK(given.pairs[0].rise.mean == sorted.pairs[0].rise.mean);
+  CHECK(given.pairs[0].beyond.mean == sorted.pairs[0].beyond.mean);
 }
 
 TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
