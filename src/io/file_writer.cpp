@@ -61,10 +61,7 @@ void FileWriter::close() {
 }
 
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
-  std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
-  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), shown(path),
-          ": not a regular file");
+  require_replaceable(path);
   const std::filesystem::path temporary = temporary_path(path);
   ::unlink(temporary.c_str());  // left by a killed process that had the same number
   FileWriter writer(temporary);

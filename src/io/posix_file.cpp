@@ -55,6 +55,13 @@ std::filesystem::path temporary_path(const std::filesystem::path& path) {
   return result;
 }
 
+void require_replaceable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), shown(path),
+          ": not a regular file");
+}
+
 bool is_alive(int process) {
   constexpr int kOnlyAsk = 0;  // instead of a signal
   return ::kill(process, kOnlyAsk) == 0 || errno == EPERM;

@@ -41,6 +41,9 @@ bool is_alive(int process);
 void sync_file(const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& path);
 
+// Throws Error for a pipe, a device or a folder, which a file must not replace.
+void require_replaceable(const std::filesystem::path& path);
+
 // Renames a flushed temporary file to `path`, replacing what is there, and flushes the folder. The
 // temporary file is removed when that fails.
 void move_into_place(const std::filesystem::path& temporary, const std::filesystem::path& path);

@@ -76,6 +76,7 @@ void ZipArchive::close() {
 }
 
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
+  require_replaceable(path);
   const TemporaryFile temporary{temporary_path(path)};
   ::unlink(temporary.path.c_str());  // left by a killed process that had the same number
   ZipArchive archive(temporary.path, ZIP_CREATE | ZIP_EXCL, shown(path));

@@ -1,5 +1,9 @@
 #include "headlight/io/npz.h"
 
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "io/npy_format.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
@@ -155,6 +159,16 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
   const Tensor read = read_npz(folder / "a.npz")[0].second;
   CHECK(read.shape() == Shape{3, 2});
   CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("an npz file does not take the place of a folder or a pipe") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const std::filesystem::path& path : {folder / "pipe", folder / "."}) {
+    CHECK_THROWS_WITH(write_npz(path, {{"a", Tensor::arange(3)}}),
+                      path.string() + ": not a regular file");
+  }
+  CHECK(std::filesystem::is_fifo(folder / "pipe"));
 }
 
 TEST_CASE("an archive without arrays is written and read") {
