@@ -61,7 +61,7 @@ AblationOptions ablation_options(const Options& options) {
   result.pair_heads = count_option(options, "pairs", 0);
   result.batch_size = count_option(options, "batch_size", 1);
   result.bootstrap.resamples = count_option(options, "resamples", 1, kMostSamples);
-  result.bootstrap.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  result.bootstrap.seed = seed_option(options);
   return result;
 }
 
@@ -117,7 +117,8 @@ int run_ablate(const std::vector<std::string>& arguments) {
   const AblationOptions ablation = ablation_options(options);
   const LoadedModel loaded = load_model(options.positional());
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
-  const AblationResult result = ablate_heads(*loaded.model, data, ablation);
+  const AblationResult result =
+      about_option([&] { return ablate_heads(*loaded.model, data, ablation); });
   if (options.json()) {
     print_json(json_of(result, ablation.mode));
   } else {

@@ -94,6 +94,14 @@ RecordAttentionOptions recording_options(const Options& options) {
   return result;
 }
 
+// Of --heads 0.1,2.3; the recording sees to layers and numbers of heads.
+void require_heads_there(const Options& options, const GptConfig& config) {
+  const std::string heads = options.text("heads");
+  if (heads.find_first_of(".:") != std::string::npos) {
+    about_option([&] { require_heads(parse_heads(heads), config); });
+  }
+}
+
 bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
 
 // --view terminal alone asks for nothing but text.
@@ -230,10 +238,11 @@ int run_attention(const std::vector<std::string>& arguments) {
   const RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   if (!is_terminal_view(options)) {
-    wanted.page.view = parse_attention_view(options.text("view"));
+    wanted.page.view = about_option([&] { return parse_attention_view(options.text("view")); });
   }
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_model(options.positional());
+  require_heads_there(options, loaded.model->config());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
   const std::vector<std::string> scores = split_at_commas(options.text("scores"));

@@ -43,7 +43,7 @@ Options make_options() {
 }
 
 AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
-  AttributionTask task{.text = text_tokens(options, "text", *loaded.tokenizer)};
+  AttributionTask task{.text = block_tokens(options, "text", loaded)};
   if (options.given("position")) {
     task.position = options.integer("position");
     const auto length = static_cast<Index>(task.text.size());

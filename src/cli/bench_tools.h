@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,20 +9,12 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
+#include "tensor/stopwatch.h"
 
 // Clocks, samples and what several measurements need.
 namespace headlight::cli {
 
 constexpr double kMebibyte = 1 << 20;
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 // Where repeated measurements lie. The median and the minimum say how fast something is; the
 // distance to the maximum says how much was disturbed.

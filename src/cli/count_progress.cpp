@@ -16,15 +16,12 @@ constexpr int kBarWidth = 24;
 }  // namespace
 
 CountProgress::CountProgress(std::string label)
-    : label_(std::move(label)),
-      terminal_(is_terminal(Stream::errors)),
-      start_(std::chrono::steady_clock::now()) {}
+    : label_(std::move(label)), terminal_(is_terminal(Stream::errors)) {}
 
 CountProgress::~CountProgress() { clear(); }
 
 void CountProgress::show(double share) {
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = watch_.seconds();
   if (!terminal_ || seconds - drawn_at_ < kRedrawSeconds) {
     return;
   }

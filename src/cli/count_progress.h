@@ -1,7 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <string>
+
+#include "tensor/stopwatch.h"
 
 namespace headlight::cli {
 
@@ -23,7 +24,7 @@ class CountProgress {
   std::string label_;
   bool terminal_ = false;
   bool shown_ = false;
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch watch_;
   double drawn_at_ = 0;  // seconds since the start
 };
 

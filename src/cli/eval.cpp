@@ -28,7 +28,8 @@ Options make_options() {
            "input and of what follows it, logits [N, V], and offsets, the row at which each "
            "block\n"
            "begins.\n"
-           "JSON keys: loss (nats a token), perplexity, bits_per_byte, tokens, bytes.",
+           "JSON keys: loss (nats a token), perplexity, bits_per_byte (null when characters of\n"
+           "the text are unknown to the tokenizer), tokens, bytes.",
        .examples = {
            "headlight eval runs/toy --data data/toy.txt --documents blank_line",
            "headlight eval runs/toy --data book.txt --json",
@@ -42,7 +43,7 @@ Options make_options() {
 
 void print(const Evaluation& result, bool json) {
   if (json) {
-    nlohmann::ordered_json bits_per_byte;  // null for tokens that stand for no byte
+    nlohmann::ordered_json bits_per_byte;  // null where the bytes are none or not known
     if (result.bytes > 0) {
       bits_per_byte = result.bits_per_byte;
     }
@@ -54,9 +55,13 @@ void print(const Evaluation& result, bool json) {
     return;
   }
   std::cout << std::fixed << std::setprecision(4) << "loss           " << result.loss
-            << " nats a token\nperplexity     " << result.perplexity << "\nbits per byte  "
-            << result.bits_per_byte << "\ntokens         " << result.tokens << " (" << result.bytes
-            << " bytes)\n";
+            << " nats a token\nperplexity     " << result.perplexity << "\n";
+  if (result.bytes > 0) {
+    std::cout << "bits per byte  " << result.bits_per_byte << "\ntokens         " << result.tokens
+              << " (" << result.bytes << " bytes)\n";
+  } else {
+    std::cout << "tokens         " << result.tokens << "\n";
+  }
 }
 
 EvaluationOptions evaluation_options(const Options& options) {

@@ -12,6 +12,7 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/text/text_file.h"
 #include "headlight/text/utf8.h"
+#include "tensor/stopwatch.h"
 
 namespace headlight::cli {
 namespace {
@@ -61,7 +62,7 @@ Options make_options() {
       .value("seed", "Of the random choices", "1337")
       .value("num_samples", "Texts to generate, side by side", "1")
       .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
-      .value("stop", "End before this text")
+      .value("stop", "End before this text; may be given several times")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
       .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");
@@ -86,7 +87,7 @@ std::string read_prompt(const Options& options) {
     return read_text_file(start.substr(kFile.size()));
   }
   const std::string prompt = options.given("start") ? start : options.text("prompt");
-  require_utf8(prompt, "--prompt");
+  require_utf8(prompt, options.given("start") ? "--start" : "--prompt");
   return prompt;
 }
 
@@ -99,12 +100,8 @@ GenerateOptions generate_options(const Options& options) {
   result.sampling.min_p = options.number("min_p");
   result.sampling.repetition_penalty = options.number("repetition_penalty");
   result.sampling.repetition_window = options.integer("repetition_window");
-  const Index seed = options.integer("seed");
-  require(seed >= 0, "--seed: expected a number from 0, got ", seed);
-  result.sampling.seed = static_cast<std::uint64_t>(seed);
-  if (options.given("stop")) {
-    result.stop = {options.text("stop")};
-  }
+  result.sampling.seed = seed_option(options);
+  result.stop = options.texts("stop");
   result.ignore_end_of_text = options.is_set("ignore_eos");
   result.use_cache = !options.is_set("no_cache");
   about_option([&] { result.validate(); });
@@ -137,15 +134,13 @@ void log_statistics(const GenerateResult& result) {
   log_info(text);
 }
 
-void log_statistics(const std::vector<GenerateResult>& results) {
-  double seconds = 0;
+void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
   std::size_t tokens = 0;
   for (const GenerateResult& result : results) {
     log_statistics(result);
-    seconds = std::max(seconds, result.seconds);
     tokens += result.tokens.size();
   }
-  if (results.size() > 1 && seconds > 0) {
+  if (results.size() > 1) {
     char text[120];
     std::snprintf(text, sizeof text, "%zu texts of %zu tokens in %.2f s (%.1f tokens/s together)",
                   results.size(), tokens, seconds, static_cast<double>(tokens) / seconds);
@@ -218,15 +213,17 @@ int run_generate(const std::vector<std::string>& arguments) {
   round_weights(*loaded.model, format);
   Decoder decoder(*loaded.model, format);
   const Tokenizer& tokenizer = *loaded.tokenizer;
+  const Stopwatch watch;
   const std::vector<GenerateResult> results =
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
              : generate_samples(decoder, tokenizer, prompt, generation, samples);
+  const double seconds = watch.seconds();
   if (options.json()) {
     print_json(json_of(prompt, results));
   } else if (!stream) {
     print_samples(prompt, results);
   }
-  log_statistics(results);
+  log_statistics(results, seconds);
   return 0;
 }
 

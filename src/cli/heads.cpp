@@ -128,6 +128,8 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   require(options.given("text") != options.given("data"), "expected either --text or --data");
   require(!options.given("annotations") || options.given("data"),
           "--annotations: expected --data beside it");
+  require(!options.given("text") || !options.given("documents"),
+          "--documents: expected --data beside it");
   if (options.given("text")) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
@@ -139,10 +141,8 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   }
   HeadsText text{std::move(data.sequences), {}};
   if (options.given("annotations")) {
-    const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
-                                     .separator = options.text("separator")};
     const std::vector<std::string> documents =
-        split_documents(read_text_file(options.text("data")), split);
+        split_documents(read_text_file(options.text("data")), document_split(options));
     text.annotations =
         read_annotations(options.text("annotations"), documents, tokenizer, data.documents ? 1 : 0);
   }
@@ -153,7 +153,7 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
   RepeatOptions repeats = repeats_of_text(tokenizer, vocabulary);
   repeats.sequences = count_option(options, "repeats", 0, kMostSamples);
   repeats.length = count_option(options, "repeat_length", 1);
-  repeats.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  repeats.seed = seed_option(options);
   return repeats;
 }
 
@@ -168,7 +168,7 @@ HeadScoreOptions score_options(const Options& options) {
   result.exclude_bos = options.is_set("exclude_bos");
   result.exclude_current_token = options.is_set("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
-  result.bootstrap.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  result.bootstrap.seed = seed_option(options);
   return result;
 }
 
@@ -179,6 +179,9 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   RedundancyOptions redundancy{.heads = scoring.heads,
                                .documents = count_option(options, "redundancy", 0),
                                .threshold = options.number("cluster_below")};
+  if (scoring.max_tokens > 0) {
+    redundancy.max_tokens = std::clamp<Index>(scoring.max_tokens, 2, redundancy.max_tokens);
+  }
   report.threshold = redundancy.threshold;
   require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
@@ -188,7 +191,8 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   {
     CountProgress progress("scoring heads");
     scoring.progress = [&](double share) { progress.show(share); };
-    report.scores = score_heads(*loaded.model, text.sequences, scoring);
+    report.scores =
+        about_option([&] { return score_heads(*loaded.model, text.sequences, scoring); });
   }
   const bool comparable = loaded.model->config().block_size > 1 &&
                           std::any_of(text.sequences.begin(), text.sequences.end(),
@@ -248,6 +252,9 @@ int run_heads(const std::vector<std::string>& arguments) {
     return 0;
   }
   if (options.is_set("over_time")) {
+    for (const char* name : {"text", "data", "heads", "filter", "sort"}) {
+      require(!options.given(name), "--", name, ": does not go with --over_time");
+    }
     show_heads_over_time(options);
     return 0;
   }

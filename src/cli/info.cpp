@@ -1,3 +1,4 @@
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -70,7 +71,9 @@ struct Subject {
 Subject read_subject(const Options& options) {
   const std::filesystem::path path = options.positional();
   if (std::filesystem::is_directory(path)) {
-    return {read_model_config(find_model_directory(path)), 0};
+    require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
+            path.string(), " is a model");
+    return {read_settled_config(find_model_directory(path)), 0};
   }
   TrainConfig config;
   for (const ConfigEntry& entry : read_config_file(path)) {
@@ -94,6 +97,16 @@ double flops_per_token(const GptConfig& config, const ParameterCounts& counts) {
   const double matrices = static_cast<double>(counts.attention + counts.mlp) +
                           static_cast<double>(config.vocab_size * config.n_embd);
   return 6 * matrices + 12 * attention_width * static_cast<double>(config.block_size);
+}
+
+std::string grouped_flops(double count) {
+  constexpr double kLargestIndex = 9e18;
+  if (count < kLargestIndex) {
+    return grouped(static_cast<Index>(count));
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", count);
+  return text.data();
 }
 
 std::vector<std::string> warnings_for(const GptConfig& config) {
@@ -180,11 +193,10 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
               "training state", bytes_text(memory.training).c_str());
   const double flops = flops_per_token(config, counts);
   std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",
-              grouped(static_cast<Index>(flops)).c_str(),
-              static_cast<long long>(config.block_size));
+              grouped_flops(flops).c_str(), static_cast<long long>(config.block_size));
   if (subject.batch_tokens > 0) {
     std::printf("%-20s %15s   %s tokens\n", "FLOPs a full batch",
-                grouped(static_cast<Index>(flops) * subject.batch_tokens).c_str(),
+                grouped_flops(flops * static_cast<double>(subject.batch_tokens)).c_str(),
                 grouped(subject.batch_tokens).c_str());
   }
   for (const std::string& warning : warnings_for(config)) {

@@ -108,6 +108,7 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
     log_warning("--" + name + " means nothing here and is ignored");
   } else {
     values_[name] = has_value ? argument.substr(equals + 1) : arguments[i + 1];
+    repeated_[name].push_back(values_[name]);
     given_.insert(name);
   }
   return has_value ? i : i + 1;
@@ -199,6 +200,11 @@ Index Options::integer(const std::string& name) const {
   return parse_number<Index>(name, text(name), "a whole number");
 }
 
+std::vector<std::string> Options::texts(const std::string& name) const {
+  const auto found = repeated_.find(name);
+  return found == repeated_.end() ? std::vector<std::string>() : found->second;
+}
+
 double Options::number(const std::string& name) const {
   const double value = parse_number<double>(name, text(name), "a number");
   require(std::isfinite(value), "--", name, ": expected a finite number, got '", text(name), "'");
@@ -236,6 +242,16 @@ Index count_option(const Options& options, const std::string& name, Index least,
   require(value >= least, "--", name, ": expected at least ", least, ", got ", value);
   require(value <= most, "--", name, ": expected at most ", most, ", got ", value);
   return value;
+}
+
+bool names_value(std::string_view message) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
+  const std::size_t end = message.find_first_not_of(kLetters);
+  return end != 0 && end != std::string_view::npos && message[end] == ':';
+}
+
+std::uint64_t seed_option(const Options& options) {
+  return static_cast<std::uint64_t>(count_option(options, "seed", 0));
 }
 
 std::string output_file(const Options& options, const std::string& name,

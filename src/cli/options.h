@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
@@ -49,6 +50,8 @@ class Options {
   bool given(const std::string& name) const;
   bool is_set(const std::string& flag_name) const;
   std::string text(const std::string& name) const;
+  // All values of an option that may be given several times, in order; none when it was not.
+  std::vector<std::string> texts(const std::string& name) const;
   Index integer(const std::string& name) const;
   double number(const std::string& name) const;
   // "0,2,5" as numbers; empty when not given.
@@ -81,7 +84,8 @@ class Options {
   std::vector<Declared> declared_;              // in the order of --help
   std::map<std::string, std::string> aliases_;  // other name -> name
   std::vector<std::string> ignored_;
-  std::map<std::string, std::string> values_;  // as given, or the default
+  std::map<std::string, std::string> values_;                 // as given, or the default
+  std::map<std::string, std::vector<std::string>> repeated_;  // every value that was given
   std::set<std::string> given_;
   std::vector<std::string> positionals_;
 };
@@ -101,14 +105,21 @@ Index count_option(const Options& options, const std::string& name, Index least,
 std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension);
 
+// True for "NAME: ..." with the name of a value, as functions of the library begin what they say
+// about their options.
+bool names_value(std::string_view message);
+
 // Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
 template <class Body>
 auto about_option(const Body& body) {
   try {
     return body();
   } catch (const Error& error) {
-    fail("--", error.what());
+    fail(names_value(error.what()) ? "--" : "", error.what());
   }
 }
+
+// --seed, from 0 on.
+std::uint64_t seed_option(const Options& options);
 
 }  // namespace headlight::cli

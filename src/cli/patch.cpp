@@ -34,8 +34,8 @@ Options make_options() {
                    .summary = "Which heads carry the difference between two texts.",
                    .positional = "MODEL",
                    .details = kDetails,
-                   .examples = {"headlight patch runs/toy --clean \"Mina lost her kite. Mina\" "
-                                "--corrupt \"Toby lost her kite. Mina\""}});
+                   .examples = {"headlight patch runs/toy --clean \"One fog. One fo\" "
+                                "--corrupt \"One fox. One fo\" --answer g --wrong x"}});
   options.value("clean", "Text whose answer is wanted")
       .value("corrupt", "Text of as many tokens with another answer")
       .value("answer", "Token that should follow the clean text")
@@ -46,8 +46,8 @@ Options make_options() {
 
 PatchingTask task_of(const Options& options, const LoadedModel& loaded) {
   const Tokenizer& tokenizer = *loaded.tokenizer;
-  PatchingTask task{.clean = text_tokens(options, "clean", tokenizer),
-                    .corrupt = text_tokens(options, "corrupt", tokenizer)};
+  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
+                    .corrupt = block_tokens(options, "corrupt", loaded)};
   const auto token = [&](const char* name, const std::vector<std::int32_t>& text) {
     return options.given(name) ? token_option(options, name, tokenizer)
                                : likeliest_next(*loaded.model, text);

@@ -33,17 +33,12 @@ std::string memory_text(const MemoryPlan& plan) {
 
 }  // namespace
 
-TrainProgress::TrainProgress()
-    : start_(std::chrono::steady_clock::now()), terminal_(is_terminal(Stream::errors)) {}
+TrainProgress::TrainProgress() : terminal_(is_terminal(Stream::errors)) {}
 
 TrainProgress::~TrainProgress() { clear_bar(); }
 
-double TrainProgress::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
 double TrainProgress::tokens_per_second() const {
-  return static_cast<double>(tokens_) / std::max(seconds(), 1e-9);
+  return static_cast<double>(tokens_) / std::max(watch_.seconds(), 1e-9);
 }
 
 void TrainProgress::on_start(const RunPlan& plan) {
@@ -71,7 +66,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
            grouped(plan.batches_per_epoch) + " batches an epoch), " +
            grouped(plan.validation_tokens) + " to evaluate on");
   log_info(memory_text(plan.memory));
-  start_ = std::chrono::steady_clock::now();
+  watch_ = {};
 }
 
 void TrainProgress::on_step(const StepMetrics& metrics) {
@@ -85,7 +80,7 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
   const bool first = losses_.count() == 1;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
   if (terminal_) {
-    if (seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
+    if (watch_.seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
       draw_bar(metrics);
     }
   } else if (metrics.iteration % log_interval_ == 0 || metrics.iteration + 1 == max_iters_) {
@@ -110,7 +105,7 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
                 static_cast<long long>(metrics.iteration + 1), static_cast<long long>(max_iters_),
                 smooth_loss_, metrics.learning_rate, metrics.gradient_norm,
                 grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str(),
-                duration_text(seconds() / done * left).c_str());
+                duration_text(watch_.seconds() / done * left).c_str());
   const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <=
                     columns_of(Stream::errors).value_or(kUsualColumns);
   const std::string bar = block_bar(static_cast<int>(share * kBarWidth * 8), kBarWidth);
@@ -118,7 +113,7 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   bar_shown_ = true;
-  bar_drawn_at_ = seconds();
+  bar_drawn_at_ = watch_.seconds();
 }
 
 std::string TrainProgress::loss_curve() const {
@@ -137,10 +132,12 @@ void TrainProgress::clear_bar() {
 
 void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
   clear_bar();
-  log_info(formatted("iter %lld: validation loss %.4f, perplexity %.2f, %.3f bits per byte%s",
-                     static_cast<long long>(metrics.iteration), metrics.validation.loss,
-                     metrics.validation.perplexity, metrics.validation.bits_per_byte,
-                     metrics.best ? " (best)" : ""));
+  const Evaluation& validation = metrics.validation;
+  const std::string bits =
+      validation.bytes > 0 ? formatted(", %.3f bits per byte", validation.bits_per_byte) : "";
+  log_info(formatted("iter %lld: validation loss %.4f, perplexity %.2f%s%s",
+                     static_cast<long long>(metrics.iteration), validation.loss,
+                     validation.perplexity, bits.c_str(), metrics.best ? " (best)" : ""));
 }
 
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {

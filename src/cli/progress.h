@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "cli/chart.h"
 #include "headlight/train/run.h"
+#include "tensor/stopwatch.h"
 
 namespace headlight::cli {
 
@@ -31,9 +31,8 @@ class TrainProgress : public TrainObserver {
   void show(const StepMetrics& metrics);
   void draw_bar(const StepMetrics& metrics);
   void clear_bar();
-  double seconds() const;
 
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch watch_;
   bool terminal_ = false;
   bool bar_shown_ = false;
   double bar_drawn_at_ = 0;  // seconds since the start

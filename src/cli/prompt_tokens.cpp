@@ -14,6 +14,15 @@ std::vector<std::int32_t> text_tokens(const Options& options, const std::string&
   return tokenizer.encode_prompt(text);
 }
 
+std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
+                                       const LoadedModel& loaded) {
+  std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
+  const Index block = loaded.model->config().block_size;
+  require(std::ssize(tokens) <= block, "--", name, ": expected up to ", block,
+          " tokens, the block of the model, got ", tokens.size());
+  return tokens;
+}
+
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer) {
   const std::string text = options.text(name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "headlight/io/model_directory.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight::cli {
@@ -8,6 +9,10 @@ namespace headlight::cli {
 // The text of an option as the model reads it. Throws Error when it is empty or not UTF-8.
 std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
                                       const Tokenizer& tokenizer);
+
+// The same for a model that must see all of it at once. Throws Error when its block is too short.
+std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
+                                       const LoadedModel& loaded);
 
 // The token that an option names by its text, or by its number as "#42". Throws Error when the text
 // is not exactly one token.

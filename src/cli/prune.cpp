@@ -31,7 +31,8 @@ constexpr const char* kDetails =
     "loss each time. Every layer keeps one head. The result works in every command; headlight\n"
     "export --to hf writes the equivalent full-size model.\n"
     "DIR gets the model and pruning.json; with a text also curve.csv and curve.svg, the loss\n"
-    "against the heads that are left. --finetune_iters N trains the pruned model on the text, or "
+    "against the heads that are left; the last point of --until_loss went too far and its head\n"
+    "was put back. --finetune_iters N trains the pruned model on the text, or "
     "on\n"
     "that of --finetune_data (AdamW, N updates), before it is written.\n"
     "JSON keys: heads (removed, in order), kept, parameters, parameters_before, directory,\n"
@@ -83,8 +84,22 @@ void check_choice(const Options& options) {
   const bool finetunes = options.integer("finetune_iters") != 0;
   require(options.given("data") || options.given("finetune_data") || !finetunes,
           "--data: expected a text file to fine-tune on");
-  require(finetunes || !options.given("finetune_data"),
-          "--finetune_data: expected --finetune_iters beside it");
+  for (const char* name : {"finetune_data", "learning_rate", "seed"}) {
+    require(finetunes || !options.given(name), "--", name, ": expected --finetune_iters beside it");
+  }
+  for (const char* name : {"by", "rounds"}) {
+    require(found || !options.given(name), "--", name,
+            ": expected --keep or --until_loss beside it");
+  }
+}
+
+// Before the work that it is to hold.
+void require_new_directory(const std::filesystem::path& path) {
+  require(!std::filesystem::exists(path), path.string(),
+          ": exists already, expected a new directory");
+  require(!path.has_parent_path() || std::filesystem::is_directory(path.parent_path()),
+          path.string(), ": there is no directory ", path.parent_path().string(),
+          " for it to be made in");
 }
 
 double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& data,
@@ -103,7 +118,8 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
     const double keep = part_of(options, "keep", heads);
     require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
             options.text("keep"));
-    plan.keep = static_cast<Index>(std::ceil(keep));
+    constexpr double kRounding = 1e-9;  // 28% of 25 is not a hair above 7
+    plan.keep = static_cast<Index>(std::ceil(keep - kRounding));
     if (const Index layers = loaded.model->config().n_layer; plan.keep < layers) {
       log_warning(concat_text("--keep ", options.text("keep"), ": every layer keeps one head, so ",
                               layers, " stay"));
@@ -233,8 +249,9 @@ void print(const Json& json, const std::vector<PrunePoint>& points, const std::s
   if (!points.empty()) {
     Table table({{"removed", true}, {"heads", false}, {"loss", false}});
     for (const PrunePoint& point : points) {
-      table.add({point.removed ? head_name(*point.removed) : "", std::to_string(point.kept),
-                 fixed_number(point.loss, 4)});
+      const bool back = point.removed && point.kept < json["kept"].get<Index>();
+      table.add({point.removed ? head_name(*point.removed) + (back ? " (put back)" : "") : "",
+                 std::to_string(point.kept), fixed_number(point.loss, 4)});
     }
     std::cout << table.text() << "\n";
   }
@@ -257,7 +274,7 @@ int run_prune(const std::vector<std::string>& arguments) {
   }
   check_choice(options);
   const std::string out = options.text("out");
-  require(!std::filesystem::exists(out), out, ": exists already, expected a new directory");
+  require_new_directory(out);
   const LoadedModel loaded = load_model(options.positional());
   const Outcome outcome = prune(loaded, options);
   Json json = json_of(outcome, loaded);

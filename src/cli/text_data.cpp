@@ -34,11 +34,20 @@ void add_text_data_options(Options& options) {
       .value("batch_size", "Sequences computed at once", "12");
 }
 
+DocumentSplitOptions document_split(const Options& options) {
+  const DocumentSplitOptions split{
+      .mode = about_option([&] { return parse_document_split(options.text("documents")); }),
+      .separator = options.text("separator")};
+  require(split.mode == DocumentSplit::token || !options.given("separator"),
+          "--separator: expected --documents token beside it");
+  require(!split.separator.empty(), "--separator: expected a text, got none");
+  return split;
+}
+
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
-  const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents")),
-                                   .separator = options.text("separator")};
+  const DocumentSplitOptions split = document_split(options);
   const std::string path = options.text(name);
   TokenDataset data = read_dataset(path, split, tokenizer);
   require(has_targets(data), path, ": expected two tokens in a row or more, got ",

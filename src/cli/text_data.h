@@ -10,6 +10,9 @@ namespace headlight::cli {
 // --data, --documents, --separator and --batch_size.
 void add_text_data_options(Options& options);
 
+// What they say about documents.
+DocumentSplitOptions document_split(const Options& options);
+
 // The text of those options as the model reads it, from the file that the option `name` gives.
 // Throws Error when it is missing or cannot be used.
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,

@@ -1,4 +1,3 @@
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "headlight/tensor/error.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/utf8.h"
+#include "tensor/stopwatch.h"
 
 namespace headlight::cli {
 namespace {
@@ -109,7 +109,7 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
   const CutAt cut = cut_of(options);
   const std::vector<std::string> files = data_files(options);
@@ -128,7 +128,7 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
                             wanted.vocab_size));
   }
   save_tokenizer(report.directory, tokenizer);
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.seconds = watch.seconds();
   print(report, options.json());
   return 0;
 }

@@ -55,7 +55,7 @@ std::vector<std::string> split(std::string_view text, const DocumentSplitOptions
     case DocumentSplit::blank_line:
       return split_at_blank_lines(text);
     case DocumentSplit::token:
-      require(!options.separator.empty(), "[split_documents] the separator is empty");
+      require(!options.separator.empty(), "separator: expected a text, got none");
       return split_at(text, options.separator);
     case DocumentSplit::none:
       break;
@@ -75,8 +75,7 @@ DocumentSplit parse_document_split(std::string_view name) {
   if (name == "blank_line") {
     return DocumentSplit::blank_line;
   }
-  require(name == "token", "[document split] expected none, line, blank_line or token, got \"",
-          name, "\"");
+  require(name == "token", "documents: expected none, line, blank_line or token, got '", name, "'");
   return DocumentSplit::token;
 }
 

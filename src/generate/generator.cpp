@@ -1,11 +1,11 @@
 #include "headlight/generate/generator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "generate/text_sample.h"
 #include "headlight/text/utf8.h"
+#include "tensor/stopwatch.h"
 
 namespace headlight {
 namespace {
@@ -13,16 +13,6 @@ namespace {
 // Texts that are made side by side: enough to hide the reading of the weights, and few enough for
 // their caches.
 constexpr Index kTogether = 32;
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_view prompt) {
   std::vector<std::int32_t> tokens = tokenizer.encode_prompt(prompt);
@@ -71,16 +61,18 @@ class TextBatch {
       const std::span<const float> logits = prompt_.read();
       prompt_logits_.assign(logits.begin(), logits.end());
     }
+    prompt_seconds_ = watch_.seconds();
   }
 
   // The texts of samples begin ... end - 1, side by side.
   void run(Index begin, Index end, std::vector<GenerateResult>& results) {
+    watch_ = {};
     std::vector<TextSample> samples;
     for (Index number = begin; number < end; ++number) {
       ContextWindow window = number + 1 == last_ ? std::move(prompt_) : prompt_.fork();
       samples.emplace_back(*plan_, number, std::move(window), on_text_);
       if (!samples.back().finished()) {
-        samples.back().take(prompt_logits_, watch_.seconds());
+        samples.back().take(prompt_logits_, seconds());
       }
     }
     while (advance(samples)) {
@@ -91,6 +83,9 @@ class TextBatch {
   }
 
  private:
+  // Since these texts were begun, and what reading the prompt took, which all of them share.
+  double seconds() const { return prompt_seconds_ + watch_.seconds(); }
+
   // One more token for every text that goes on; false when there is none.
   bool advance(std::vector<TextSample>& samples) {
     stepping_.clear();
@@ -108,15 +103,16 @@ class TextBatch {
       decoder_->step(items_);
     }
     for (std::size_t i = 0; i < stepping_.size(); ++i) {
-      stepping_[i]->take(decoder_->logits(static_cast<Index>(i)), watch_.seconds());
+      stepping_[i]->take(decoder_->logits(static_cast<Index>(i)), seconds());
     }
     for (TextSample* sample : reading_) {
-      sample->take(sample->window().read(), watch_.seconds());
+      sample->take(sample->window().read(), seconds());
     }
     return !stepping_.empty() || !reading_.empty();
   }
 
   Stopwatch watch_;
+  double prompt_seconds_ = 0;
   Decoder* decoder_;
   const TextPlan* plan_;
   Index last_;

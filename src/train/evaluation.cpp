@@ -78,6 +78,9 @@ Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDat
     result.tokens += batch.target_count;
     result.bytes += target_bytes(batch, token_bytes);
   }
+  if (count_token(dataset, tokenizer.unknown()) > 0) {
+    result.bytes = 0;  // nothing tells how long those characters were
+  }
   result.loss = sum / static_cast<double>(result.tokens);
   result.perplexity = std::exp(result.loss);
   if (result.bytes > 0) {

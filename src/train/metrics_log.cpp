@@ -56,15 +56,18 @@ void MetricsLog::on_step(const StepMetrics& metrics) {
 }
 
 void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
-  lines_->append(
-      nlohmann::ordered_json{{"iteration", metrics.iteration},
-                             {"validation_loss", metrics.validation.loss},
-                             {"validation_perplexity", metrics.validation.perplexity},
-                             {"validation_bits_per_byte", metrics.validation.bits_per_byte},
-                             {"validation_tokens", metrics.validation.tokens},
-                             {"best", metrics.best},
-                             {"seconds", metrics.seconds}}
-          .dump());
+  const Evaluation& validation = metrics.validation;
+  nlohmann::ordered_json line{{"iteration", metrics.iteration},
+                              {"validation_loss", validation.loss},
+                              {"validation_perplexity", validation.perplexity},
+                              {"validation_bits_per_byte", nullptr},
+                              {"validation_tokens", validation.tokens},
+                              {"best", metrics.best},
+                              {"seconds", metrics.seconds}};
+  if (validation.bytes > 0) {
+    line["validation_bits_per_byte"] = validation.bits_per_byte;
+  }
+  lines_->append(line.dump());
 }
 
 void MetricsLog::on_rollback(const RollbackMetrics& metrics) {

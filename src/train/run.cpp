@@ -1,10 +1,10 @@
 #include "headlight/train/run.h"
 
-#include <chrono>
 #include <utility>
 
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
+#include "tensor/stopwatch.h"
 #include "text/printable.h"
 #include "train/checkpoint_list.h"
 #include "train/metrics_log.h"
@@ -16,7 +16,6 @@ namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // One run in progress.
 class Run {
@@ -161,14 +160,14 @@ class Run {
     if (start_.data.validation.sequences.empty()) {
       return false;
     }
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     EvaluationMetrics metrics{.iteration = trainer_.iteration()};
     metrics.validation = evaluate(*start_.model, *start_.data.tokenizer, start_.data.validation,
                                   {.batch_size = config_.batch_size,
                                    .block_size = config_.block_size,
                                    .max_batches = config_.eval_iters});
     metrics.best = metrics.validation.loss < start_.state.best_validation_loss;
-    metrics.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    metrics.seconds = watch.seconds();
     if (metrics.best) {
       start_.state.best_validation_loss = metrics.validation.loss;
       start_.state.best_iteration = trainer_.iteration();

@@ -1,6 +1,5 @@
 #include "headlight/train/trainer.h"
 
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -8,24 +7,11 @@
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
 #include "headlight/optim/sgd.h"
+#include "tensor/stopwatch.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
 namespace {
-
-// Tells how long each phase took.
-class PhaseClock {
- public:
-  // Seconds since the last call, or since the beginning.
-  double lap() {
-    const Clock::time_point now = Clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last_ = Clock::now();
-};
 
 constexpr std::uint64_t kDropoutStream = 2;
 
@@ -77,7 +63,7 @@ std::vector<Batch> Trainer::next_batches() {
 }
 
 void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches) {
-  PhaseClock clock;
+  Stopwatch clock;
   model_.zero_grad();
   metrics.phases.optimizer += clock.lap();
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
@@ -129,7 +115,7 @@ void Trainer::leave_out(const StepMetrics& metrics) {
 }
 
 StepMetrics Trainer::step() {
-  PhaseClock clock;
+  Stopwatch clock;
   StepMetrics metrics{.iteration = iteration_, .learning_rate = learning_rate()};
   const std::vector<Batch> batches = next_batches();
   for (const Batch& batch : batches) {

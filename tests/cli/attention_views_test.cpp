@@ -119,5 +119,5 @@ TEST_CASE("attention writes BertViz JSON and pictures on request, or says what i
         "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
         "'gif'");
   CHECK(given.refusal({"--view", "list"}) ==
-        "error: view: expected model, head, neuron or grid, got 'list'");
+        "error: --view: expected model, head, neuron or grid, got 'list'");
 }

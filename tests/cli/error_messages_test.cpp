@@ -118,6 +118,10 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
         "--max_documents: expected a number from 0, got -1");
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
         "--layers: expected none beside --heads 0.1, which names layers itself");
+  CHECK(error({"--text", "a", "--heads", "9.0"}) ==
+        "--heads: the model has layers 0 to 1, got 9.0");
+  CHECK(error({"--text", "a", "--view", "foo"}) ==
+        "--view: expected model, head, neuron or grid, got 'foo'");
   CHECK(error({"--text", "a", "--compare_text", ""}) ==
         "--compare_text: expected a text, got none");
   CHECK(error({"--text", "a", "--format", ""}) ==
@@ -133,6 +137,35 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
                     {"--clean", "abc", "--corrupt", "abd", "--answer", "a", "--wrong", "a"}) ==
       "--wrong: expected another token than the answer, got 'a' for both; name them with --answer "
       "and --wrong");
+  const std::string longer(40, 'a');
+  CHECK(given.refused("attribute", {"--text", longer}) ==
+        "--text: expected up to 32 tokens, the block of the model, got 40");
+  CHECK(given.refused("patch",
+                      {"--clean", longer, "--corrupt", longer, "--answer", "a", "--wrong", "b"}) ==
+        "--clean: expected up to 32 tokens, the block of the model, got 40");
+  CHECK(given.refused("ablate", given.with_data({"--pairs", "1"})) ==
+        "--pairs: expected 0 or at least 2 heads, got 1");
+  CHECK(given.refused("ablate", given.with_data({"--heads", "9.9"})) ==
+        "--heads: the model has layers 0 to 1, got 9.9");
+  CHECK(given.refused("heads", given.with_data({"--seed", "-5"})) ==
+        "--seed: expected at least 0, got -5");
+  CHECK(given.refused("heads", {"--text", "abc", "--documents", "line"}) ==
+        "--documents: expected --data beside it");
+  CHECK(given.refused("heads", {"--over_time", "--filter", "layer=0"}) ==
+        "--filter: does not go with --over_time");
+  CHECK(given.refused("prune", {"--heads", "0.1", "--out", out, "--rounds", "2"}) ==
+        "--rounds: expected --keep or --until_loss beside it");
+  CHECK(given.refused("prune", {"--heads", "0.1", "--out", out + "/a/b"}) ==
+        out + "/a/b: there is no directory " + out + "/a for it to be made in");
+  CHECK(given.refused("eval", given.with_data({"--documents", "lines"})) ==
+        "--documents: expected none, line, blank_line or token, got 'lines'");
+  CHECK(given.refused("eval", given.with_data({"--separator", "x"})) ==
+        "--separator: expected --documents token beside it");
+  CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", ""})) ==
+        "--separator: expected a text, got none");
+  CHECK(given.refused("generate", {"--start", "a\xFF"}) == "--start: invalid UTF-8 at byte 1");
+  CHECK(given.refused("info", {"--vocab_size", "7"}) ==
+        "--vocab_size: expected a configuration beside it, " + given.model + " is a model");
   CHECK(given.refused("heads", given.with_data({"--columns", ""})) ==
         "--columns: expected names of columns, got none");
   CHECK(refusal({"lab", "params", "--seed", "-1"}) == "--seed: expected at least 0, got -1");

@@ -140,7 +140,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
   CHECK(error("--top_p", "2") == "error: --top_p: expected 0 to 1, got 2");
   CHECK(error("--top_k", "many") == "error: --top_k: expected a whole number, got 'many'");
   CHECK(error("--stop", "") == "error: --stop: expected a text, got an empty one");
-  CHECK(error("--seed", "-3") == "error: --seed: expected a number from 0, got -3");
+  CHECK(error("--seed", "-3") == "error: --seed: expected at least 0, got -3");
   CHECK(error("--weights", "int4") ==
         "error: --weights: expected float32, bfloat16 or int8, got 'int4'");
   CHECK(error("--num_samples", "0") == "error: --num_samples: expected at least 1, got 0");
@@ -207,7 +207,7 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
   CHECK(
       error("--heads", "0.x") ==
       "error: --heads: expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '0.x'");
-  CHECK(error("--heads", "0.2") == "error: heads: layer 0 has heads 0 to 1, got 2");
+  CHECK(error("--heads", "0.2") == "error: --heads: layer 0 has heads 0 to 1, got 0.2");
   CHECK(error("--layers", "2") == "error: layers: the model has layers 0 to 1, got 2");
   CHECK(error("--format", "gif") ==
         "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "

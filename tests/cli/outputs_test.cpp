@@ -52,6 +52,8 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   CHECK(result.exit_code == 0);
   CHECK(result.err ==
         "warning: " + text + ": 3 of 11 tokens are characters that the tokenizer does not know\n");
+  const nlohmann::json report = report_of({"eval", given.model, "--data", text});
+  CHECK(report["bits_per_byte"].is_null());  // nobody knows how long they were
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
   check_refused({"attribute", given.model, "--text", "abc", "--token", "Z"},
                 {"--token: the tokenizer does not know 'Z'"});
@@ -64,6 +66,36 @@ TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
   CHECK(report["bytes"] == 0);
   CHECK(report["bits_per_byte"].is_null());
   CHECK(report["loss"].is_number());
+}
+
+TEST_CASE("info tells of the model that is loaded, not of what its config says", "[cli]") {
+  const Given given;
+  const std::string config = given.model + "/config.json";
+  nlohmann::json wrong = nlohmann::json::parse(file_contents(config));
+  const nlohmann::json before = report_of({"info", given.model});
+  wrong["tie_word_embeddings"] = !wrong["tie_word_embeddings"].get<bool>();
+  given.folder.write("model/config.json", wrong.dump());
+  CHECK(report_of({"info", given.model})["parameters"] == before["parameters"]);
+}
+
+TEST_CASE("the FLOPs of a huge batch are not wrapped around", "[cli]") {
+  const ScratchFolder folder;
+  const std::string config =
+      folder.write("a.toml",
+                   "n_layer = 96\nn_head = 96\nn_embd = 12288\nblock_size = 2048\nvocab_size = "
+                   "50257\nbatch_size = 8000\n");
+  CHECK(output_of({"info", config}).find("e+19") != std::string::npos);
+}
+
+TEST_CASE("a text ends before any of several stops", "[cli]") {
+  const Given given;
+  const std::string text =
+      report_of({"generate", given.model, "--prompt", "abc", "--max_new_tokens", "60", "--stop",
+                 "a", "--stop", "b"})["text"];
+  CHECK(text.find_first_of("ab") == std::string::npos);
+  CHECK_FALSE(output_of({"generate", given.model, "--prompt", "abc", "--max_new_tokens", "60"})
+                  .substr(3)
+                  .find_first_of("ab") == std::string::npos);
 }
 
 TEST_CASE("a text of one token is refused by name", "[cli]") {

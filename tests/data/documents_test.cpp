@@ -19,7 +19,7 @@ TEST_CASE("names of document splits are read and others refused") {
   CHECK(parse_document_split("blank_line") == DocumentSplit::blank_line);
   CHECK(parse_document_split("token") == DocumentSplit::token);
   CHECK_THROWS_WITH(parse_document_split("lines"),
-                    "[document split] expected none, line, blank_line or token, got \"lines\"");
+                    "documents: expected none, line, blank_line or token, got 'lines'");
 }
 
 TEST_CASE("without a split the whole text is one document, unchanged") {
@@ -52,5 +52,5 @@ TEST_CASE("a text without any document is refused in every mode") {
   CHECK_THROWS_WITH(split("", DocumentSplit::blank_line), message);
   CHECK_THROWS_WITH(split("<|endoftext|>\n<|endoftext|>", DocumentSplit::token), message);
   CHECK_THROWS_WITH(split_documents("a", {DocumentSplit::token, ""}),
-                    "[split_documents] the separator is empty");
+                    "separator: expected a text, got none");
 }

@@ -11,9 +11,9 @@ namespace headlight {
 struct Evaluation {
   double loss = 0;           // mean negative log-likelihood of a target, in nats
   double perplexity = 1;     // exp(loss)
-  double bits_per_byte = 0;  // bits that a byte of the target text costs; 0 when there is no byte
+  double bits_per_byte = 0;  // bits that a byte of the target text costs; 0 when bytes is 0
   Index tokens = 0;          // targets
-  Index bytes = 0;           // of the targets' text
+  Index bytes = 0;           // of the targets' text; 0: none, or unknown characters are in it
 };
 
 struct EvaluationOptions {

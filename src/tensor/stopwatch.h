@@ -1,0 +1,27 @@
+#pragma once
+
+#include <chrono>
+#include <utility>
+
+namespace headlight {
+
+// Runs from its construction on.
+class Stopwatch {
+ public:
+  double seconds() const { return seconds_between(start_, Clock::now()); }
+  // Seconds so far; begins again.
+  double lap() {
+    const Clock::time_point now = Clock::now();
+    return seconds_between(std::exchange(start_, now), now);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace headlight
