@@ -47,11 +47,14 @@ Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options)
   if (layout.margin + layout.tokens * kValueCell <= options.columns) {
     layout.cell = kValueCell;
   } else if (layout.margin + layout.tokens * kPlainCell > options.columns) {
-    layout.margin = digits_of(layout.tokens - 1) + 2;
-    const Index most = std::max<Index>(8, (options.columns - layout.margin) / kPlainCell);
+    const Index numbers = digits_of(layout.tokens - 1) + 2;
+    const Index most = std::max<Index>(8, (options.columns - numbers) / kPlainCell);
     layout.block = (layout.tokens + most - 1) / most;
     if (layout.block > 1) {
+      layout.margin = numbers;
       layout.characters.clear();
+    } else {  // labels are cut to what is left beside the cells
+      layout.margin = std::max(numbers, options.columns - layout.tokens * kPlainCell);
     }
   }
   layout.cells = (layout.tokens + layout.block - 1) / layout.block;
@@ -100,6 +103,9 @@ std::string margin_of(const Layout& layout, Index cell) {
   }
   const Index digits = digits_of(layout.tokens - 1);
   const Index room = layout.margin - digits - 3;
+  if (room < 1) {
+    return pad_right(pad_left(number, digits), layout.margin);
+  }
   return pad_left(number, digits) + " " +
          pad_right(terminal_label(layout.characters[static_cast<std::size_t>(token)], room), room) +
          "  ";

@@ -69,6 +69,19 @@ TEST_CASE("A longer map prints tenths and writes the labels of the keys downward
   REQUIRE(lines[6] == " 3 한국  . 9 . .");
 }
 
+TEST_CASE("One long label does not take the others away from a map that just fits") {
+  std::vector<std::string> tokens(30, "ab");
+  tokens[0] = "<|endoftext|>";
+  const AttentionMaps maps = one_layer(tokens, 0, {0}, std::vector<float>(30 * 30, 1.0F / 30.0F));
+  const auto row = [&](Index columns, std::size_t query) {
+    const std::vector<std::string> lines = lines_of(text_of(maps, {.columns = columns}));
+    return lines[lines.size() - 30 + query];
+  };
+  CHECK(row(70, 0).rfind(" 0 <|en…  ", 0) == 0);  // 60 columns of cells leave five for labels
+  CHECK(row(70, 1).rfind(" 1 ab     ", 0) == 0);
+  CHECK(row(65, 1).rfind(" 1   . ", 0) == 0);  // no room: the numbers alone
+}
+
 TEST_CASE("A map too long for the terminal shows the largest weight of every block") {
   std::vector<float> weights(100 * 100, 0.0F);
   for (std::size_t query = 0; query < 100; ++query) {
