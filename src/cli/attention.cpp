@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "headlight/data/documents.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
@@ -32,7 +33,8 @@ constexpr const char* kDetails =
     "  bertviz.json     on request: the parameters of BertViz' head view\n"
     "--view terminal (or --format text) prints the maps instead: name one or a few --heads.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory. Arrays hold the chosen heads in\n"
-    "ascending order; files of an earlier run in DIR are replaced, others left alone.\n\n"
+    "ascending order; files of the same name in DIR are replaced, others left alone, also\n"
+    "those of another text.\n\n"
     "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
     "together), directory.";
 
@@ -55,6 +57,7 @@ Options make_options() {
   options.value("text", "Text to look at")
       .value("file", "UTF-8 file with the text to look at")
       .value("documents", "How the text is cut: none, line, blank_line or token", "none")
+      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2; all by default")
@@ -126,7 +129,7 @@ std::set<std::string> chosen_formats(const Options& options) {
 
 std::vector<std::string> read_documents(const Options& options) {
   require(options.given("text") != options.given("file"), "expected either --text or --file");
-  const DocumentSplitOptions split{.mode = parse_document_split(options.text("documents"))};
+  const DocumentSplitOptions split = document_split(options);
   const std::string text =
       options.given("text") ? options.text("text") : read_text_file(options.text("file"));
   require(!text.empty(), "--text: expected a text, got an empty one");
@@ -152,13 +155,20 @@ std::string title_of(const std::string& model) {
 }
 
 // A model's maps of every document, with the classes of its heads.
+// Those of the file that --scores names at `place`, for MODEL and --compare.
+std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t place,
+                                          const GptConfig& model) {
+  const std::vector<std::string> files = split_at_commas(options.text("scores"));
+  return place < files.size() ? read_head_scores(files[place], model)
+                              : std::map<HeadId, HeadScore>();
+}
+
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
-                                   const std::string& scores) {
+                                   const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
-  const auto classes = scores.empty() ? std::map<HeadId, HeadScore>{} : read_head_scores(scores);
   for (std::size_t d = 0; d < recorded.documents.size(); ++d) {
     documents.push_back(recorded.maps(static_cast<Index>(d), title));
-    documents.back().scores = classes;
+    documents.back().scores = scores;
   }
   return documents;
 }
@@ -173,15 +183,13 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   const std::string path = options.text("compare");
   const LoadedModel other = load_model(path);
   const bool alike = title_of(path) == title_of(options.positional());
-  const std::vector<std::string> files = split_at_commas(options.text("scores"));
-  const std::string scores = files.size() > 1 ? files[1] : "";
   for (AttentionMaps& maps : documents) {
     maps.title = alike ? options.positional() : maps.title;
   }
   const auto beside = static_cast<Index>(documents.size());
   for (AttentionMaps& maps :
        maps_of(record_attention_batch(*other.model, *other.tokenizer, texts, recording),
-               alike ? path : title_of(path), scores)) {
+               alike ? path : title_of(path), scores_option(options, 1, other.model->config()))) {
     documents.push_back(std::move(maps));
   }
   return beside;
@@ -245,9 +253,8 @@ int run_attention(const std::vector<std::string>& arguments) {
   require_heads_there(options, loaded.model->config());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
-  const std::vector<std::string> scores = split_at_commas(options.text("scores"));
-  std::vector<AttentionMaps> documents =
-      maps_of(recorded, title_of(options.positional()), scores.empty() ? "" : scores.front());
+  std::vector<AttentionMaps> documents = maps_of(recorded, title_of(options.positional()),
+                                                 scores_option(options, 0, loaded.model->config()));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   const auto contents = attention_files(recorded, documents, wanted);
   const bool is_batch = options.text("documents") != "none" || texts.size() > 1;

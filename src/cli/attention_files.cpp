@@ -58,7 +58,7 @@ std::string attention_tokens_json(const RecordedAttention& recorded) {
   return json.dump(1) + "\n";
 }
 
-std::map<HeadId, HeadScore> read_head_scores(const std::string& path) {
+std::map<HeadId, HeadScore> read_head_scores(const std::string& path, const GptConfig& model) {
   const std::string text = read_text_file(path);
   std::map<HeadId, HeadScore> scores;
   try {
@@ -78,6 +78,10 @@ std::map<HeadId, HeadScore> read_head_scores(const std::string& path) {
          ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "
          "as ",
          "headlight heads writes it: ", error.what());
+  }
+  for (const auto& [id, score] : scores) {
+    require(id.layer < model.n_layer && id.head < model.heads(id.layer), path, ": tells of head ",
+            head_name(id), ", which the model does not have; expected the scores of this model");
   }
   return scores;
 }

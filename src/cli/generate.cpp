@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/log.h"
+#include "cli/numbers.h"
 #include "cli/options.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
@@ -113,7 +114,8 @@ void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
   const auto unknown = std::count_if(
       ids.begin(), ids.end(), [&](std::int32_t id) { return id == loaded.tokenizer->unknown(); });
   if (unknown > 0) {
-    log_warning(concat_text(unknown, " characters of the prompt are unknown to the model"));
+    log_warning("the model does not know " +
+                counted(static_cast<std::size_t>(unknown), "character") + " of the prompt");
   }
   const auto count = static_cast<Index>(ids.size());
   const Index block = loaded.model->config().block_size;

@@ -42,6 +42,12 @@ Json json_of(const ScoredHead& head, Language language) {
   return json;
 }
 
+// The shortest digits that stand for exactly this number.
+std::string shortest_text(double value) {
+  const bool whole = value == std::floor(value);
+  return whole ? std::to_string(static_cast<Index>(value)) : Json(value).dump();
+}
+
 std::string csv_of(const HeadScores& scores) {
   std::string csv;
   for (const HeadColumn& column : head_columns()) {
@@ -54,9 +60,8 @@ std::string csv_of(const HeadScores& scores) {
   for (const ScoredHead& head : scores.heads) {
     for (const HeadColumn& column : head_columns()) {
       const bool measured = column.is_text || !std::isnan(column.number(head));
-      // Json gives the shortest digits that stand for exactly this number.
       csv += column.is_text ? column.text(head)
-                            : (measured ? Json(column.number(head)).dump() : std::string());
+                            : (measured ? shortest_text(column.number(head)) : std::string());
       csv += ',';
     }
     for (const ScoreValue& score : head.scores) {

@@ -8,6 +8,7 @@
 #include "cli/chart.h"
 #include "cli/head_history.h"
 #include "cli/json_output.h"
+#include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/table.h"
 #include "headlight/heads/head_verdict.h"
@@ -178,7 +179,7 @@ Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
 }
 
 Json report_json(const HeadHistory& history, const std::vector<std::string>& scores,
-                 const std::vector<Birth>& births, const std::string& file) {
+                 const std::vector<Birth>& births, const std::vector<std::string>& files) {
   Json curves = Json::object();
   for (const std::string& score : scores) {
     for (std::size_t head = 0; head < history.heads.size(); ++head) {
@@ -188,16 +189,25 @@ Json report_json(const HeadHistory& history, const std::vector<std::string>& sco
   return {{"iterations", history.iterations},       {"loss", history.loss},
           {"first_copy_loss", history.first_copy},  {"second_copy_loss", history.second_copy},
           {"in_context", history.in_context},       {"scores", curves},
-          {"births", births_json(history, births)}, {"files", Json::array({file})}};
+          {"births", births_json(history, births)}, {"files", files}};
 }
 
-std::string write_picture(const Options& options, const std::string& svg) {
+// The files that were written: none into a run of somebody else's, which is no reason not to look.
+std::vector<std::string> write_picture(const Options& options, const std::string& svg) {
   const std::filesystem::path directory =
       options.given("out") ? options.text("out") : options.positional();
-  make_folder(directory);
   const std::filesystem::path path = directory / "heads_over_time.svg";
-  write_file(path, svg);
-  return path.string();
+  try {
+    make_folder(directory);
+    write_file(path, svg);
+  } catch (const Error& error) {
+    if (options.given("out")) {
+      throw;
+    }
+    log_warning(concat_text(error.what(), "; --out DIR writes the figure elsewhere"));
+    return {};
+  }
+  return {path.string()};
 }
 
 }  // namespace
@@ -206,16 +216,18 @@ void show_heads_over_time(const Options& options) {
   const HeadHistory history = read_head_history(options.positional());
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);
-  const std::string file = write_picture(options, picture(history, scores, births));
+  const std::vector<std::string> files = write_picture(options, picture(history, scores, births));
   if (options.json()) {
-    print_json(report_json(history, scores, births, file));
+    print_json(report_json(history, scores, births, files));
   } else {
     std::cout << grouped(static_cast<Index>(history.heads.size())) << " heads, "
               << grouped(static_cast<Index>(history.iterations.size())) << " times from update "
               << updates_text(history.iterations.front()) << " to "
               << updates_text(history.iterations.back()) << "\n\n"
-              << charts(history, scores) << births_text(history, scores, births) << "wrote " << file
-              << "\n";
+              << charts(history, scores) << births_text(history, scores, births);
+    for (const std::string& file : files) {
+      std::cout << "wrote " << file << "\n";
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -35,8 +36,8 @@ Options make_options() {
            "Of a FILE.safetensors or FILE.npz it lists the tensors: name, type and shape. JSON "
            "keys\n"
            "then: format, tensors (name, dtype, shape), metadata, elements. Else\n"
-           "JSON keys: parameters, layers, heads, width, head_width, block_size, vocab_size,\n"
-           "by_part, memory_bytes, flops_per_token, warnings.",
+           "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width,\n"
+           "block_size, vocab_size, by_part, memory_bytes, flops_per_token, warnings.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
                     "headlight info runs/toy/best/model.safetensors"}});
@@ -158,6 +159,29 @@ Memory memory_of(const ParameterCounts& counts) {
   return {4 * parameters, 16 * parameters};
 }
 
+// [L]
+std::vector<Index> heads_of_layers(const GptConfig& config) {
+  std::vector<Index> heads;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    heads.push_back(config.heads(layer));
+  }
+  return heads;
+}
+
+// "4", or "4, 1 and 1" of a pruned model.
+std::string heads_text(const GptConfig& config) {
+  const std::vector<Index> heads = heads_of_layers(config);
+  if (std::all_of(heads.begin(), heads.end(), [&](Index count) { return count == heads[0]; })) {
+    return std::to_string(heads[0]);
+  }
+  std::string text;
+  for (std::size_t layer = 0; layer < heads.size(); ++layer) {
+    text += layer == 0 ? "" : layer + 1 == heads.size() ? " and " : ", ";
+    text += std::to_string(heads[layer]);
+  }
+  return text;
+}
+
 nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& counts) {
   nlohmann::ordered_json parts;
   for (const Row& row : rows_of(config, counts)) {
@@ -167,6 +191,7 @@ nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& c
   return {{"parameters", counts.total()},
           {"layers", config.n_layer},
           {"heads", config.n_head},
+          {"heads_of_layers", heads_of_layers(config)},
           {"width", config.n_embd},
           {"head_width", head_width(config)},
           {"block_size", config.block_size},
@@ -179,8 +204,8 @@ nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& c
 
 void print_text(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
-  std::printf("%lld layers, %lld heads of width %lld, d = %lld, block %lld, V = %lld\n\n",
-              static_cast<long long>(config.n_layer), static_cast<long long>(config.n_head),
+  std::printf("%lld layers, %s heads of width %lld, d = %lld, block %lld, V = %lld\n\n",
+              static_cast<long long>(config.n_layer), heads_text(config).c_str(),
               static_cast<long long>(head_width(config)), static_cast<long long>(config.n_embd),
               static_cast<long long>(config.block_size), static_cast<long long>(config.vocab_size));
   for (const Row& row : rows_of(config, counts)) {

@@ -16,6 +16,10 @@ std::string grouped(Index value) {
   return digits;
 }
 
+std::string counted(std::size_t count, const std::string& noun) {
+  return grouped(static_cast<Index>(count)) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string bytes_text(double bytes) {
   constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
   std::size_t unit = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "headlight/tensor/shape.h"
@@ -9,6 +10,8 @@ namespace headlight::cli {
 
 // "124,439,808"
 std::string grouped(Index value);
+// "1 head", "2,000 heads"
+std::string counted(std::size_t count, const std::string& noun);
 // "497.8 MB"
 std::string bytes_text(double bytes);
 // "0:42", "1:05:09"

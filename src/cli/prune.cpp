@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -6,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/log.h"
+#include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
@@ -30,12 +32,16 @@ constexpr const char* kDetails =
     "the\n"
     "loss each time. Every layer keeps one head. The result works in every command; headlight\n"
     "export --to hf writes the equivalent full-size model.\n"
-    "DIR gets the model and pruning.json; with a text also curve.csv and curve.svg, the loss\n"
-    "against the heads that are left; the last point of --until_loss went too far and its head\n"
-    "was put back. --finetune_iters N trains the pruned model on the text, or "
+    "DIR gets the model and pruning.json; when heads are found, also curve.csv and curve.svg,\n"
+    "the loss against the heads that are left. They end with the head whose removal went beyond\n"
+    "--until_loss and which was put back. --finetune_iters N trains the pruned model on the text, "
+    "or "
     "on\n"
     "that of --finetune_data (AdamW, N updates), before it is written.\n"
-    "JSON keys: heads (removed, in order), kept, parameters, parameters_before, directory,\n"
+    "The heads that stay are numbered anew in every layer: kept_heads gives their old names, in\n"
+    "order.\n"
+    "JSON keys: heads (removed, in order), kept, kept_heads, parameters, parameters_before, "
+    "directory,\n"
     "curve[{kept, loss, removed}], loss_before, loss_after, loss_finetuned (null where there is\n"
     "none).";
 
@@ -116,6 +122,8 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
       .batch_size = count_option(options, "batch_size", 1)};
   if (options.given("keep")) {
     const double keep = part_of(options, "keep", heads);
+    require(options.text("keep").ends_with('%') || keep == std::floor(keep),
+            "--keep: expected a whole number or a share like 50%, got ", options.text("keep"));
     require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
             options.text("keep"));
     constexpr double kRounding = 1e-9;  // 28% of 25 is not a hair above 7
@@ -196,6 +204,13 @@ Json json_of(const Outcome& outcome, const LoadedModel& loaded) {
   for (const HeadId& id : outcome.plan.heads) {
     heads.push_back(head_name(id));
   }
+  Json kept_heads = Json::array();
+  for (const HeadId& id : all_heads(loaded.model->config())) {
+    if (std::find(outcome.plan.heads.begin(), outcome.plan.heads.end(), id) ==
+        outcome.plan.heads.end()) {
+      kept_heads.push_back(head_name(id));
+    }
+  }
   Json curve = Json::array();
   for (const PrunePoint& point : outcome.plan.points) {
     curve.push_back({{"kept", point.kept},
@@ -204,6 +219,7 @@ Json json_of(const Outcome& outcome, const LoadedModel& loaded) {
   }
   Json json{{"heads", heads},
             {"kept", all_heads(outcome.model->config()).size()},
+            {"kept_heads", kept_heads},
             {"parameters", outcome.model->parameter_count()},
             {"parameters_before", loaded.model->parameter_count()},
             {"curve", curve}};
@@ -245,6 +261,22 @@ void write_files(const std::string& out, const Outcome& outcome, const LoadedMod
   directory.commit();
 }
 
+// Heads are numbered from 0 in every layer, so those behind a removed one get other names.
+void print_new_names(const Json& kept_heads) {
+  std::string changed;
+  HeadId next{-1, 0};
+  for (const Json& name : kept_heads) {
+    const HeadId old = parse_heads(name.get<std::string>()).front();
+    next = {old.layer, old.layer == next.layer ? next.head + 1 : 0};
+    if (next != old) {
+      changed += (changed.empty() ? "" : ", ") + head_name(old) + " is " + head_name(next);
+    }
+  }
+  if (!changed.empty()) {
+    std::cout << "numbered anew: " << changed << "\n";
+  }
+}
+
 void print(const Json& json, const std::vector<PrunePoint>& points, const std::string& out) {
   if (!points.empty()) {
     Table table({{"removed", true}, {"heads", false}, {"loss", false}});
@@ -255,8 +287,10 @@ void print(const Json& json, const std::vector<PrunePoint>& points, const std::s
     }
     std::cout << table.text() << "\n";
   }
-  std::cout << "removed " << json["heads"].size() << " heads, kept " << json["kept"] << "; "
-            << json["parameters"] << " parameters instead of " << json["parameters_before"] << "\n";
+  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept " << json["kept"]
+            << "; " << json["parameters"] << " parameters instead of " << json["parameters_before"]
+            << "\n";
+  print_new_names(json["kept_heads"]);
   for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {
     if (!json[name].is_null()) {
       std::cout << name << " " << fixed_number(json[name].get<double>(), 4) << "\n";

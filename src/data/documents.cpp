@@ -82,7 +82,7 @@ DocumentSplit parse_document_split(std::string_view name) {
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options) {
   std::vector<std::string> documents = split(text, options);
-  require(!documents.empty(), "[split_documents] the text holds no document");
+  require(!documents.empty(), "documents: expected at least one in the text, got none");
   return documents;
 }
 

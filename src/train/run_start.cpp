@@ -28,7 +28,10 @@ LoadedModel initial_model(const TrainConfig& config, bool resume, RunStart& star
     for (std::string& warning : build_warnings(start.state)) {
       start.warnings.push_back(std::move(warning));
     }
-    start.notes.push_back("resuming from " + shown(start.checkpoint));
+    start.notes.push_back("resuming from " + shown(start.checkpoint) +
+                          (start.state.iteration == config.max_iters
+                               ? ", where the run is done; a larger max_iters goes on"
+                               : ""));
   }
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};

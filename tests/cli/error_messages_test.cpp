@@ -120,6 +120,14 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
         "--layers: expected none beside --heads 0.1, which names layers itself");
   CHECK(error({"--text", "a", "--heads", "9.0"}) ==
         "--heads: the model has layers 0 to 1, got 9.0");
+  const std::string other = given.folder.write(
+      "heads.json", R"({"heads": [{"head": "3.0", "verdict": "x", "score": 1}]})");
+  CHECK(
+      error({"--text", "a", "--scores", other}) ==
+      other +
+          ": tells of head 3.0, which the model does not have; expected the scores of this model");
+  CHECK(error({"--text", "a", "--documents", "foo"}) ==
+        "--documents: expected none, line, blank_line or token, got 'foo'");
   CHECK(error({"--text", "a", "--view", "foo"}) ==
         "--view: expected model, head, neuron or grid, got 'foo'");
   CHECK(error({"--text", "a", "--compare_text", ""}) ==
@@ -157,6 +165,8 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
         "--rounds: expected --keep or --until_loss beside it");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out + "/a/b"}) ==
         out + "/a/b: there is no directory " + out + "/a for it to be made in");
+  CHECK(given.refused("prune", given.with_data({"--keep", "2.5", "--out", out})) ==
+        "--keep: expected a whole number or a share like 50%, got 2.5");
   CHECK(given.refused("eval", given.with_data({"--documents", "lines"})) ==
         "--documents: expected none, line, blank_line or token, got 'lines'");
   CHECK(given.refused("eval", given.with_data({"--separator", "x"})) ==

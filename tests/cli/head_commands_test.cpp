@@ -85,6 +85,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   const Json report = report_of({"prune", given.model, "--heads", "0.1", "--out", out, "--data",
                                  given.text, "--documents", "line"});
   CHECK(report["heads"] == Json::array({"0.1"}));
+  CHECK(report["kept_heads"] == Json::array({"0.0", "1.0", "1.1"}));
   CHECK(report["parameters"].get<Index>() < report["parameters_before"].get<Index>());
   CHECK(report["loss_after"].get<double>() == Approx(loss_of(out, given.text)));
   const Json ablated = report_of(
@@ -92,6 +93,10 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(loss_of(out, given.text) - loss_of(given.model, given.text) ==
         Approx(ablated["heads"][0]["rise"]["mean"].get<double>()).margin(1e-6));
   CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
+  CHECK(report_of({"info", out})["heads_of_layers"] == Json::array({1, 2}));
+  CHECK(output_of({"info", out}).rfind("2 layers, 1 and 2 heads", 0) == 0);
+  CHECK(output_of({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("other")})
+            .find("numbered anew: 0.1 is 0.0") != std::string::npos);
   // A program that knows heads of one number only gets the same function at full size.
   const std::string full = given.folder.at("full");
   output_of({"export", out, "--to", "hf", "--out", full});

@@ -175,6 +175,13 @@ TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
   CHECK(file_contents(out + "/k_composition.svg").find("</svg>") != std::string::npos);
 }
 
+TEST_CASE("heads that are cut to a few tokens are compared on no more", "[cli]") {
+  const Material given;
+  const Json report = report_of(given.on_text({"--max_tokens", "5"}));
+  CHECK(report["tokens"] == 3 * 5);
+  CHECK(report["compared_queries"] == 3 * 4);  // the first of each has nothing else to look at
+}
+
 TEST_CASE("heads refuses bad input in one line", "[cli]") {
   const Material given;
   const auto refused = [&](const Arguments& more, const std::vector<std::string>& parts) {

@@ -127,6 +127,19 @@ TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]
                 {"--finetune_data: expected --finetune_iters beside it"});
 }
 
+TEST_CASE("prune shows which head went too far and was put back", "[cli]") {
+  const Given given;
+  // Of its own making, so that no head can go without a rise of the loss.
+  const std::string own =
+      given.folder.write("own.txt", output_of({"generate", given.model, "--prompt", "a",
+                                               "--max_new_tokens", "800", "--ignore_eos"}));
+  const std::string printed = output_of({"prune", given.model, "--until_loss", "0", "--data", own,
+                                         "--out", given.folder.at("small")});
+  const std::size_t row = printed.find(" (put back)");
+  REQUIRE(row != std::string::npos);
+  CHECK(printed.find(" (put back)", row + 1) == std::string::npos);
+}
+
 TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   const Given given;
   const std::string model = given.folder.at("short");
