@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
+#include "cli/prompt_tokens.h"
 #include "cli/text_data.h"
 #include "headlight/data/documents.h"
 #include "headlight/io/file_writer.h"
@@ -253,6 +254,9 @@ int run_attention(const std::vector<std::string>& arguments) {
   require_heads_there(options, loaded.model->config());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
+  for (const RecordedDocument& document : recorded.documents) {
+    warn_about_unknown(document.ids, *loaded.tokenizer, "text");
+  }
   std::vector<AttentionMaps> documents = maps_of(recorded, title_of(options.positional()),
                                                  scores_option(options, 0, loaded.model->config()));
   wanted.page.beside = add_comparison(options, texts, recording, documents);

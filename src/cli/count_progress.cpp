@@ -16,7 +16,7 @@ constexpr int kBarWidth = 24;
 }  // namespace
 
 CountProgress::CountProgress(std::string label)
-    : label_(std::move(label)), terminal_(is_terminal(Stream::errors)) {}
+    : label_(std::move(label)), terminal_(can_redraw(Stream::errors)) {}
 
 CountProgress::~CountProgress() { clear(); }
 

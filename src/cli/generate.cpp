@@ -6,8 +6,8 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/log.h"
-#include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/prompt_tokens.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
@@ -111,12 +111,7 @@ GenerateOptions generate_options(const Options& options) {
 
 void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
   const std::vector<std::int32_t> ids = loaded.tokenizer->encode_prompt(prompt);
-  const auto unknown = std::count_if(
-      ids.begin(), ids.end(), [&](std::int32_t id) { return id == loaded.tokenizer->unknown(); });
-  if (unknown > 0) {
-    log_warning("the model does not know " +
-                counted(static_cast<std::size_t>(unknown), "character") + " of the prompt");
-  }
+  warn_about_unknown(ids, *loaded.tokenizer, "prompt");
   const auto count = static_cast<Index>(ids.size());
   const Index block = loaded.model->config().block_size;
   if (count > block) {

@@ -72,6 +72,9 @@ const Command& find_command(const std::string& name) {
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.size() > 1 && arguments[0] == "help") {
+    return find_command(arguments[1]).run({"--help"});
+  }
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
     print_usage(arguments.empty() ? std::cerr : std::cout);

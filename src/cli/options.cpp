@@ -153,6 +153,8 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       positionals_.push_back(argument);
     } else if (argument == "--") {
       only_positionals = true;
+    } else if (argument == "-h") {
+      given_.insert("help");
     } else {
       i = read_option(arguments, i);
     }

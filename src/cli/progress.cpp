@@ -33,7 +33,7 @@ std::string memory_text(const MemoryPlan& plan) {
 
 }  // namespace
 
-TrainProgress::TrainProgress() : terminal_(is_terminal(Stream::errors)) {}
+TrainProgress::TrainProgress() : terminal_(can_redraw(Stream::errors)) {}
 
 TrainProgress::~TrainProgress() { clear_bar(); }
 

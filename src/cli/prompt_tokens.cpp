@@ -1,7 +1,10 @@
 #include "cli/prompt_tokens.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "cli/log.h"
+#include "cli/numbers.h"
 #include "headlight/text/utf8.h"
 
 namespace headlight::cli {
@@ -11,7 +14,19 @@ std::vector<std::int32_t> text_tokens(const Options& options, const std::string&
   const std::string text = options.text(name);
   require(!text.empty(), "--", name, ": expected a text");
   require_utf8(text, "--" + name);
-  return tokenizer.encode_prompt(text);
+  std::vector<std::int32_t> tokens = tokenizer.encode_prompt(text);
+  warn_about_unknown(tokens, tokenizer, "--" + name);
+  return tokens;
+}
+
+void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+                        const std::string& where) {
+  const auto unknown = std::count_if(tokens.begin(), tokens.end(),
+                                     [&](std::int32_t id) { return id == tokenizer.unknown(); });
+  if (unknown > 0) {
+    log_warning(where + ": the model does not know " +
+                counted(static_cast<std::size_t>(unknown), "character"));
+  }
 }
 
 std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,

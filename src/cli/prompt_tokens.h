@@ -14,6 +14,10 @@ std::vector<std::int32_t> text_tokens(const Options& options, const std::string&
 std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
                                        const LoadedModel& loaded);
 
+// One line that counts the characters which the tokenizer does not know, if there are any.
+void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+                        const std::string& where);
+
 // The token that an option names by its text, or by its number as "#42". Throws Error when the text
 // is not exactly one token.
 std::int32_t token_option(const Options& options, const std::string& name,

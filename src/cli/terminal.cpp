@@ -15,9 +15,17 @@ int descriptor_of(Stream stream) {
   return stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO;
 }
 
+// Not those of TERM=dumb, such as the shell of an editor.
+bool knows_codes() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind) != "dumb";
+}
+
 }  // namespace
 
 bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
+
+bool can_redraw(Stream stream) { return is_terminal(stream) && knows_codes(); }
 
 std::optional<int> columns_of(Stream stream) {
   winsize size{};
@@ -27,7 +35,7 @@ std::optional<int> columns_of(Stream stream) {
 
 bool colours_on_output() {
   const char* refused = std::getenv("NO_COLOR");
-  return is_terminal(Stream::output) && (refused == nullptr || *refused == '\0');
+  return is_terminal(Stream::output) && knows_codes() && (refused == nullptr || *refused == '\0');
 }
 
 std::string block_bar(int eighths) {

@@ -10,6 +10,9 @@ enum class Stream { output, errors };  // stdout, stderr
 
 bool is_terminal(Stream stream);
 
+// True for a terminal on which a line can be written anew.
+bool can_redraw(Stream stream);
+
 // Of a line, where nothing says how wide it is.
 inline constexpr int kUsualColumns = 80;
 

@@ -74,7 +74,8 @@ std::optional<fs::path> model_directory_in(const fs::path& path) {
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
-  require(fs::is_directory(path), shown(path), ": no such directory");
+  require(fs::is_directory(path), shown(path),
+          fs::exists(path) ? ": is no directory" : ": no such directory");
   const std::optional<fs::path> found = model_directory_in(path);
   require(found.has_value(), shown(path),
           ": no model here: expected config.json, or a run directory with best or latest");

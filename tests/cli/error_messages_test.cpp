@@ -351,6 +351,13 @@ TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
         std::string::npos);
 }
 
+TEST_CASE("help is found where people look for it", "[cli]") {
+  const std::string help = run_headlight({"eval", "--help"}).out;
+  CHECK(run_headlight({"eval", "-h"}).out == help);
+  CHECK(run_headlight({"help", "eval"}).out == help);
+  CHECK(refusal({"help", "evil"}).find("did you mean 'eval'") != std::string::npos);
+}
+
 TEST_CASE("what follows two dashes is no option", "[cli]") {
   const Given given;
   const ProgramResult result =

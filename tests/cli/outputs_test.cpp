@@ -55,6 +55,13 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   const nlohmann::json report = report_of({"eval", given.model, "--data", text});
   CHECK(report["bits_per_byte"].is_null());  // nobody knows how long they were
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
+  const std::string line = "the model does not know 2 characters\n";
+  CHECK(run_headlight({"heads", given.model, "--text", "aXbYc"}).err == "warning: --text: " + line);
+  CHECK(
+      run_headlight({"attention", given.model, "--text", "aXbYc", "--out", given.folder.at("maps")})
+          .err == "warning: text: " + line);
+  CHECK(run_headlight({"generate", given.model, "--prompt", "aXbYc"})
+            .err.rfind("warning: prompt: " + line, 0) == 0);
   check_refused({"attribute", given.model, "--text", "abc", "--token", "Z"},
                 {"--token: the tokenizer does not know 'Z'"});
 }
