@@ -1,29 +1,22 @@
-#include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/log.h"
-#include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/prune_report.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
-#include "headlight/heads/line_plot.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/prune_plan.h"
-#include "headlight/io/atomic_directory.h"
-#include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kDetails =
     "Writes a smaller model that computes what MODEL computes without some heads. Which ones, is\n"
@@ -163,14 +156,8 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   }
 }
 
-struct Outcome {
-  PrunePlan plan;
-  std::unique_ptr<Gpt> model;
-  Json losses{{"loss_before", nullptr}, {"loss_after", nullptr}, {"loss_finetuned", nullptr}};
-};
-
-Outcome prune(const LoadedModel& loaded, const Options& options) {
-  Outcome outcome;
+PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
+  PruneOutcome outcome;
   std::optional<TokenDataset> data;
   if (options.given("data")) {
     data = read_text_data(options, *loaded.tokenizer);
@@ -199,106 +186,6 @@ Outcome prune(const LoadedModel& loaded, const Options& options) {
   return outcome;
 }
 
-Json json_of(const Outcome& outcome, const LoadedModel& loaded) {
-  Json heads = Json::array();
-  for (const HeadId& id : outcome.plan.heads) {
-    heads.push_back(head_name(id));
-  }
-  Json kept_heads = Json::array();
-  for (const HeadId& id : all_heads(loaded.model->config())) {
-    if (std::find(outcome.plan.heads.begin(), outcome.plan.heads.end(), id) ==
-        outcome.plan.heads.end()) {
-      kept_heads.push_back(head_name(id));
-    }
-  }
-  Json curve = Json::array();
-  for (const PrunePoint& point : outcome.plan.points) {
-    curve.push_back({{"kept", point.kept},
-                     {"loss", point.loss},
-                     {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}});
-  }
-  Json json{{"heads", heads},
-            {"kept", all_heads(outcome.model->config()).size()},
-            {"kept_heads", kept_heads},
-            {"parameters", outcome.model->parameter_count()},
-            {"parameters_before", loaded.model->parameter_count()},
-            {"curve", curve}};
-  json.update(outcome.losses);
-  return json;
-}
-
-std::string curve_csv(const std::vector<PrunePoint>& points) {
-  std::string csv = "kept,loss,removed\n";
-  for (const PrunePoint& point : points) {
-    csv += std::to_string(point.kept) + "," + fixed_number(point.loss, 9) + "," +
-           (point.removed ? head_name(*point.removed) : "") + "\n";
-  }
-  return csv;
-}
-
-std::string curve_svg(const std::vector<PrunePoint>& points) {
-  PlotSeries series;
-  for (auto point = points.rbegin(); point != points.rend(); ++point) {
-    series.x.push_back(static_cast<double>(point->kept));
-    series.y.push_back(point->loss);
-  }
-  return line_plot_svg({.title = "Loss against the heads that are left",
-                        .x_label = "heads",
-                        .y_label = "loss (nats a token)",
-                        .series = {series},
-                        .points = points.size() <= 64});
-}
-
-void write_files(const std::string& out, const Outcome& outcome, const LoadedModel& loaded,
-                 const Json& json) {
-  AtomicDirectory directory(out);
-  write_model_files(directory.path(), *outcome.model, *loaded.tokenizer);
-  write_file(directory.path() / "pruning.json", json.dump(1) + "\n");
-  if (!outcome.plan.points.empty()) {
-    write_file(directory.path() / "curve.csv", curve_csv(outcome.plan.points));
-    write_file(directory.path() / "curve.svg", curve_svg(outcome.plan.points));
-  }
-  directory.commit();
-}
-
-// Heads are numbered from 0 in every layer, so those behind a removed one get other names.
-void print_new_names(const Json& kept_heads) {
-  std::string changed;
-  HeadId next{-1, 0};
-  for (const Json& name : kept_heads) {
-    const HeadId old = parse_heads(name.get<std::string>()).front();
-    next = {old.layer, old.layer == next.layer ? next.head + 1 : 0};
-    if (next != old) {
-      changed += (changed.empty() ? "" : ", ") + head_name(old) + " is " + head_name(next);
-    }
-  }
-  if (!changed.empty()) {
-    std::cout << "numbered anew: " << changed << "\n";
-  }
-}
-
-void print(const Json& json, const std::vector<PrunePoint>& points, const std::string& out) {
-  if (!points.empty()) {
-    Table table({{"removed", true}, {"heads", false}, {"loss", false}});
-    for (const PrunePoint& point : points) {
-      const bool back = point.removed && point.kept < json["kept"].get<Index>();
-      table.add({point.removed ? head_name(*point.removed) + (back ? " (put back)" : "") : "",
-                 std::to_string(point.kept), fixed_number(point.loss, 4)});
-    }
-    std::cout << table.text() << "\n";
-  }
-  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept " << json["kept"]
-            << "; " << json["parameters"] << " parameters instead of " << json["parameters_before"]
-            << "\n";
-  print_new_names(json["kept_heads"]);
-  for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {
-    if (!json[name].is_null()) {
-      std::cout << name << " " << fixed_number(json[name].get<double>(), 4) << "\n";
-    }
-  }
-  std::cout << "wrote " << out << "\n";
-}
-
 }  // namespace
 
 int run_prune(const std::vector<std::string>& arguments) {
@@ -310,14 +197,14 @@ int run_prune(const std::vector<std::string>& arguments) {
   const std::string out = options.text("out");
   require_new_directory(out);
   const LoadedModel loaded = load_model(options.positional());
-  const Outcome outcome = prune(loaded, options);
-  Json json = json_of(outcome, loaded);
-  write_files(out, outcome, loaded, json);
+  const PruneOutcome outcome = prune(loaded, options);
+  nlohmann::ordered_json json = prune_json(outcome, loaded);
+  write_pruned(out, outcome, loaded, json);
   json["directory"] = out;
   if (options.json()) {
     print_json(json);
   } else {
-    print(json, outcome.plan.points, out);
+    print_pruning(json, outcome.plan.points, out);
   }
   return 0;
 }
