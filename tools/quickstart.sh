@@ -17,12 +17,12 @@ cmake --build build/quickstart --target headlight_cli
 if [ -e "$run/latest" ]; then
   say "2/4  $run holds a trained model already (remove it to train again)"
 else
-  say "2/4  Training configs/toy.toml on data/toy.txt: about a minute"
+  say "2/4  Training configs/toy.toml on data/toy.txt: less than a minute"
   $headlight train configs/toy.toml --out_dir "$run"
 fi
 
 say "3/4  A story that the model makes up"
-$headlight generate "$run" --prompt "One " --max_new_tokens 400 --temperature 0.7 --seed 7
+$headlight generate "$run" --prompt "One day" --temperature 0.5 --seed 2
 
 say "4/4  What its attention heads look at"
 text='Mina lost her red kite. "Have you seen my kite?" Mina asked.'
@@ -31,7 +31,7 @@ $headlight attention "$run" --text "$text" --out "$run/attention"
 say "Done. Open $run/attention/attention.html in a browser."
 cat >&2 <<EOF
 Next:
-  $headlight generate $run --prompt "One day, " --num_samples 3
+  $headlight generate $run --prompt "어느 날" --temperature 0.5 --num_samples 3
   $headlight eval $run --data data/toy.txt --documents blank_line
   $headlight --help
 EOF

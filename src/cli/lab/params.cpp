@@ -132,7 +132,7 @@ struct NamedConfig {
 void show_models(Report& report) {
   const std::vector<NamedConfig> models{
       {"configs/toy.toml",
-       {.vocab_size = 209, .block_size = 128, .n_layer = 3, .n_head = 4, .n_embd = 128}},
+       {.vocab_size = 1024, .block_size = 168, .n_layer = 3, .n_head = 4, .n_embd = 128}},
       {"GPT-2", {.vocab_size = 50257}},
       {"GPT-2 XL", {.vocab_size = 50257, .n_layer = 48, .n_head = 25, .n_embd = 1600}}};
   report.heading(kModels);

@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/runs.h"
+
+using namespace headlight::test;
+using Json = nlohmann::json;
+
+namespace {
+
+// Runs of letters: ASCII's, and every byte of longer characters (the corpus has no others).
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  bool inside = false;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool letter = byte >= 0x80 || std::isalpha(byte) != 0;
+    if (letter && !inside) {
+      words.emplace_back();
+    }
+    if (letter) {
+      words.back() += c;
+    }
+    inside = letter;
+  }
+  return words;
+}
+
+// Ten stories that begin so.
+std::vector<Json> stories(const std::string& run, const std::string& prompt) {
+  return report_of({"generate", run, "--prompt", prompt, "--num_samples", "10", "--temperature",
+                  "0.5", "--seed", "7"})["samples"];
+}
+
+}  // namespace
+
+TEST_CASE("the toy preset tells stories in words of its corpus, in English and Korean",
+          "[cli][experiment]") {
+  const ScratchFolder folder;
+  const std::string root = HEADLIGHT_SOURCE_DIR;
+  const std::string run = folder.at("run");
+  output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir", run});
+
+  double bits_per_byte = 1;
+  for (const Json& line : json_lines(run + "/metrics.jsonl")) {
+    bits_per_byte = line.value("validation_bits_per_byte", bits_per_byte);
+  }
+  CHECK(bits_per_byte < 0.25);
+
+  const std::vector<std::string> all = words_of(file_contents(root + "/data/toy.txt"));
+  const std::set<std::string> corpus(all.begin(), all.end());
+  for (const std::string prompt : {"One day", "어느 날"}) {
+    std::vector<std::string> words;
+    for (const Json& story : stories(run, prompt)) {
+      const auto more = words_of(prompt + story["text"].get<std::string>());
+      words.insert(words.end(), more.begin(), more.end());
+    }
+    const auto known = std::count_if(words.begin(), words.end(),
+                                     [&](const std::string& word) { return corpus.contains(word); });
+    INFO(prompt << ": " << known << " of " << words.size() << " words");
+    CHECK(words.size() > 300);
+    CHECK(static_cast<double>(known) >= 0.98 * static_cast<double>(words.size()));
+  }
+}
