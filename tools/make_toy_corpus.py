@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make data/toy.txt, the small story corpus that Headlight trains on, and its side file.
 
-The corpus is for a character-level GPT of under a million parameters that trains for a minute
-on a CPU: the words are few, so that it learns to spell them all, and every story holds structure
+The corpus is for a GPT of under a million parameters that trains for a minute on a CPU, on words
+or on characters: the words are few, so that it learns to spell them all, and every story holds structure
 for an attention head to find. Names come back, quotes and brackets close, verbs agree with distant
 subjects, songs are sung twice and lost things are given back. The side file
 data/toy.annotations.jsonl says where those pairs are, so that a head can be scored against the
