@@ -15,7 +15,7 @@ std::vector<std::shared_ptr<GradNode>> reachable_nodes(const std::shared_ptr<Gra
   std::unordered_set<const GradNode*> seen{root.get()};
   for (std::size_t next = 0; next < nodes.size(); ++next) {
     const std::shared_ptr<GradNode> node = nodes[next];
-    for (const Tensor& input : node->inputs) {
+    for (const SavedTensor& input : node->inputs) {
       if (input.grad_node() != nullptr && seen.insert(input.grad_node().get()).second) {
         nodes.push_back(input.grad_node());
       }
@@ -36,7 +36,7 @@ using Pending = std::unordered_map<const GradNode*, Tensor>;
 
 void add_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pending) {
   node.add_gradient(node.inputs, output_grad, [&](std::size_t i) -> Tensor& {
-    const Tensor& input = node.inputs[i];
+    const SavedTensor& input = node.inputs[i];
     Tensor& sum = pending[input.grad_node().get()];
     if (!sum.defined()) {
       sum = Tensor::zeros(input.shape(), input.dtype());
@@ -135,7 +135,11 @@ std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector
   std::shared_ptr<GradNode> node;
   if (wants_gradient(inputs)) {
     node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
-    node->inputs = std::move(inputs);
+    node->inputs.reserve(inputs.size());
+    for (Tensor& input : inputs) {
+      const auto index = static_cast<Index>(node->inputs.size());
+      node->inputs.emplace_back(op, "input", std::move(input), index);
+    }
   }
   value.set_grad_node(node);
   return node;

@@ -27,13 +27,13 @@ GradNode::~GradNode() {
   }
   // An input that only this node keeps alive would be destroyed inside our destructor, and its
   // inputs inside that one. Take their inputs over first.
-  std::vector<Tensor> doomed = std::move(inputs);
+  std::vector<SavedTensor> doomed = std::move(inputs);
   while (!doomed.empty()) {
-    Tensor tensor = std::move(doomed.back());
+    const SavedTensor tensor = std::move(doomed.back());
     doomed.pop_back();
     const std::shared_ptr<GradNode>& node = tensor.grad_node();
     if (node != nullptr && node.use_count() == 1) {
-      for (Tensor& input : node->inputs) {
+      for (SavedTensor& input : node->inputs) {
         doomed.push_back(std::move(input));
       }
       node->inputs.clear();

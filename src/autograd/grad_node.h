@@ -23,7 +23,7 @@ struct GradNode {
   std::uint64_t sequence;  // creation order: larger than that of every input
   Shape shape;
   DType dtype;
-  std::vector<Tensor> inputs;
+  std::vector<SavedTensor> inputs;
   GradientFunction gradient;
   AddGradientFunction add_gradient;  // instead of `gradient`
   Tensor grad;  // of a leaf, or of a node with retains_grad

@@ -40,7 +40,7 @@ void round_weights(Gpt& model, WeightFormat format) {
   }
   for (auto& [name, parameter] : model.parameters()) {
     if (is_multiplied(model, name, parameter)) {
-      float* start = parameter.data<float>();
+      float* start = parameter.mutable_data<float>();
       const Index columns = parameter.size(1);
       kernels::parallel_for(
           parameter.size(0), kernels::row_grain(columns), [&](Index begin, Index end) {

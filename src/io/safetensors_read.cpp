@@ -38,7 +38,7 @@ struct Source {
 template <class From, class To, class Convert>
 void read_converted(const Source& source, Tensor& tensor, Convert convert) {
   std::array<From, 8192> piece;
-  To* to = tensor.data<To>();
+  To* to = tensor.mutable_data<To>();
   for (Index done = 0; done < tensor.numel();) {
     const Index count = std::min<Index>(std::ssize(piece), tensor.numel() - done);
     const std::span<From> part = std::span(piece).first(static_cast<std::size_t>(count));

@@ -88,7 +88,7 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
 
 std::span<std::byte> writable_bytes_of(Tensor& tensor) {
   return dispatch_any(tensor.dtype(), [&](auto element) {
-    auto* data = tensor.data<decltype(element)>();
+    auto* data = tensor.mutable_data<decltype(element)>();
     return std::as_writable_bytes(std::span(data, static_cast<std::size_t>(tensor.numel())));
   });
 }

@@ -30,7 +30,8 @@ Tensor pairwise(const Tensor& a, const Tensor& b, std::string_view where, F f) {
 
 // What flows back to a pair of operands; those that want no gradient cost nothing.
 template <class GradA, class GradB>
-std::vector<Tensor> pair_gradients(std::span<const Tensor> inputs, GradA grad_a, GradB grad_b) {
+std::vector<Tensor> pair_gradients(std::span<const SavedTensor> inputs, GradA grad_a,
+                                   GradB grad_b) {
   std::vector<Tensor> gradients(2);
   if (inputs[0].requires_grad()) {
     gradients[0] = sum_to_shape(grad_a(), inputs[0].shape());

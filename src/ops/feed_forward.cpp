@@ -69,6 +69,11 @@ class FeedForward {
   template <class T>
   Tensor forward() {
     const Index inner = up_.weight.size(0);
+    read_again_ = {{"feed_forward", "input", in_.x},
+                   {"feed_forward", "gain", in_.gain},
+                   {"feed_forward", "shift", in_.shift},
+                   {"feed_forward", "up_weight", up_.weight},
+                   {"feed_forward", "down_weight", down_.weight}};
     middle_ = Tensor::empty({in_.rows(), inner}, in_.x.dtype());
     Tensor value = Tensor::empty(in_.x.shape(), in_.x.dtype());
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
@@ -98,6 +103,9 @@ class FeedForward {
 
   template <class T>
   FeedForwardGradients backward(const Tensor& grad) {
+    for (const SavedTensor& saved : read_again_) {
+      saved.get();
+    }
     FeedForwardGradients result = empty_gradients();
     Tensor rows_grad = Tensor::empty(in_.x.shape(), in_.x.dtype());
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
@@ -176,7 +184,8 @@ class FeedForward {
   Layer up_;
   Layer down_;
   Precision precision_;
-  Tensor middle_;  // [N, I]
+  std::vector<SavedTensor> read_again_;  // by backward, of what others hold
+  Tensor middle_;                        // [N, I]
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/autograd/saved_tensor.h"
 #include "headlight/tensor/tensor.h"
 
 // What layer_norm shares with the ops that contain one.
@@ -16,6 +17,22 @@ struct LayerNormInputs {
 
 // Checks the parameters, either of which may be undefined, and puts ones and zeros in their place.
 LayerNormInputs layer_norm_inputs(const Tensor& x, const Tensor& gain, const Tensor& shift);
+
+// The same, kept by an op whose gradient normalises the rows again.
+class SavedLayerNormInputs {
+ public:
+  // `op` is a string literal.
+  SavedLayerNormInputs(const char* op, const LayerNormInputs& in)
+      : x_(op, "input", in.x), gain_(op, "gain", in.gain), shift_(op, "shift", in.shift) {}
+
+  // Throws Error when they were overwritten.
+  LayerNormInputs get() const { return {x_.get(), gain_.get(), shift_.get()}; }
+
+ private:
+  SavedTensor x_;
+  SavedTensor gain_;
+  SavedTensor shift_;
+};
 
 // Mean and inverse deviation of each row.
 struct RowStatistics {
@@ -35,6 +52,7 @@ struct LayerNormGradients {
   Tensor shift;  // [C]
 };
 
+// in.shift is not read.
 LayerNormGradients layer_norm_gradients(const LayerNormInputs& in, const Tensor& grad,
                                         const RowStatistics& statistics);
 

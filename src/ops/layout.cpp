@@ -145,7 +145,7 @@ Tensor concat(const std::vector<Tensor>& parts, Index axis_given) {
   return record("concat", whole, parts, [axis](auto inputs, const Tensor& grad) {
     std::vector<Tensor> gradients;
     Index first = 0;
-    for (const Tensor& input : inputs) {
+    for (const SavedTensor& input : inputs) {
       const Index size = input.shape()[axis];
       gradients.push_back(slice(grad, axis, first, first + size));
       first += size;

@@ -23,23 +23,24 @@ void check_norm_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 // What backward needs again.
 struct Saved {
-  LayerNormInputs in;
+  SavedLayerNormInputs in;
   double epsilon;
   RowStatistics statistics;
   Precision precision;
 };
 
-Tensor normalized(Saved& saved) {
-  Tensor rows = Tensor::empty({saved.in.rows(), saved.in.width()}, saved.in.x.dtype());
-  normalize_rows(saved.in, saved.epsilon, 0, saved.in.rows(), rows, saved.statistics);
+Tensor normalized(const LayerNormInputs& in, Saved& saved) {
+  Tensor rows = Tensor::empty({in.rows(), in.width()}, in.x.dtype());
+  normalize_rows(in, saved.epsilon, 0, in.rows(), rows, saved.statistics);
   return rows;
 }
 
 Tensor forward(Saved& saved, const Tensor& weight, const Tensor& bias) {
-  Shape shape = saved.in.x.shape();
+  const LayerNormInputs in = saved.in.get();
+  Shape shape = in.x.shape();
   shape[shape.rank() - 1] = weight.size(0);
   Tensor value = Tensor::empty(shape, weight.dtype());
-  const Tensor rows = normalized(saved);
+  const Tensor rows = normalized(in, saved);
   const Tensor table = to_contiguous(weight);
   const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(weight.dtype(), "norm_linear", [&](auto zero) {
@@ -61,7 +62,8 @@ struct Gradients {
 
 template <class T>
 Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
-  const Tensor rows = normalized(saved);
+  const LayerNormInputs in = saved.in.get();
+  const Tensor rows = normalized(in, saved);
   const Matrix<const T> output_grad{grad.data<T>(), rows.size(0), weight.size(0)};
   const Tensor table = to_contiguous(weight);
   Gradients result;
@@ -71,10 +73,10 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
   result.bias = Tensor::empty({weight.size(0)}, weight.dtype());
   kernels::column_sums(output_grad.data, output_grad.rows, output_grad.columns,
                        result.bias.data<T>());
-  Tensor rows_grad = Tensor::empty(saved.in.x.shape(), weight.dtype());
+  Tensor rows_grad = Tensor::empty(in.x.shape(), weight.dtype());
   kernels::gemm(product_of<T>(output_grad, matrix_of<T>(table), matrix_of<T>(rows_grad),
                               {Transposed::none, saved.precision}));
-  result.norm = layer_norm_gradients(saved.in, rows_grad, saved.statistics);
+  result.norm = layer_norm_gradients(in, rows_grad, saved.statistics);
   return result;
 }
 
@@ -83,14 +85,14 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
 Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
                    const Tensor& bias, Precision precision) {
   check_norm_linear(x, weight, bias);
-  Saved saved{layer_norm_inputs(x, norm.gain, norm.shift), norm.epsilon, {}, precision};
-  saved.statistics = empty_statistics(saved.in);
+  const LayerNormInputs rows = layer_norm_inputs(x, norm.gain, norm.shift);
+  Saved saved{{"norm_linear", rows}, norm.epsilon, empty_statistics(rows), precision};
   const Tensor value = forward(saved, weight, bias);
   return record(
       "norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
       [saved](auto in, const Tensor& grad) {
         const Gradients all = dispatch_floating(grad.dtype(), "norm_linear", [&](auto zero) {
-          return backward<decltype(zero)>(saved, in[1].detach(), to_contiguous(grad));
+          return backward<decltype(zero)>(saved, in[1], to_contiguous(grad));
         });
         return std::vector<Tensor>{all.norm.x, all.weight, all.norm.gain, all.norm.shift, all.bias};
       });

@@ -129,9 +129,11 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
   const auto plan = std::make_shared<const Plan>(make_plan(qkv, options));
   const Forward forward = run_forward(*plan, to_contiguous(qkv.detach()), options.weights);
   return record("ragged_attention", forward.output, {qkv},
-                [plan, forward](auto inputs, const Tensor& grad) {
-                  return std::vector<Tensor>{
-                      run_backward(*plan, to_contiguous(inputs[0]), forward, to_contiguous(grad))};
+                [plan, output = SavedTensor("ragged_attention", "output", forward.output),
+                 log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {
+                  return std::vector<Tensor>{run_backward(*plan, to_contiguous(inputs[0]),
+                                                          {output, log_sum_exp},
+                                                          to_contiguous(grad))};
                 });
 }
 

@@ -138,7 +138,8 @@ Tensor max(const Tensor& x, const ReduceOptions& options) {
         [](T state) { return state; });
   });
   return record("max", drop_reduced(value, axes, options.keepdim), {x},
-                [value, reduced = options.axes](auto inputs, const Tensor& grad) {
+                [value = SavedTensor("max", "output", value), reduced = options.axes](
+                    auto inputs, const Tensor& grad) {
                   const Tensor& input = inputs[0];
                   const Tensor best = broadcast_view(value, input.shape());
                   const Tensor hits = dispatch_floating(input.dtype(), "max", [&](auto zero) {

@@ -127,9 +127,10 @@ Tensor softmax(const Tensor& x, Index axis) {
   }
   Tensor value = x.clone();
   softmax_rows(value);
-  return record("softmax", value, {x}, [value](auto, const Tensor& grad) {
-    return std::vector<Tensor>{softmax_gradient(value, grad)};
-  });
+  return record("softmax", value, {x},
+                [value = SavedTensor("softmax", "output", value)](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{softmax_gradient(value, grad)};
+                });
 }
 
 Tensor log_softmax(const Tensor& x, Index axis) {
@@ -139,9 +140,10 @@ Tensor log_softmax(const Tensor& x, Index axis) {
     return transpose(log_softmax(transpose(x, axis, last), last), axis, last);
   }
   const Tensor value = log_softmax_last(x);
-  return record("log_softmax", value, {x}, [value](auto, const Tensor& grad) {
-    return std::vector<Tensor>{log_softmax_gradient(value, grad)};
-  });
+  return record("log_softmax", value, {x},
+                [value = SavedTensor("log_softmax", "output", value)](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{log_softmax_gradient(value, grad)};
+                });
 }
 
 Tensor masked_softmax(const Tensor& x, const Tensor& mask) {
@@ -156,9 +158,10 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask) {
     });
   });
   softmax_rows(value);
-  return record("masked_softmax", value, {x}, [value](auto, const Tensor& grad) {
-    return std::vector<Tensor>{softmax_gradient(value, grad)};
-  });
+  return record("masked_softmax", value, {x},
+                [value = SavedTensor("masked_softmax", "output", value)](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{softmax_gradient(value, grad)};
+                });
 }
 
 }  // namespace headlight

@@ -47,7 +47,7 @@ Tensor pow(const Tensor& x, double exponent) {
 
 Tensor exp(const Tensor& x) {
   const Tensor value = map_with_loop(x, "exp", [](const auto& loops) { return loops.exp; });
-  const Tensor result = value.detach();
+  const SavedTensor result("exp", "output", value);
   return record("exp", value, {x}, [result](auto, const Tensor& grad) {
     return std::vector<Tensor>{mul(grad, result)};
   });
@@ -62,7 +62,7 @@ Tensor log(const Tensor& x) {
 
 Tensor sqrt(const Tensor& x) {
   const Tensor value = elementwise(x, "sqrt", [](auto v) { return std::sqrt(v); });
-  const Tensor result = value.detach();
+  const SavedTensor result("sqrt", "output", value);
   return record("sqrt", value, {x}, [result](auto, const Tensor& grad) {
     return chain(result, grad, [](auto root) { return decltype(root)(0.5) / root; });
   });
@@ -70,7 +70,7 @@ Tensor sqrt(const Tensor& x) {
 
 Tensor tanh(const Tensor& x) {
   const Tensor value = map_with_loop(x, "tanh", [](const auto& loops) { return loops.tanh; });
-  const Tensor result = value.detach();
+  const SavedTensor result("tanh", "output", value);
   return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
     return chain(result, grad, [](auto t) { return 1 - t * t; });
   });

@@ -11,10 +11,10 @@ namespace {
 template <class T>
 void update(Tensor& parameter, const Tensor& gradient, Tensor& mean, Tensor& variance,
             const kernels::AdamWStep& step) {
-  T* values = parameter.data<T>();
+  T* values = parameter.mutable_data<T>();
   const T* gradients = gradient.data<T>();
-  T* means = mean.data<T>();
-  T* variances = variance.data<T>();
+  T* means = mean.mutable_data<T>();
+  T* variances = variance.mutable_data<T>();
   kernels::parallel_for(parameter.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
     kernels::loops<T>().adamw({.parameter = values + begin,
                                .gradient = gradients + begin,

@@ -54,7 +54,8 @@ double clip_gradients(const NamedTensors& parameters, double max_norm) {
     if (scale < 1.0 && gradient.defined()) {
       dispatch_floating(gradient.dtype(), "clip_gradients", [&](auto zero) {
         using T = decltype(zero);
-        kernels::loops<T>().scale(static_cast<T>(scale), gradient.data<T>(), gradient.numel());
+        kernels::loops<T>().scale(static_cast<T>(scale), gradient.mutable_data<T>(),
+                                  gradient.numel());
       });
     }
   }

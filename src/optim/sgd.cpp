@@ -29,8 +29,8 @@ void Sgd::step(double learning_rate, double gradient_scale) {
     }
     dispatch_floating(slot.parameter.dtype(), "Sgd", [&](auto zero) {
       using T = decltype(zero);
-      T* values = slot.parameter.data<T>();
-      T* velocity = slot.velocity.defined() ? slot.velocity.data<T>() : nullptr;
+      T* values = slot.parameter.mutable_data<T>();
+      T* velocity = slot.velocity.defined() ? slot.velocity.mutable_data<T>() : nullptr;
       const T* gradients = gradient.data<T>();
       const T decay = static_cast<T>(slot.parameter.rank() >= 2 ? options_.weight_decay : 0);
       const T momentum = static_cast<T>(options_.momentum);

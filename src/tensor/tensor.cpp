@@ -44,6 +44,12 @@ void copy_elements(Tensor& to, const Tensor& from) {
   });
 }
 
+void fill_elements(Tensor& to, double value) {
+  Tensor single = Tensor::empty({}, DType::float64);
+  *single.data<double>() = value;
+  copy_elements(to, single.strided_view(to.shape(), Shape::filled(to.rank(), 0)));
+}
+
 }  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
@@ -65,7 +71,7 @@ Tensor Tensor::ones(const Shape& shape, DType dtype) { return full(shape, 1.0, d
 
 Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
   Tensor result = empty(shape, dtype);
-  result.fill(value);
+  fill_elements(result, value);
   return result;
 }
 
@@ -124,14 +130,16 @@ Tensor Tensor::clone() const {
 }
 
 void Tensor::copy_from(const Tensor& source) {
+  require(defined() && source.defined(), "[copy_from] a tensor is undefined");
   require(shape_ == source.shape_, "[copy_from] expected shape ", shape_, ", got ", source.shape_);
   copy_elements(*this, source);
+  storage_->raise_version();
 }
 
 void Tensor::fill(double value) {
-  Tensor single = empty({}, DType::float64);
-  *single.data<double>() = value;
-  copy_elements(*this, single.strided_view(shape_, Shape::filled(rank(), 0)));
+  require(defined(), "[fill] the tensor is undefined");
+  fill_elements(*this, value);
+  storage_->raise_version();
 }
 
 Tensor Tensor::strided_view(const Shape& shape, const Shape& strides, Index offset) const {

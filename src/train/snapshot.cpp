@@ -29,7 +29,7 @@ void copy_all(const NamedTensors& from, const NamedTensors& to) {
     require(source.shape() == target.shape(), "[Snapshot] made for another model");
     dispatch_floating(source.dtype(), "Snapshot", [&](auto zero) {
       using T = decltype(zero);
-      std::copy_n(source.data<T>(), source.numel(), target.data<T>());
+      std::copy_n(source.data<T>(), source.numel(), target.mutable_data<T>());
     });
   }
 }

@@ -33,7 +33,7 @@ GradientCheckResult check_cube(const GradientFunction& gradient) {
 
 TEST_CASE("a right gradient passes with a small error") {
   const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
-    return Inputs{square_slope(inputs[0].detach(), grad)};
+    return Inputs{square_slope(inputs[0], grad)};
   });
   CHECK(result.passed);
   CHECK(result.elements == 3);
@@ -43,7 +43,7 @@ TEST_CASE("a right gradient passes with a small error") {
 
 TEST_CASE("a gradient with a wrong factor fails and its worst element is named") {
   const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
-    return Inputs{1.001 * square_slope(inputs[0].detach(), grad)};
+    return Inputs{1.001 * square_slope(inputs[0], grad)};
   });
   CHECK_FALSE(result.passed);
   CHECK(result.largest_error == Approx(0.001).epsilon(1e-3));
@@ -52,7 +52,7 @@ TEST_CASE("a gradient with a wrong factor fails and its worst element is named")
 
 TEST_CASE("a gradient that is wrong in one element fails naming that element") {
   const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
-    Tensor slope = square_slope(inputs[0].detach(), grad);
+    Tensor slope = square_slope(inputs[0], grad);
     slope.data<double>()[1] += 1e-3;
     return Inputs{slope};
   });
@@ -66,7 +66,7 @@ TEST_CASE("a gradient that misses a term fails") {
   const auto half_product = [](const Inputs& in) {
     return record("product", in[0].detach() * in[1].detach(), {in[0], in[1]},
                   [](auto inputs, const Tensor& grad) {
-                    return Inputs{grad * inputs[1].detach(), Tensor()};
+                    return Inputs{grad * inputs[1], Tensor()};
                   });
   };
   const GradientCheckResult result =
@@ -78,7 +78,7 @@ TEST_CASE("a gradient that misses a term fails") {
 
 TEST_CASE("a gradient of the wrong sign or an op that forgot its history fails") {
   CHECK_FALSE(check_cube([](auto inputs, const Tensor& grad) {
-                return Inputs{-square_slope(inputs[0].detach(), grad)};
+                return Inputs{-square_slope(inputs[0], grad)};
               }).passed);
   const GradientCheckResult forgotten = check_gradients(
       [](const Inputs& in) { return in[0].detach() * 2.0; }, {leaf(doubles({1}, {1}))});
@@ -87,7 +87,7 @@ TEST_CASE("a gradient of the wrong sign or an op that forgot its history fails")
 
 TEST_CASE("a NaN gradient fails, and no later element hides it") {
   const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
-    Tensor slope = 1.5 * square_slope(inputs[0].detach(), grad);
+    Tensor slope = 1.5 * square_slope(inputs[0], grad);
     slope.data<double>()[0] = std::numeric_limits<double>::quiet_NaN();
     return Inputs{slope};
   });
@@ -139,7 +139,7 @@ TEST_CASE("a sample checks only so many elements of each input") {
 TEST_CASE("the tolerances decide what passes") {
   const auto slightly_off = [](const Inputs& in) {
     return cube_with(in[0], [](auto inputs, const Tensor& grad) {
-      return Inputs{1.001 * square_slope(inputs[0].detach(), grad)};
+      return Inputs{1.001 * square_slope(inputs[0], grad)};
     });
   };
   const Tensor x = leaf(doubles({1, 2}, {2}));

@@ -68,6 +68,15 @@ void check_against_scalars(DType dtype, const AdamWOptions& options, double tole
 
 }  // namespace
 
+TEST_CASE("an AdamW step between forward and backward makes backward refuse") {
+  Tensor x = leaf(doubles({10, 20}, {2}));
+  AdamW optimizer({{"x", x}}, {});
+  set_gradient(x, doubles({1, -2}, {2}));
+  const Tensor loss = sum(x * x);
+  optimizer.step(0.5);
+  CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul", "got version 1"}));
+}
+
 TEST_CASE("twenty AdamW updates of tensors agree with scalars, decay and clip scale included") {
   check_against_scalars(DType::float64, {}, 1e-13);
   check_against_scalars(DType::float32, {}, 1e-6);

@@ -85,6 +85,14 @@ TEST_CASE("clipping scales every gradient in place and returns the norm before")
   CHECK(gradient_norm(parameters) == Approx(1.3).epsilon(1e-6));
 }
 
+TEST_CASE("a gradient that was used before it is clipped is known to have changed") {
+  Tensor x = leaf(doubles({3, 4}, {2}));
+  set_gradient(x, doubles({3, 4}, {2}));
+  const Tensor loss = sum(x * x.grad());
+  clip_gradients({{"x", x}}, 1);
+  CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul needs its input 1"}));
+}
+
 TEST_CASE("clipping leaves short gradients alone, and all of them when it is off") {
   for (const double max_norm : {13.1, 100.0, 0.0}) {
     const NamedTensors parameters = thirteen(DType::float32);

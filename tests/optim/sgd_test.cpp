@@ -23,6 +23,15 @@ std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shap
 
 }  // namespace
 
+TEST_CASE("an SGD step between forward and backward makes backward refuse") {
+  Tensor x = leaf(doubles({10, 20}, {2}));
+  Sgd optimizer({{"x", x}}, {});
+  set_gradient(x, doubles({1, -2}, {2}));
+  const Tensor loss = sum(x * x);
+  optimizer.step(0.5);
+  CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul", "got version 1"}));
+}
+
 TEST_CASE("plain SGD subtracts the gradient times the learning rate") {
   // 10 - 0.5 * (1 + 3), 20 - 0.5 * (-2 + 0.5)
   CHECK(after_two_steps({}) == std::vector<double>{8, 20.75});

@@ -161,6 +161,35 @@ TEST_CASE("copy_from overwrites the elements of a view and converts them") {
   CHECK_THROWS_AS(x.strided_view({}, {}).copy_from(Tensor()), Error);
 }
 
+TEST_CASE("the version counts how often elements were overwritten, through whatever handle") {
+  Tensor x = Tensor::full({2, 3}, 4, DType::float64);
+  CHECK(x.version() == 0);
+  CHECK(Tensor().version() == 0);
+  x.fill(1);
+  CHECK(x.version() == 1);
+  Tensor row = x.strided_view({3}, {1});
+  row.copy_from(Tensor::zeros({3}));
+  CHECK(x.version() == 2);
+  row.detach().mutable_data<double>()[1] = 5;
+  CHECK(x.version() == 3);
+  CHECK(row.version() == 3);
+  check_values(x, {0, 5, 0, 1, 1, 1});
+  // Reading does not count, nor what fails.
+  x.data<double>();
+  x.to_vector();
+  CHECK_THROWS_AS(x.copy_from(Tensor::zeros({7})), Error);
+  CHECK_THROWS_AS(x.mutable_data<float>(), Error);
+  CHECK(x.version() == 3);
+  CHECK(x.clone().version() == 0);
+}
+
+TEST_CASE("an undefined tensor cannot be overwritten") {
+  Tensor none;
+  CHECK(error_of([&] { none.fill(1); }) == "[fill] the tensor is undefined");
+  CHECK(error_of([&] { none.copy_from(Tensor()); }) == "[copy_from] a tensor is undefined");
+  CHECK_THROWS_AS(none.mutable_data<float>(), Error);
+}
+
 TEST_CASE("to_vector gives all elements of a view in row-major order") {
   const Tensor x = ints({1, 2, 3, 4}, {2, 2}).strided_view({2, 2}, {1, 2});
   CHECK(x.to_vector() == std::vector<double>{1, 3, 2, 4});

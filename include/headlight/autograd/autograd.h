@@ -4,14 +4,17 @@
 #include <span>
 #include <vector>
 
+#include "headlight/autograd/saved_tensor.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
 
 // Gradients of an op's inputs from the gradient of its output; an undefined tensor means none.
-// It receives the inputs and never captures the output variable, so that no node owns itself.
-using GradientFunction =
-    std::function<std::vector<Tensor>(std::span<const Tensor> inputs, const Tensor& output_grad)>;
+// It receives the inputs and never captures the output variable, so that no node owns itself. What
+// else it reads and others may overwrite, its output's elements or a mask, it captures as
+// SavedTensor.
+using GradientFunction = std::function<std::vector<Tensor>(std::span<const SavedTensor> inputs,
+                                                           const Tensor& output_grad)>;
 
 // Attaches to `value` how it came about. An input may be undefined, where an op was called without
 // it; its gradient is dropped. Does nothing when gradients are off or no input wants one.
@@ -23,7 +26,7 @@ using GradientSum = std::function<Tensor&(std::size_t input)>;
 
 // Adds the gradients of an op's inputs to their sums.
 using AddGradientFunction = std::function<void(
-    std::span<const Tensor> inputs, const Tensor& output_grad, const GradientSum& sum_of)>;
+    std::span<const SavedTensor> inputs, const Tensor& output_grad, const GradientSum& sum_of)>;
 
 // As record(), for an op whose gradient is zero in most elements of a large input, such as a table
 // of embeddings: it adds the others in place.
@@ -41,8 +44,10 @@ struct BackwardOptions {
 
 // Adds d root / d leaf to the gradient of every leaf that root depends on. Frees the graph as it
 // goes unless told to retain it. Iterative: graphs of any depth work.
-// Throws Error when root wants no gradient, has more than one element without a given gradient, or
-// a gradient arrives with another shape or type than its tensor.
+// Throws Error when root wants no gradient, has more than one element without a given gradient, a
+// gradient arrives with another shape or type than its tensor, or a gradient needs elements that
+// were overwritten since the forward pass (see Tensor::version); leaves may have got a part of
+// their gradients then.
 void backward(const Tensor& root, const BackwardOptions& options = {});
 
 // While one lives, ops on this thread record nothing.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace headlight {
@@ -21,7 +23,13 @@ class Storage {
   void* data() { return data_; }
   std::size_t bytes() const { return bytes_; }  // taken; only those asked for may be used
 
+  // How often the elements have been overwritten, as far as it was told.
+  std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void raise_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+
  private:
+  // Threads may write to parts of one block.
+  std::atomic<std::uint64_t> version_{0};
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -55,7 +55,8 @@ class Tensor {
   Index numel() const { return numel_; }
   bool is_contiguous() const;
 
-  // The first element. Throws Error when T is not the element type.
+  // The first element. Throws Error when T is not the element type. Writing through the pointer
+  // goes unnoticed: it is for filling a new tensor, and for loops. See mutable_data().
   template <class T>
   T* data() {
     return static_cast<T*>(raw_data(dtype_of<T>()));
@@ -64,6 +65,17 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(raw_data(dtype_of<T>()));
   }
+  // As data(), for overwriting elements that others may have seen: raises version().
+  template <class T>
+  T* mutable_data() {
+    T* elements = data<T>();
+    storage_->raise_version();
+    return elements;
+  }
+  // How often the elements were overwritten by fill(), copy_from(), mutable_data() or an optimizer,
+  // through this tensor or another that shares its storage. Backward refuses to compute a gradient
+  // from elements that were overwritten since the forward pass. 0 for an undefined tensor.
+  std::uint64_t version() const { return defined() ? storage_->version() : 0; }
   // The value of a tensor with exactly one element. Throws Error otherwise.
   double item() const;
   // All elements in row-major order, converted.
@@ -71,7 +83,8 @@ class Tensor {
 
   // A copy of the elements in row-major order, without gradient.
   Tensor clone() const;
-  // Overwrites the elements with those of `source` (same shape; converts the type).
+  // Overwrites the elements with those of `source` (same shape; converts the type), or with one
+  // value. No gradient flows through that: a gradient history stays what it was.
   void copy_from(const Tensor& source);
   void fill(double value);
 

@@ -1,0 +1,104 @@
+#include "headlight/autograd/saved_tensor.h"
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/reduce.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("backward refuses a gradient whose input was overwritten since the forward pass") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  const Tensor y = sum(x * x);
+  x.fill(7);
+  CHECK(error_of([&] { backward(y); }) ==
+        "[backward] mul needs its input 1, float64 of shape [2], as it was when mul ran, and it "
+        "was overwritten since: expected version 0, got version 1; write into a clone(), or after "
+        "backward");
+  CHECK_FALSE(x.grad().defined());
+}
+
+TEST_CASE("every way to overwrite elements counts, through views and other handles as well") {
+  const Tensor source = doubles({5, 6}, {2});
+  const auto refused_after = [&](const auto& write) {
+    Tensor x = leaf(doubles({1, 2}, {2}));
+    const Tensor y = sum(x * x);
+    write(x);
+    return mentions(error_of([&] { backward(y); }), {"[backward] mul", "expected version 0, got"});
+  };
+  CHECK(refused_after([](Tensor& x) { x.fill(3); }));
+  CHECK(refused_after([&](Tensor& x) { x.copy_from(source); }));
+  CHECK(refused_after([](Tensor& x) { x.mutable_data<double>()[0] = 3; }));
+  CHECK(refused_after([](Tensor& x) { slice(x, 0, 1, 2).fill(3); }));
+  CHECK(refused_after([](Tensor& x) { x.detach().fill(3); }));
+  CHECK(refused_after([](Tensor& x) { reshape(x.detach(), {2, 1}).fill(3); }));
+  CHECK_FALSE(refused_after([](Tensor& x) { x.clone().fill(3); }));
+  CHECK_FALSE(refused_after([](Tensor& x) { x.data<double>(); }));
+  CHECK_FALSE(refused_after([](Tensor& x) { x = Tensor::ones({2}, DType::float64); }));
+}
+
+TEST_CASE("writing before the op and after backward is free") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  x.fill(3);
+  const Tensor y = sum(x * x);
+  backward(y);
+  check_values(x.grad(), {6, 6});
+  x.fill(4);
+  backward(sum(x * x));
+  check_values(x.grad(), {14, 14});
+}
+
+TEST_CASE("a graph that was retained is refused once its inputs have changed") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  const Tensor y = sum(x * x);
+  backward(y, {.retain_graph = true});
+  backward(y, {.retain_graph = true});
+  check_values(x.grad(), {4, 8});
+  x.fill(3);
+  CHECK(mentions(error_of([&] { backward(y); }), {"[backward] mul needs its input"}));
+}
+
+TEST_CASE("an input that the gradient does not read may be overwritten") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  Tensor y = leaf(doubles({3, 4}, {2}));
+  const Tensor shifted = sum(x + y);
+  x.fill(9);
+  y.fill(9);
+  backward(shifted);
+  check_values(x.grad(), {1, 1});
+  // The gradient of a factor reads the other one only.
+  Tensor constant = doubles({3, 4}, {2});
+  const Tensor scaled = sum(x * constant);
+  x.fill(8);
+  x.zero_grad();
+  backward(scaled);
+  check_values(x.grad(), {3, 4});
+  const Tensor again = sum(x * constant);
+  constant.fill(0);
+  CHECK(mentions(error_of([&] { backward(again); }), {"mul needs its input 1"}));
+}
+
+TEST_CASE("an op's output counts when its gradient is computed from it") {
+  const Tensor x = leaf(doubles({0, 1}, {2}));
+  Tensor y = exp(x);
+  const Tensor loss = sum(y);
+  y.fill(0);
+  CHECK(mentions(error_of([&] { backward(loss); }),
+                 {"[backward] exp needs its output, float64 of shape [2]", "got version 1"}));
+}
+
+TEST_CASE("a saved tensor tells its shape and type even when it has changed") {
+  Tensor x = leaf(doubles({1, 2}, {2}));
+  const SavedTensor saved("probe", "mask", x);
+  CHECK(same_bits(saved.get(), x));
+  x.fill(0);
+  CHECK(saved.shape() == Shape{2});
+  CHECK(saved.dtype() == DType::float64);
+  CHECK(saved.requires_grad());
+  CHECK(mentions(error_of([&] { saved.get(); }), {"[backward] probe needs its mask, float64"}));
+  const SavedTensor none("probe", "mask", Tensor());
+  CHECK_FALSE(none.defined());
+  CHECK_FALSE(none.get().defined());
+}
