@@ -138,12 +138,13 @@ std::string compiler_name() {
 }
 
 // What multiplies matrices: its kernels decide the last bits.
-std::string products_name() {
-  if (kernels::gemm_engine() == kernels::GemmEngine::tiles) {
+std::string product_library() {
+  if (kernels::gemm_engine() == kernels::ProductEngine::tiles) {
     return "headlight";
   }
   const kernels::BlasBuild blas = kernels::blas_build();
-  return blas.library + "-" + blas.version + "-" + blas.core;
+  const bool attends = kernels::attention_engine() == kernels::ProductEngine::openblas;
+  return blas.library + "-" + blas.version + "-" + blas.core + (attends ? "-and-attention" : "");
 }
 
 // The library with the logarithms and error functions.
@@ -176,9 +177,9 @@ BenchReport bench_signature() {
   return {{{"signature", signature},
            {"parts", parts},
            {"compiler", compiler_name()},
-           {"products", products_name()},
+           {"products", product_library()},
            {"libc", libc_name()}},
-          signature + " " + variant + " " + compiler_name() + " " + products_name() + " " +
+          signature + " " + variant + " " + compiler_name() + " " + product_library() + " " +
               libc_name() + "\n"};
 }
 

@@ -50,6 +50,8 @@ nlohmann::ordered_json machine_json() {
   return {{"cpu", cpu_name()},
           {"kernel_variant", cpu_variant_name()},
           {"threads", thread_count()},
+          {"products_option", products_name()},
+          {"products_by", products_description()},
           {"blas",
            {{"library", blas.library},
             {"version", blas.version},

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/bench_tools.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/numbers.h"
@@ -11,6 +12,7 @@
 #include "cli/tensor_list.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/tensor/machine.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/text_file.h"
@@ -31,13 +33,15 @@ Options make_options() {
        .positional = "CONFIG.toml|MODEL|FILE",
        .details =
            "Prints the parameters of every part with the formula beside it, what training and\n"
-           "generation need, and warns about head counts that rarely work well. A configuration's\n"
-           "vocabulary is its vocab_size, or counted from its data file; --vocab_size sets it.\n"
+           "generation need and what would compute, and warns about head counts that rarely work\n"
+           "well. A configuration's vocabulary is its vocab_size, or counted from its data file;\n"
+           "--vocab_size sets it.\n"
            "Of a FILE.safetensors or FILE.npz it lists the tensors: name, type and shape. JSON "
            "keys\n"
            "then: format, tensors (name, dtype, shape), metadata, elements. Else\n"
            "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width,\n"
-           "block_size, vocab_size, by_part, memory_bytes, flops_per_token, warnings.",
+           "block_size, vocab_size, by_part, memory_bytes, flops_per_token, warnings,\n"
+           "machine{cpu, kernel_variant, threads, products_option, products_by, blas}.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
                     "headlight info runs/toy/best/model.safetensors"}});
@@ -199,7 +203,8 @@ nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& c
           {"by_part", parts},
           {"memory_bytes", {{"weights", memory.weights}, {"training_state", memory.training}}},
           {"flops_per_token", flops_per_token(config, counts)},
-          {"warnings", warnings_for(config)}};
+          {"warnings", warnings_for(config)},
+          {"machine", machine_json()}};
 }
 
 void print_text(const Subject& subject, const ParameterCounts& counts) {
@@ -224,6 +229,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
                 grouped_flops(flops * static_cast<double>(subject.batch_tokens)).c_str(),
                 grouped(subject.batch_tokens).c_str());
   }
+  std::printf("\ncomputed with %s\n", machine_description().c_str());
   for (const std::string& warning : warnings_for(config)) {
     std::printf("\nwarning: %s\n", warning.c_str());
   }

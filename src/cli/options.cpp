@@ -39,6 +39,11 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   value("threads", "Threads to compute with (default: one a core); results do not depend on it",
         "");
   value("cpu_variant", "baseline, v2, v3 or v4 (default: the best for this CPU)", "");
+  value("products",
+        "own, blas or auto: who computes matrix products and attention: Headlight's tiles, "
+        "OpenBLAS, or the tiles where they are as fast (default: auto); bfloat16 products and "
+        "generation's steps after the prompt are always own",
+        "");
   value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
 }
 
@@ -174,6 +179,9 @@ void Options::apply_common() const {
   apply_threads();
   if (given("cpu_variant")) {
     set_cpu_variant(text("cpu_variant"));
+  }
+  if (given("products")) {
+    about_option([&] { set_products(text("products")); });
   }
 }
 

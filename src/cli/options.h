@@ -25,8 +25,8 @@ struct CommandInfo {
 
 // The options of one command. Names are written with '_' and accept '-' as well; values come as
 // --name value or --name=value; what follows a lone -- is no option. --help, --json, --threads,
-// --cpu_variant and --log_level are always there. Everything throws Error for input that does not
-// fit, naming the option.
+// --cpu_variant, --products and --log_level are always there. Everything throws Error for input
+// that does not fit, naming the option.
 class Options {
  public:
   explicit Options(CommandInfo info);
@@ -43,7 +43,7 @@ class Options {
   Options& ignored(const std::string& name);
 
   // Reads the arguments after the command's name. Returns false when --help was asked for and has
-  // been printed. Applies --threads, --cpu_variant and --log_level.
+  // been printed. Applies --threads, --cpu_variant, --products and --log_level.
   bool parse(const std::vector<std::string>& arguments);
 
   // True when the user gave the option, not only its default.

@@ -4,6 +4,7 @@
 #include "headlight/tensor/storage.h"
 #include "kernels/attention_products.h"
 #include "kernels/bfloat16/attention_tiles.h"
+#include "kernels/blas_attention_tiles.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
@@ -214,6 +215,10 @@ void attention_backward(const AttentionOperands<T>& in, const AttentionGradients
       attention_backward(in, gradients, *bfloat16_tiles());
       return;
     }
+  }
+  if (attention_engine() == ProductEngine::openblas) {
+    backward<BlasAttentionTiles<T>>(in, gradients, {});
+    return;
   }
   backward<RegisterTiles<T>>(in, gradients, gemm_tiles<T>());
 }

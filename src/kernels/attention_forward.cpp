@@ -6,6 +6,7 @@
 #include "headlight/tensor/storage.h"
 #include "kernels/attention_products.h"
 #include "kernels/bfloat16/attention_tiles.h"
+#include "kernels/blas_attention_tiles.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
@@ -185,6 +186,10 @@ void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>
       attention_forward(in, out, *bfloat16_tiles());
       return;
     }
+  }
+  if (attention_engine() == ProductEngine::openblas) {
+    forward<BlasAttentionTiles<T>>(in, out, {});
+    return;
   }
   forward<RegisterTiles<T>>(in, out, gemm_tiles<T>());
 }

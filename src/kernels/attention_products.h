@@ -2,12 +2,14 @@
 
 #include "kernels/attention_tile.h"
 
-// Attention's products, over tiles of one of two kinds: RegisterTiles, and Bfloat16AttentionTiles
-// of bfloat16/attention_tiles.h. A kind of tiles has
+// Attention's products, over tiles of one of three kinds: RegisterTiles, BlasAttentionTiles of
+// blas_attention_tiles.h, and Bfloat16AttentionTiles of bfloat16/attention_tiles.h. A kind of tiles
+// has
 //   Real     what goes in and comes out
 //   Set      the compiled functions; size questions can be asked with it alone
 //   Panels   a right-hand operand [depth, width], packed once for many products
 //   strip()  makes a left-hand operand [height, depth] of at most rows() rows ready for products
+//   written()  how many columns of C a product writes when so many are wanted
 //   first_row()  where a product may start that only needs the panels' rows from a given one on
 //   multiply()  C = alpha * strip panel + beta * C, where beta is 0 or 1; what it leaves of alpha
 //               is left to scale_rows()
@@ -50,6 +52,7 @@ class RegisterTiles {
   Index rows() const { return set_.rows; }
   Index columns() const { return set_.columns; }
 
+  Index written(Index) const { return set_.columns; }
   Index first_row(Index needed) const { return needed; }
 
   Panels pack_panels(const MatrixView<T>& from, Index depth, Index width, T* to) const {
@@ -99,8 +102,9 @@ class AttentionProducts {
   AttentionProducts(const AttentionHead<T>& head, const Tiles& tiles)
       : head_(head), tiles_(tiles) {}
 
-  // c [rows, keys] = alpha * a [rows, D] b, for the keys of the tile that are seen: whole panels of
-  // c are written, beyond a row's keys as well. b is packed [D, S].
+  // c [rows, keys] = alpha * a [rows, D] b, for the keys of the tile that are seen: c is written
+  // beyond a row's keys as well, to those of its strip and, with panels, to whole ones. b is packed
+  // [D, S].
   void query_key(const AttentionTile& tile, const MatrixView<T>& a, const Panels& b,
                  const TileUpdate<T>& update) const {
     for_strips(head_, tile, tiles_.rows(), [&](Index row, Index rows, Index keys) {
@@ -108,7 +112,7 @@ class AttentionProducts {
       TileUpdate<T> part = update;
       for (Index key = 0; key < keys; key += tiles_.columns()) {
         part.c = update.c + row * update.c_stride + key;
-        tiles_.multiply(strip, b.at(0, tile.key + key), tiles_.columns(), part);
+        tiles_.multiply(strip, b.at(0, tile.key + key), tiles_.written(keys - key), part);
       }
       part.c = update.c + row * update.c_stride;
       tiles_.scale_rows(part, {rows, keys});

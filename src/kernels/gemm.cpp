@@ -6,11 +6,9 @@
 #include <cassert>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <type_traits>
 
-#include "kernels/gemm_tile.h"
 #include "kernels/parallel.h"
 #include "kernels/tiled_gemm.h"
 
@@ -111,6 +109,8 @@ bool finish_empty(const Gemm<T>& g) {
   return g.k == 0;
 }
 
+}  // namespace
+
 template <class T>
 void openblas_on_this_thread(const Gemm<T>& g) {
   assert(std::max({g.m, g.n, g.k}) <= std::numeric_limits<blasint>::max());
@@ -125,6 +125,8 @@ void openblas_on_this_thread(const Gemm<T>& g) {
     blas_gemm(g, beta);
   }
 }
+
+namespace {
 
 template <class T>
 void openblas(const Gemm<T>& g) {
@@ -141,30 +143,14 @@ void openblas(const Gemm<T>& g) {
   });
 }
 
-std::optional<GemmEngine>& wanted_engine() {
-  static std::optional<GemmEngine> wanted;
-  return wanted;
-}
-
 }  // namespace
-
-GemmEngine gemm_engine() {
-  const GemmEngine best = gemm_tiles<float>().fast ? GemmEngine::tiles : GemmEngine::openblas;
-  return wanted_engine().value_or(best);
-}
-
-void set_gemm_engine(GemmEngine engine) { wanted_engine() = engine; }
-
-std::string_view gemm_engine_name() {
-  return gemm_engine() == GemmEngine::tiles ? "headlight" : "openblas";
-}
 
 template <class T>
 void gemm_on_this_thread(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
   }
-  if (gemm_engine() == GemmEngine::tiles) {
+  if (gemm_engine() == ProductEngine::tiles) {
     tiled_gemm_on_this_thread(g);
     return;
   }
@@ -185,13 +171,15 @@ void gemm(const Gemm<T>& g) {
       return;
     }
   }
-  gemm_engine() == GemmEngine::tiles ? tiled_gemm(g) : openblas(g);
+  gemm_engine() == ProductEngine::tiles ? tiled_gemm(g) : openblas(g);
 }
 
 template void gemm(const Gemm<float>&);
 template void gemm(const Gemm<double>&);
 template void gemm_on_this_thread(const Gemm<float>&);
 template void gemm_on_this_thread(const Gemm<double>&);
+template void openblas_on_this_thread(const Gemm<float>&);
+template void openblas_on_this_thread(const Gemm<double>&);
 
 void gemm_with_threads_of_blas(const Gemm<float>& g) {
   assert(g.bias == nullptr && g.k > 0);

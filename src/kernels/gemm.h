@@ -6,23 +6,10 @@
 
 #include "headlight/tensor/precision.h"
 #include "headlight/tensor/shape.h"
+#include "kernels/products.h"
 
 // Matrix products. The only caller of BLAS.
 namespace headlight::kernels {
-
-// Who computes the products.
-enum class GemmEngine {
-  tiles,     // the register tiles of gemm_tile.h
-  openblas,  // one single-threaded call for each of a fixed set of tiles
-};
-
-// The register tiles where they are compiled for AVX2, AVX-512 or NEON, on which they were measured
-// as fast or faster; else OpenBLAS, which has its own choice. The two differ in the last bits.
-GemmEngine gemm_engine();
-void set_gemm_engine(GemmEngine engine);
-
-// "headlight" or "openblas".
-std::string_view gemm_engine_name();
 
 // Rows and columns of C.
 struct GemmRegion {
@@ -57,7 +44,7 @@ struct Gemm {
   std::function<void(const GemmRegion&)> after = {};
 };
 
-// Runs on all threads; the bits do not depend on their number.
+// By gemm_engine(), on all threads; the bits do not depend on their number.
 template <class T>
 void gemm(const Gemm<T>& product);
 
@@ -70,6 +57,11 @@ std::string_view bfloat16_instructions();
 // The whole product on the calling thread; for use inside parallel loops.
 template <class T>
 void gemm_on_this_thread(const Gemm<T>& product);
+
+// The same as one BLAS call, whatever gemm_engine() is; m and n are not 0, and `after` is not
+// called.
+template <class T>
+void openblas_on_this_thread(const Gemm<T>& product);
 
 // The whole product as one BLAS call with BLAS's own threads: what gemm() is measured against.
 void gemm_with_threads_of_blas(const Gemm<float>& product);

@@ -12,9 +12,9 @@
 #include "headlight/tensor/error.h"
 #include "kernels/control_groups.h"
 #include "kernels/cpu_variant.h"
-#include "kernels/gemm.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
+#include "kernels/products.h"
 
 namespace headlight {
 namespace {
@@ -110,14 +110,9 @@ std::string machine_description() {
   const bool plain = kernels::cpu_variant() == kernels::CpuVariant::baseline;
   return concat_text(thread_count(), thread_count() == 1 ? " thread, " : " threads, ",
                      plain ? "" : "x86-64-", cpu_variant_name(), " kernels, products by ",
-                     kernels::gemm_engine() == kernels::GemmEngine::tiles
-                         ? "Headlight"
-                         : kernels::blas_description());
+                     products_description());
 }
 
-std::string machine_warning() {
-  const bool uses_blas = kernels::gemm_engine() == kernels::GemmEngine::openblas;
-  return uses_blas ? kernels::blas_warning() : std::string();
-}
+std::string machine_warning() { return kernels::products_warning(); }
 
 }  // namespace headlight

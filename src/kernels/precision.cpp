@@ -1,6 +1,7 @@
 #include "headlight/tensor/precision.h"
 
 #include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
 #include "kernels/gemm.h"
 
 namespace headlight {
@@ -21,6 +22,9 @@ void require_precision(Precision precision) {
   require(precision == Precision::float32 || !kernels::bfloat16_instructions().empty(),
           "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; ",
           "use float32 here");
+  require(precision == Precision::float32 || products_name() != "blas",
+          "dtype: bfloat16 products are computed by Headlight's own tiles, not by BLAS; ",
+          "use float32 with --products blas");
 }
 
 }  // namespace headlight

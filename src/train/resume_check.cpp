@@ -87,6 +87,7 @@ std::vector<std::string> build_warnings(const TrainingState& state) {
   };
   compare("by headlight", state.build, build_description());
   compare("with the CPU variant", state.cpu_variant, std::string(cpu_variant_name()));
+  compare("with products by", state.products, products_description());
   return warnings;
 }
 

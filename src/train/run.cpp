@@ -198,6 +198,7 @@ class Run {
     state.config = start_.state.config;
     state.build = start_.state.build;
     state.cpu_variant = start_.state.cpu_variant;
+    state.products = start_.state.products;
     start_.state = std::move(state);
     count_rollback(failed);
     copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),

@@ -83,6 +83,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume) {
   start.state.config = to_toml(config);
   start.state.build = build_description();
   start.state.cpu_variant = std::string(cpu_variant_name());
+  start.state.products = products_description();
   return start;
 }
 

@@ -21,6 +21,8 @@ class Members {
 
   const Json& at(const char* key) const { return json_member(object_, key, where_); }
   std::string text(const char* key) const { return json_string(object_, key, where_); }
+  // Empty where an older version did not write it.
+  std::string text_if_any(const char* key) const { return object_.contains(key) ? text(key) : ""; }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
   // A whole number from `least` to `most`.
   Index count(const char* key, Index least = 0, Index most = kLargestCount) const {
@@ -101,6 +103,7 @@ std::string to_state_json(const TrainingState& state) {
                               {"history", to_json(state.history)},
                               {"build", state.build},
                               {"cpu_variant", state.cpu_variant},
+                              {"products", state.products},
                               {"config", state.config}};
   if (std::isfinite(state.best_validation_loss)) {
     json["best_validation_loss"] = state.best_validation_loss;
@@ -133,6 +136,7 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   state.history = read_history(members.object("history"));
   state.build = members.text("build");
   state.cpu_variant = members.text("cpu_variant");
+  state.products = members.text_if_any("products");
   return state;
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("both engines give the same bits with 1, 2, 3 and 8 threads") {
 
 TEST_CASE("an element has the same bits in any part of the product that holds it") {
   constexpr GemmRegion kPart{.row = 5, .rows = 15, .column = 3, .columns = 19};
-  const EngineScope tiles(kernels::GemmEngine::tiles);
+  const ProductsScope own(kernels::Products::own);
   with_each_variant([&] {
     for (const Product& task : kTasks) {
       for (const int flips : {0, 1, 2, 3}) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "support/products.h"
 #include "support/tensors.h"
 
 // Matrix products and what three nested loops make of them.
@@ -100,31 +101,6 @@ inline double largest_difference(const std::vector<double>& a, const std::vector
     worst = difference <= worst ? worst : difference;  // NaN counts as worst
   }
   return worst;
-}
-
-// Multiplies with one engine while it lives.
-class EngineScope {
- public:
-  explicit EngineScope(kernels::GemmEngine engine) : previous_(kernels::gemm_engine()) {
-    kernels::set_gemm_engine(engine);
-  }
-  ~EngineScope() { kernels::set_gemm_engine(previous_); }
-  EngineScope(const EngineScope&) = delete;
-  EngineScope& operator=(const EngineScope&) = delete;
-
- private:
-  kernels::GemmEngine previous_;
-};
-
-// Calls body() with the register tiles and with OpenBLAS.
-template <class Body>
-void with_each_engine(const Body& body) {
-  for (const kernels::GemmEngine engine :
-       {kernels::GemmEngine::tiles, kernels::GemmEngine::openblas}) {
-    const EngineScope scope(engine);
-    INFO(std::string(kernels::gemm_engine_name()));
-    body();
-  }
 }
 
 }  // namespace headlight::test

@@ -1,6 +1,6 @@
-// The fused kernels on every instruction set against plain attention in float64: lengths around the
-// strips (6 or 14 rows), the tiles of queries (56) and those of keys (256), head widths around the
-// panels.
+// The fused kernels on every instruction set, and by OpenBLAS, against plain attention in float64:
+// lengths around the strips (6 or 14 rows), the tiles of queries (56 or 64) and those of keys
+// (256), head widths around the panels.
 #include <cmath>
 #include <limits>
 
@@ -10,6 +10,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "support/cpu_variants.h"
+#include "support/products.h"
 #include "support/tensors.h"
 
 using namespace headlight;
@@ -156,7 +157,7 @@ void check_every_variant(const Heads& heads) {
   const Outcome expected = plain(qkv, heads);
   for (const DType dtype : {DType::float32, DType::float64}) {
     const double tolerance = (dtype == DType::float32 ? 5e-5 : 1e-12) * heads.spread * heads.spread;
-    with_each_variant([&] {
+    const auto check = [&] {
       INFO(dtype << ", D " << heads.width << ", dropout " << heads.dropout);
       spoil_free_memory();
       const Outcome actual = fused(qkv, heads, dtype);
@@ -168,7 +169,10 @@ void check_every_variant(const Heads& heads) {
         CHECK(largest_difference(actual.weights[b], expected.weights[b]) < tolerance);
         CHECK(worst_row_sum(actual.weights[b]) < (dtype == DType::float32 ? 2e-6 : 1e-13));
       }
-    });
+    };
+    with_each_variant(check);
+    const ProductsScope blas(kernels::Products::blas);
+    check();
   }
 }
 

@@ -35,9 +35,11 @@ TEST_CASE("the state of a run reads back as it was written", "[train]") {
   state.config = "n_layer = 2\n";
   state.build = "b";
   state.cpu_variant = "v3";
+  state.products = "Headlight";
   const TrainingState read = parse_state_json(to_state_json(state), "state.json");
   CHECK(to_state_json(read) == to_state_json(state));
   CHECK(read.optimizer_steps == 5);
+  CHECK(read.products == "Headlight");
   CHECK(read.data.batch == 1);
   CHECK(read.history.data_shift == 2);
   CHECK(read.history.recent_losses == state.history.recent_losses);
@@ -52,6 +54,12 @@ TEST_CASE("a state that an older version wrote is understood", "[train]") {
   CHECK(read.optimizer_steps == 9);
   CHECK(read.evaluated == 9);
   CHECK(read.best_iteration == -1);
+}
+
+TEST_CASE("a state from before it told who computed products is understood", "[train]") {
+  const std::string before = replaced(to_state_json({.iteration = 7}), "\"products\": \"\",", "");
+  CHECK(before.find("products") == std::string::npos);
+  CHECK(parse_state_json(before, "s").products.empty());
 }
 
 TEST_CASE("a state that makes no sense is refused by member", "[train]") {
@@ -109,7 +117,7 @@ TEST_CASE("a key that the run's version did not know counts as its default", "[t
                     contains_text("skip_spikes was 0, is now 3"));
 }
 
-TEST_CASE("other data, another build and another CPU variant are noticed", "[train]") {
+TEST_CASE("other data, another build, CPU variant or products are noticed", "[train]") {
   const DataPosition data{.batches_per_epoch = 4, .tokens = 99};
   CHECK_NOTHROW(require_same_data(data, 99, 4));
   CHECK_NOTHROW(require_same_data({}, 99, 4));
@@ -120,13 +128,17 @@ TEST_CASE("other data, another build and another CPU variant are noticed", "[tra
   TrainingState state;
   state.build = build_description();
   state.cpu_variant = std::string(cpu_variant_name());
+  state.products = products_description();
   CHECK(build_warnings(state).empty());
   state.build = "0.0.1";
   state.cpu_variant = "v0";
+  state.products = "an abacus";
   const auto warnings = build_warnings(state);
-  REQUIRE(warnings.size() == 2);
+  REQUIRE(warnings.size() == 3);
   CHECK(warnings[0].find("0.0.1, now " + build_description()) != std::string::npos);
   CHECK(warnings[1].find("v0, now ") != std::string::npos);
+  CHECK(warnings[2] == "--resume: the checkpoint was written with products by an abacus, now " +
+                           products_description() + ": rounding may differ");
 }
 
 TEST_CASE("a loss is a spike by its distance from the last 128", "[train]") {

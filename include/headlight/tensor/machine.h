@@ -30,6 +30,24 @@ std::string_view cpu_variant_name();
 // run.
 void set_cpu_variant(std::string_view name);
 
+// Who computes the products of float32 and float64 matrices, and the attention of sequences:
+//   "own"   Headlight's own tiles
+//   "blas"  OpenBLAS
+//   "auto"  at first: own tiles where they are compiled for AVX2, AVX-512 or NEON, and were
+//           measured as fast or faster; else OpenBLAS, but for attention
+// Results differ by rounding; with each they are the same for any number of threads. What BLAS has
+// no form for is always Headlight's own: products of factors rounded to bfloat16 (require_precision
+// refuses them with "blas"), and the steps of generation, which multiply packed weights by single
+// vectors.
+std::string_view products_name();
+
+// Before computing, not meanwhile. Throws Error for another name.
+void set_products(std::string_view name);
+
+// Who that is here: "Headlight", "OpenBLAS 0.3.21, core SkylakeX, OpenMP build", or the latter with
+// ", attention's by Headlight".
+std::string products_description();
+
 // Bytes of memory that this process could still get without pushing others out: what the system has
 // available, or less if its control group or its limit of addresses (ulimit -v) allows less; 0:
 // unknown.

@@ -14,7 +14,8 @@ enum class Precision {
 Precision parse_precision(std::string_view name);
 std::string_view precision_name(Precision precision);
 
-// Throws Error when this machine, or the CPU variant that was chosen, cannot compute so.
+// Throws Error when this machine, or the CPU variant or products that were chosen, cannot compute
+// so.
 void require_precision(Precision precision);
 
 }  // namespace headlight

@@ -53,6 +53,7 @@ class Bfloat16AttentionTiles {
 
   Index rows() const { return set_.rows; }
   Index columns() const { return kBfloat16Columns; }
+  Index written(Index) const { return kBfloat16Columns; }
   // Panels hold pairs of rows, so a product starts where a strip does.
   Index first_row(Index needed) const { return needed / set_.rows * set_.rows; }
 

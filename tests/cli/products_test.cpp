@@ -1,0 +1,156 @@
+// --products, with the real program.
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "headlight/tensor/machine.h"
+#include "kernels/gemm.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/products.h"
+#include "support/program.h"
+#include "support/runs.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+Arguments words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+struct Training {
+  std::string run;
+  std::string products = "auto";
+  std::string max_iters = "6";
+  Arguments more = {};
+};
+
+Arguments training(const ScratchFolder& folder, const Training& task) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) {
+    text += "line " + std::to_string(i * 7919 % 1000) + " of a small text\n";
+  }
+  Arguments arguments = words(
+      "train --lr_decay_iters 20 --warmup_iters 1 --eval_interval 6 --eval_iters 2 --n_layer 2 "
+      "--n_head 2 --n_embd 64 --block_size 32 --batch_size 4 --products " +
+      task.products + " --max_iters " + task.max_iters);
+  for (const std::string& argument :
+       {std::string("--data"), folder.write("text.txt", text), std::string("--out_dir"),
+        folder.at(task.run)}) {
+    arguments.push_back(argument);
+  }
+  arguments.insert(arguments.end(), task.more.begin(), task.more.end());
+  return arguments;
+}
+
+std::string messages_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result.err;
+}
+
+std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
+
+// The last loss of a run.
+double loss_of(const std::string& run) {
+  double loss = NAN;
+  for (const auto& line : metrics_of(run)) {
+    loss = line.contains("loss") ? line["loss"].get<double>() : loss;
+  }
+  return loss;
+}
+
+std::string blas_line() { return "products by " + kernels::blas_description() + "\n"; }
+
+}  // namespace
+
+TEST_CASE("training, its checkpoint and its message tell who computes products", "[cli]") {
+  const ScratchFolder folder;
+  const std::string own = messages_of(training(folder, {.run = "own", .products = "own"}));
+  CHECK(own.find("products by Headlight\n") != std::string::npos);
+  const std::string blas = messages_of(training(folder, {.run = "blas", .products = "blas"}));
+  CHECK(blas.find(blas_line()) != std::string::npos);
+  messages_of(
+      training(folder, {.run = "again", .products = "blas", .more = {"--threads", "2"}}));
+  CHECK(weights_of(folder.at("blas")) == weights_of(folder.at("again")));
+  CHECK(weights_of(folder.at("blas")) != weights_of(folder.at("own")));
+  CHECK(loss_of(folder.at("blas")) == Approx(loss_of(folder.at("own"))).epsilon(1e-4));
+  const auto state = nlohmann::json::parse(file_contents(folder.at("blas/latest/state.json")));
+  CHECK(state["products"] == kernels::blas_description());
+  const std::string resumed = messages_of(
+      training(folder, {.run = "blas", .products = "own", .max_iters = "8", .more = {"--resume"}}));
+  CHECK(resumed.find("--resume: the checkpoint was written with products by " +
+                     kernels::blas_description() +
+                     ", now Headlight: rounding may differ") != std::string::npos);
+}
+
+TEST_CASE("generation reads a prompt with either, and goes on with its own products", "[cli]") {
+  const ScratchFolder folder;
+  messages_of(training(folder, {.run = "run", .max_iters = "20"}));
+  const auto text_with = [&](const std::string& products) {
+    return output_of({"generate", folder.at("run"), "--prompt", "line 12", "--temperature", "0",
+                      "--max_new_tokens", "20", "--products", products});
+  };
+  CHECK(text_with("own") == text_with("blas"));
+}
+
+TEST_CASE("the bits of either are the same for any number of threads, and named", "[cli]") {
+  std::set<std::string> different;
+  for (const char* products : {"own", "blas"}) {
+    std::set<std::string> signatures;
+    for (const char* threads : {"1", "2", "5"}) {
+      const std::string line =
+          output_of({"bench", "--signature", "--products", products, "--threads", threads});
+      signatures.insert(first_word(line));
+      CHECK(line.find(std::string(products) == "own" ? " headlight " : "-and-attention ") !=
+            std::string::npos);
+    }
+    INFO(products);
+    CHECK(signatures.size() == 1);
+    different.insert(signatures.begin(), signatures.end());
+  }
+  CHECK(different.size() == 2);
+}
+
+TEST_CASE("info and bench tell who computes products", "[cli]") {
+  const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
+  const std::string text = output_of({"info", config, "--products", "blas", "--threads", "1"});
+  CHECK(text.find("computed with 1 thread, ") != std::string::npos);
+  CHECK(text.find(blas_line()) != std::string::npos);
+  const auto info = report_of({"info", config, "--products", "own"})["machine"];
+  CHECK(info["products_option"] == "own");
+  CHECK(info["products_by"] == "Headlight");
+  const Arguments bench{"bench", "memory"};
+  CHECK(report_of(bench)["products_option"] == "auto");
+  const auto report = report_of({"bench", "attention", "--lengths", "8", "--n_layer", "1",
+                                 "--n_embd", "16", "--products", "blas"});
+  CHECK(report["products_option"] == "blas");
+  CHECK(report["products_by"] == kernels::blas_description());
+}
+
+TEST_CASE("products that are unknown, or that BLAS does not have, are refused", "[cli]") {
+  const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
+  CHECK(refusal({"info", config, "--products", "mkl"}) ==
+        "error: --products: expected own, blas or auto, got 'mkl'");
+  if (!kernels::bfloat16_instructions().empty()) {
+    check_refused({"train", "--data", config, "--dtype", "bfloat16", "--products", "blas"},
+                  {"dtype: bfloat16 products are computed by Headlight's own tiles"});
+  }
+}
+
+TEST_CASE("own products on a CPU that has no fast ones are computed, with a warning", "[cli]") {
+  const ProgramResult result =
+      run_headlight({"bench", "attention", "--lengths", "8", "--n_layer", "1", "--n_embd", "16",
+                     "--products", "own", "--cpu_variant", "baseline"});
+  CHECK(result.exit_code == 0);
+  REQUIRE(result.messages().size() == 1);
+#if !defined(__aarch64__)
+  CHECK(result.err.find("own tiles are slow without AVX2") != std::string::npos);
+#endif
+}

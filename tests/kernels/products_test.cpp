@@ -1,0 +1,141 @@
+#include "kernels/products.h"
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/attention.h"
+#include "headlight/ops/fused_layers.h"
+#include "headlight/tensor/precision.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_tile.h"
+#include "support/cpu_variants.h"
+#include "support/products.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::ProductEngine;
+
+namespace {
+
+struct Outcome {
+  Tensor output;
+  std::vector<Tensor> gradients;
+};
+
+// A block's products, forward and backward: norm_linear, attention, feed_forward.
+Outcome run_block(DType dtype) {
+  constexpr Index kWidth = 96;
+  const std::vector<Tensor> leaves{
+      leaf(noise({230, kWidth}, 1, dtype)), leaf(noise({3 * kWidth, kWidth}, 2, dtype)),
+      leaf(noise({3 * kWidth}, 3, dtype)), leaf(noise({4 * kWidth, kWidth}, 4, dtype)),
+      leaf(noise({kWidth, 4 * kWidth}, 5, dtype))};
+  const Tensor qkv = norm_linear(leaves[0], {}, leaves[1], leaves[2]);
+  const Tensor mixed = ragged_attention(qkv, {.heads = 3, .offsets = {0, 1, 70, 230}});
+  FeedForwardParameters parameters;
+  parameters.up_weight = leaves[3];
+  parameters.down_weight = leaves[4];
+  Outcome result{.output = feed_forward(mixed, parameters), .gradients = {}};
+  backward(result.output, {.gradient = noise(result.output.shape(), 6, dtype)});
+  for (const Tensor& x : leaves) {
+    result.gradients.push_back(x.grad());
+  }
+  return result;
+}
+
+double relative_difference(const Tensor& a, const Tensor& b) {
+  const std::vector<double> x = a.to_vector();
+  const std::vector<double> y = b.to_vector();
+  REQUIRE(x.size() == y.size());
+  double largest = 0;
+  double difference = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(y[i]));
+    difference = std::max(difference, std::abs(x[i] - y[i]));
+  }
+  return difference / largest;
+}
+
+}  // namespace
+
+TEST_CASE("products are chosen by name, and the description tells who computes them") {
+  const ProductsScope restored(kernels::Products::automatic);
+  CHECK(products_name() == "auto");
+  for (const char* name : {"own", "blas", "auto"}) {
+    set_products(name);
+    CHECK(products_name() == name);
+  }
+  const std::string message = error_of([] { set_products("mkl"); });
+  CHECK(message == "products: expected own, blas or auto, got 'mkl'");
+  CHECK(products_name() == "auto");
+  set_products("own");
+  CHECK(products_description() == "Headlight");
+  CHECK(machine_description().ends_with(", products by Headlight"));
+  set_products("blas");
+  CHECK(products_description() == kernels::blas_description());
+  CHECK(machine_description().ends_with(", products by " + kernels::blas_description()));
+}
+
+TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere but for attention") {
+  with_each_variant([] {
+    const bool fast = kernels::gemm_tiles<float>().fast;
+    {
+      const ProductsScope scope(kernels::Products::automatic);
+      CHECK(kernels::gemm_engine() == (fast ? ProductEngine::tiles : ProductEngine::openblas));
+      CHECK(kernels::attention_engine() == ProductEngine::tiles);
+      CHECK(products_description().ends_with(fast ? "Headlight" : ", attention's by Headlight"));
+    }
+    {
+      const ProductsScope scope(kernels::Products::own);
+      CHECK(kernels::gemm_engine() == ProductEngine::tiles);
+      CHECK(machine_warning().empty() == fast);
+    }
+    const ProductsScope scope(kernels::Products::blas);
+    CHECK(kernels::gemm_engine() == ProductEngine::openblas);
+    CHECK(kernels::attention_engine() == ProductEngine::openblas);
+  });
+}
+
+TEST_CASE("own products and those of OpenBLAS agree within rounding, forward and backward") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double tolerance = dtype == DType::float32 ? 1e-5 : 1e-13;
+    const ProductsScope own(kernels::Products::own);
+    const Outcome expected = run_block(dtype);
+    const ProductsScope blas(kernels::Products::blas);
+    const Outcome actual = run_block(dtype);
+    CHECK(relative_difference(actual.output, expected.output) < tolerance);
+    for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+      INFO("gradient " << i << ", " << dtype);
+      CHECK(relative_difference(actual.gradients[i], expected.gradients[i]) < tolerance);
+    }
+    // Otherwise one of the two was not used.
+    CHECK_FALSE(same_bits(actual.output, expected.output));
+  }
+}
+
+TEST_CASE("own products and those of OpenBLAS have the same bits with 1, 2 and 5 threads") {
+  with_each_engine([] {
+    const auto with_threads = [](int threads) {
+      const ThreadScope scope(threads);
+      return run_block(DType::float32);
+    };
+    const Outcome expected = with_threads(1);
+    for (const int threads : {2, 5}) {
+      const Outcome actual = with_threads(threads);
+      CHECK(same_bits(actual.output, expected.output));
+      for (std::size_t i = 0; i < expected.gradients.size(); ++i) {
+        CHECK(same_bits(actual.gradients[i], expected.gradients[i]));
+      }
+    }
+  });
+}
+
+TEST_CASE("bfloat16 products are refused where BLAS is asked for") {
+  if (kernels::bfloat16_instructions().empty()) {
+    return;  // refused on this machine anyway
+  }
+  CHECK_NOTHROW(require_precision(Precision::bfloat16));
+  const ProductsScope blas(kernels::Products::blas);
+  CHECK_NOTHROW(require_precision(Precision::float32));
+  CHECK(error_of([] { require_precision(Precision::bfloat16); }) ==
+        "dtype: bfloat16 products are computed by Headlight's own tiles, not by BLAS; "
+        "use float32 with --products blas");
+}
