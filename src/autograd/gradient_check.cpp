@@ -21,7 +21,8 @@ double weighted_sum(const Tensor& output, const Tensor& weights) {
   return sum;
 }
 
-// One element of a tensor of any strides, in row-major counting.
+// One element of a tensor of any strides, in row-major counting. What is written there is put back,
+// so it does not count as a change: graphs that hold the tensor stay right.
 double& element_at(Tensor& x, Index position) {
   Index offset = 0;
   for (Index axis = x.rank() - 1; axis >= 0; --axis) {

@@ -126,10 +126,10 @@ TEST_CASE("info and bench tell who computes products", "[cli]") {
   const auto info = report_of({"info", config, "--products", "own"})["machine"];
   CHECK(info["products_option"] == "own");
   CHECK(info["products_by"] == "Headlight");
-  const Arguments bench{"bench", "memory"};
+  Arguments bench = words("bench attention --lengths 8 --n_layer 1 --n_embd 16");
   CHECK(report_of(bench)["products_option"] == "auto");
-  const auto report = report_of({"bench", "attention", "--lengths", "8", "--n_layer", "1",
-                                 "--n_embd", "16", "--products", "blas"});
+  bench.push_back("--products=blas");
+  const auto report = report_of(bench);
   CHECK(report["products_option"] == "blas");
   CHECK(report["products_by"] == kernels::blas_description());
 }
@@ -146,8 +146,8 @@ TEST_CASE("products that are unknown, or that BLAS does not have, are refused", 
 
 TEST_CASE("own products on a CPU that has no fast ones are computed, with a warning", "[cli]") {
   const ProgramResult result =
-      run_headlight({"bench", "attention", "--lengths", "8", "--n_layer", "1", "--n_embd", "16",
-                     "--products", "own", "--cpu_variant", "baseline"});
+      run_headlight(words("bench attention --lengths 8 --n_layer 1 --n_embd 16 --products own "
+                          "--cpu_variant baseline"));
   CHECK(result.exit_code == 0);
   REQUIRE(result.messages().size() == 1);
 #if !defined(__aarch64__)
