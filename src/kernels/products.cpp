@@ -50,7 +50,7 @@ std::string products_warning() {
   }
   return gemm_tiles<float>().fast ? ""
                                   : "products by Headlight's own tiles are slow without AVX2, "
-                                    "AVX-512 or NEON; OpenBLAS may be several times faster";
+                                    "AVX-512 or NEON; OpenBLAS is likely faster";
 }
 
 }  // namespace kernels
