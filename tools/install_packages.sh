@@ -21,10 +21,17 @@ case ${1:-build} in
   *) echo "usage: $0 [build|test|fuzz]" >&2; exit 2 ;;
 esac
 
+# On a machine with packages of other architectures a name can have a line for each.
+native=$(dpkg --print-architecture)
+is_installed() {
+  local states
+  states=$(dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$1" 2>/dev/null) || true
+  grep -Eqx "($native|all) installed" <<<"$states"
+}
+
 missing=()
 for package in "${wanted[@]}"; do
-  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-  [ "$state" = installed ] || missing+=("$package")
+  is_installed "$package" || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
