@@ -12,6 +12,7 @@
 #include "headlight/io/atomic_directory.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"

@@ -20,22 +20,20 @@ constexpr Index kRepeatLength = 32;
 
 // Sequences from all over the dataset, the same ones every time.
 std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index block_size) {
-  const auto longest = static_cast<std::size_t>(std::min(kTextTokens, block_size));
-  const auto piece = [&](const std::vector<std::int32_t>& ids, std::size_t begin) {
-    const std::size_t end = std::min(ids.size(), begin + longest);
-    return std::vector<std::int32_t>(ids.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     ids.begin() + static_cast<std::ptrdiff_t>(end));
-  };
+  const Index longest = std::min(kTextTokens, block_size);
+  const auto count = static_cast<Index>(kTextSequences);
   std::vector<std::vector<std::int32_t>> sample;
-  for (std::size_t i = 0; i < kTextSequences; ++i) {
+  for (Index i = 0; i < count; ++i) {
     if (data.documents) {
-      std::vector<std::int32_t> ids = data.sequences[i * data.sequences.size() / kTextSequences];
-      ids.pop_back();  // the end of a document is never read, only predicted
-      sample.push_back(piece(ids, 0));
+      const auto number = static_cast<std::size_t>(i * std::ssize(data.sequences) / count);
+      const TokenSequence& document = data.sequences[number];
+      // The end of a document is never read, only predicted.
+      sample.push_back(document.tokens(0, std::min(longest, document.size() - 1)));
     } else {
-      const std::vector<std::int32_t>& stream = data.sequences.front();
-      const std::size_t places = stream.size() - std::min(stream.size() - 1, longest);
-      sample.push_back(piece(stream, i * places / kTextSequences));
+      const TokenSequence& stream = data.sequences.front();
+      const Index length = std::min(longest, stream.size() - 1);
+      const Index begin = i * (stream.size() - length) / count;
+      sample.push_back(stream.tokens(begin, std::min(longest, stream.size() - begin)));
     }
   }
   return sample;

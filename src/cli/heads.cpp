@@ -134,17 +134,18 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
   TokenDataset data = read_text_data(options, tokenizer);
-  if (data.documents) {
-    for (std::vector<std::int32_t>& sequence : data.sequences) {
+  const bool of_documents = data.documents;
+  HeadsText text{token_ids(std::move(data)), {}};
+  if (of_documents) {
+    for (std::vector<std::int32_t>& sequence : text.sequences) {
       sequence.pop_back();  // the end of a document is never read, only predicted
     }
   }
-  HeadsText text{std::move(data.sequences), {}};
   if (options.given("annotations")) {
     const std::vector<std::string> documents =
         split_documents(read_text_file(options.text("data")), document_split(options));
     text.annotations =
-        read_annotations(options.text("annotations"), documents, tokenizer, data.documents ? 1 : 0);
+        read_annotations(options.text("annotations"), documents, tokenizer, of_documents ? 1 : 0);
   }
   return text;
 }

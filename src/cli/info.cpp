@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/bench_tools.h"
 #include "cli/commands.h"
@@ -11,11 +12,14 @@
 #include "cli/options.h"
 #include "cli/tensor_list.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/token_file.h"
 #include "headlight/tensor/machine.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/text_file.h"
+#include "headlight/train/memory_plan.h"
 #include "headlight/train/train_config.h"
 
 namespace headlight::cli {
@@ -40,7 +44,8 @@ Options make_options() {
            "keys\n"
            "then: format, tensors (name, dtype, shape), metadata, elements. Else\n"
            "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width,\n"
-           "block_size, vocab_size, by_part, memory_bytes, flops_per_token, warnings,\n"
+           "block_size, vocab_size, by_part, memory_bytes (weights, training_state; of a\n"
+           "configuration also training_run), flops_per_token, warnings,\n"
            "machine{cpu, kernel_variant, threads, products_option, products_by, blas}.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
@@ -65,12 +70,19 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   require(config.tokenizer != "bpe",
           "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
+  if (std::filesystem::is_directory(config.data) || is_token_file(config.data)) {
+    const auto tokenizer = vocabulary_beside(config.data);
+    require(tokenizer != nullptr, "--vocab_size: needed, because ", config.data,
+            " holds token ids, and beside them is no meta.pkl");
+    return tokenizer->vocab_size();
+  }
   return build_char_tokenizer(read_text_file(config.data)).vocab_size();
 }
 
 struct Subject {
   GptConfig model;
-  Index batch_tokens = 0;  // of one training batch; 0: unknown
+  Index batch_tokens = 0;              // of one training batch; 0: unknown
+  std::optional<MemoryPlan> run = {};  // what a training run takes besides the data, if known
 };
 
 Subject read_subject(const Options& options) {
@@ -78,14 +90,17 @@ Subject read_subject(const Options& options) {
   if (std::filesystem::is_directory(path)) {
     require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
             path.string(), " is a model");
-    return {read_settled_config(find_model_directory(path)), 0};
+    return {.model = read_settled_config(find_model_directory(path))};
   }
   TrainConfig config;
   for (const ConfigEntry& entry : read_config_file(path)) {
     set_config_entry(config, entry, path.string() + ": ");
   }
   config.validate();
-  return {config.model(vocabulary_of(config, options)), config.batch_size * config.block_size};
+  const GptConfig model = config.model(vocabulary_of(config, options));
+  return {.model = model,
+          .batch_tokens = config.batch_size * config.block_size,
+          .run = plan_memory(config, model)};
 }
 
 Index head_width(const GptConfig& config) {
@@ -186,12 +201,17 @@ std::string heads_text(const GptConfig& config) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& counts) {
+nlohmann::ordered_json json_of(const Subject& subject, const ParameterCounts& counts) {
+  const GptConfig& config = subject.model;
   nlohmann::ordered_json parts;
   for (const Row& row : rows_of(config, counts)) {
     parts[row.part] = row.count;
   }
   const Memory memory = memory_of(counts);
+  nlohmann::ordered_json bytes{{"weights", memory.weights}, {"training_state", memory.training}};
+  if (subject.run) {
+    bytes["training_run"] = subject.run->total();
+  }
   return {{"parameters", counts.total()},
           {"layers", config.n_layer},
           {"heads", config.n_head},
@@ -201,7 +221,7 @@ nlohmann::ordered_json json_of(const GptConfig& config, const ParameterCounts& c
           {"block_size", config.block_size},
           {"vocab_size", config.vocab_size},
           {"by_part", parts},
-          {"memory_bytes", {{"weights", memory.weights}, {"training_state", memory.training}}},
+          {"memory_bytes", bytes},
           {"flops_per_token", flops_per_token(config, counts)},
           {"warnings", warnings_for(config)},
           {"machine", machine_json()}};
@@ -221,6 +241,12 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   std::printf("%-20s %15s   4 bytes a parameter\n", "weights", bytes_text(memory.weights).c_str());
   std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
               "training state", bytes_text(memory.training).c_str());
+  if (subject.run) {
+    std::printf(
+        "%-20s %15s   in all, with activations and the copy for saving; 4 bytes a token of\n"
+        "%-36s   text come on top, token files (.bin) stay where they are\n",
+        "training run", bytes_text(subject.run->total()).c_str(), "");
+  }
   const double flops = flops_per_token(config, counts);
   std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",
               grouped_flops(flops).c_str(), static_cast<long long>(config.block_size));
@@ -250,7 +276,7 @@ int run_info(const std::vector<std::string>& arguments) {
   const Subject subject = read_subject(options);
   const ParameterCounts counts = count_parameters(subject.model);
   if (options.json()) {
-    print_json(json_of(subject.model, counts));
+    print_json(json_of(subject, counts));
   } else {
     print_text(subject, counts);
   }

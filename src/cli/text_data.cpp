@@ -8,12 +8,21 @@
 namespace headlight::cli {
 namespace {
 
+TokenDataset read_ids(const std::string& path, const Tokenizer& tokenizer, TokenDtype dtype) {
+  std::vector<std::string> notes;
+  TokenDataset data = token_file_dataset(path, tokenizer, dtype, notes);
+  for (const std::string& note : notes) {
+    log_info(note);
+  }
+  return data;
+}
+
 TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& split,
-                          const Tokenizer& tokenizer) {
+                          const Tokenizer& tokenizer, TokenDtype dtype) {
   if (is_token_file(path)) {
     require(split.mode == DocumentSplit::none, "--documents: ", path,
             " holds one stream of token ids, expected none");
-    return stream_dataset(read_token_file(path, tokenizer.vocab_size()));
+    return read_ids(path, tokenizer, dtype);
   }
   const std::string text = read_text_file(path);
   try {
@@ -30,6 +39,7 @@ TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& s
 void add_text_data_options(Options& options) {
   options.value("data", "UTF-8 text file to run the model over, or token ids: FILE.bin")
       .value("documents", "How the text is cut: none, line, blank_line or token", "none")
+      .value("token_dtype", kTokenDtypeHelp, "auto")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("batch_size", "Sequences computed at once", "12");
 }
@@ -44,12 +54,16 @@ DocumentSplitOptions document_split(const Options& options) {
   return split;
 }
 
+TokenDtype token_dtype_option(const Options& options) {
+  return about_option([&] { return parse_token_dtype(options.text("token_dtype")); });
+}
+
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
   const DocumentSplitOptions split = document_split(options);
   const std::string path = options.text(name);
-  TokenDataset data = read_dataset(path, split, tokenizer);
+  TokenDataset data = read_dataset(path, split, tokenizer, token_dtype_option(options));
   require(has_targets(data), path, ": expected two tokens in a row or more, got ",
           data.token_count);
   if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {

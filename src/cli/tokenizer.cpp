@@ -28,8 +28,8 @@ void print_usage() {
   std::cout
       << "Usage: headlight tokenizer <subcommand> [options]\n\n"
          "Learn tokenizers and look at what they do. Wherever one is read, it may be a\n"
-         "tokenizer.json, a folder that holds one (or GPT-2's vocab.json and merges.txt), or a "
-         "run\ndirectory.\n\nSubcommands:\n";
+         "tokenizer.json, nanoGPT's meta.pkl, a folder that holds one (or GPT-2's vocab.json and\n"
+         "merges.txt), or a run directory.\n\nSubcommands:\n";
   for (const Subcommand& command : kSubcommands) {
     std::cout << "  " << command.name
               << std::string(12 - std::string_view(command.name).size(), ' ') << command.summary

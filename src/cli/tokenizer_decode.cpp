@@ -1,9 +1,12 @@
 #include <cctype>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "cli/json_output.h"
+#include "cli/log.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/tensor/error.h"
@@ -14,7 +17,6 @@ namespace headlight::cli {
 namespace {
 
 constexpr Index kLargestText = Index{1} << 28;  // bytes of ids in writing
-constexpr Index kIdsAtOnce = Index{1} << 20;
 
 using Ids = std::vector<std::int32_t>;
 
@@ -31,7 +33,8 @@ Options make_options() {
        .examples = {"headlight tokenizer decode runs/bpe --ids 464,2068,7586",
                     "headlight tokenizer decode runs/bpe --file train.bin > book.txt"}});
   options.value("ids", "Ids separated by commas")
-      .value("file", "File of ids: 16-bit numbers (NAME.bin), or text with any separators")
+      .value("file", "File of ids: NAME.bin, or text with any separators")
+      .value("token_dtype", kTokenDtypeHelp, "auto")
       .flag("skip_special", "Leave special tokens out");
   return options;
 }
@@ -42,7 +45,8 @@ std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string&
   return static_cast<std::int32_t>(id);
 }
 
-std::string bytes_of(const Ids& ids, const Tokenizer& tokenizer, bool skip_special) {
+std::string bytes_of(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
+                     bool skip_special) {
   std::string bytes;
   for (const std::int32_t id : ids) {
     const std::string_view name = tokenizer.special_name(id);
@@ -76,22 +80,15 @@ Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
   return ids;
 }
 
-// Hands on what a file of 16-bit numbers stands for, part by part.
+// Hands on the ids of a token file part by part. One without ids is an empty text.
 template <class Use>
-void decode_uint16(const std::string& path, const Tokenizer& tokenizer, const Use& use) {
-  const InputFile file(path);
-  require(file.size() % 2 == 0, path, ": expected 16-bit numbers, got ", file.size(), " bytes");
-  for (Index begin = 0; begin < file.size(); begin += 2 * kIdsAtOnce) {
-    std::vector<std::byte> bytes(
-        static_cast<std::size_t>(std::min(2 * kIdsAtOnce, file.size() - begin)));
-    file.read(begin, bytes);
-    Ids ids;
-    for (std::size_t i = 0; i < bytes.size(); i += 2) {
-      const auto id = std::to_integer<Index>(bytes[i]) + 256 * std::to_integer<Index>(bytes[i + 1]);
-      ids.push_back(checked_id(id, tokenizer, path));
-    }
-    use(ids);
+void decode_token_file(const Options& options, const Tokenizer& tokenizer, const Use& use) {
+  const TokenFile file =
+      open_token_file(options.text("file"), tokenizer, token_dtype_option(options));
+  if (!file.note.empty()) {
+    log_info(file.note);
   }
+  file.ids.for_each_part(use);
 }
 
 template <class Use>
@@ -103,8 +100,8 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
       ids.push_back(checked_id(id, tokenizer, "--ids"));
     }
     use(ids);
-  } else if (path.ends_with(".bin")) {
-    decode_uint16(path, tokenizer, use);
+  } else if (is_token_file(path)) {
+    decode_token_file(options, tokenizer, use);
   } else {
     use(ids_in_text(path, tokenizer));
   }
@@ -121,7 +118,7 @@ int run_tokenizer_decode(const std::vector<std::string>& arguments) {
   const auto tokenizer = open_tokenizer(options.positional());
   const bool skip_special = options.is_set("skip_special");
   std::string whole;
-  decode_source(options, *tokenizer, [&](const Ids& ids) {
+  decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {
     const std::string bytes = bytes_of(ids, *tokenizer, skip_special);
     options.json() ? void(whole += bytes) : void(std::cout << bytes);
   });

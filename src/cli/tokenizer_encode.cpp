@@ -9,6 +9,7 @@
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "cli/text_encoder.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/file_writer.h"
@@ -23,7 +24,6 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 using UseIds = std::function<void(const Ids& ids)>;
 
-constexpr Index kUint16Ids = 65536;
 constexpr std::size_t kLongestLine = std::size_t{128} << 20;  // bytes
 
 Options make_options() {
@@ -37,10 +37,12 @@ Options make_options() {
            "training\n"
            "does. Files are read as they are, a part at a time, whatever their length; byte-level\n"
            "tokenizers take any bytes. --out writes the ids as nanoGPT's train.bin, raw\n"
-           "little-endian 16-bit numbers, and prints how many there are.\n"
+           "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and "
+           "prints\n"
+           "how many there are.\n"
            "JSON keys: ids (a list; with --jsonl a list for each line); with --out: tokens, "
            "bytes,\n"
-           "file.",
+           "file, token_dtype.",
        .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
                     "headlight tokenizer encode runs/bpe --file book.txt --out train.bin",
                     "headlight tokenizer encode runs/bpe --jsonl texts.jsonl --json"}});
@@ -48,6 +50,8 @@ Options make_options() {
       .value("file", "File to encode")
       .value("jsonl", "File with a JSON string on each line; -: standard input")
       .value("out", "Write the ids into this file instead of printing them")
+      .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
+             "auto")
       .flag("no_special", "Names of special tokens are plain text");
   return options;
 }
@@ -84,35 +88,35 @@ std::size_t encode_source(const Options& options, const Tokenizer& tokenizer,
   return bytes;
 }
 
-void write_uint16(FileWriter& writer, const Ids& ids) {
-  std::string bytes;
-  bytes.reserve(2 * ids.size());
-  for (const std::int32_t id : ids) {
-    bytes += static_cast<char>(id & 0xFF);
-    bytes += static_cast<char>(id >> 8);
-  }
-  writer.write(bytes);
+TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
+  const TokenDtype needed = token_dtype_for(tokenizer.vocab_size());
+  const TokenDtype wanted = token_dtype_option(options);
+  require(wanted != TokenDtype::uint16 || needed == wanted,
+          "--token_dtype: uint16 holds 65536 ids, the tokenizer has ", tokenizer.vocab_size());
+  return wanted == TokenDtype::automatic ? needed : wanted;
 }
 
 void write_file_of_ids(const Options& options, const Tokenizer& tokenizer,
                        const TextEncoder& encoder) {
   const std::string path = output_file(options, "out", ".bin");
-  require(tokenizer.vocab_size() <= kUint16Ids, "--out: 16-bit numbers hold ", kUint16Ids,
-          " ids, the tokenizer has ", tokenizer.vocab_size());
+  const TokenDtype dtype = output_dtype(options, tokenizer);
   std::size_t tokens = 0;
   std::size_t bytes = 0;
   replace_file(path, [&](FileWriter& writer) {
     bytes = encode_source(options, tokenizer, encoder, [&](const Ids& ids) {
-      write_uint16(writer, ids);
+      writer.write(token_file_bytes(ids, dtype));
       tokens += ids.size();
     });
   });
+  const bool wide = dtype == TokenDtype::uint32;
   if (options.json()) {
-    print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}});
+    const char* name = wide ? "uint32" : "uint16";
+    print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}, {"token_dtype", name}});
     return;
   }
-  std::cout << "wrote " << path << ": " << grouped(static_cast<Index>(tokens)) << " tokens, from "
-            << grouped(static_cast<Index>(bytes)) << " bytes\n";
+  std::cout << "wrote " << path << ": " << grouped(static_cast<Index>(tokens)) << " tokens"
+            << (wide ? " of 32 bits" : "") << ", from " << grouped(static_cast<Index>(bytes))
+            << " bytes\n";
 }
 
 // Prints a list as its parts come. Nothing is printed before the first, which may be refused.

@@ -10,29 +10,29 @@
 namespace headlight {
 namespace {
 
-Index count_tokens(const std::vector<std::vector<std::int32_t>>& sequences) {
+Index count_tokens(const std::vector<TokenSequence>& sequences) {
   Index count = 0;
-  for (const auto& sequence : sequences) {
-    count += static_cast<Index>(sequence.size());
+  for (const TokenSequence& sequence : sequences) {
+    count += sequence.size();
   }
   return count;
 }
 
-// Moves everything from place `kept` on into the result.
-template <class T>
-std::vector<T> take_tail(std::vector<T>& values, Index kept) {
-  const auto middle = values.begin() + kept;
-  std::vector<T> tail(std::make_move_iterator(middle), std::make_move_iterator(values.end()));
-  values.erase(middle, values.end());
+// Moves the documents from place `kept` on into the result.
+std::vector<TokenSequence> take_documents(std::vector<TokenSequence>& documents, Index kept) {
+  const auto middle = documents.begin() + kept;
+  std::vector<TokenSequence> tail(std::make_move_iterator(middle),
+                                  std::make_move_iterator(documents.end()));
+  documents.erase(middle, documents.end());
   return tail;
 }
 
 }  // namespace
 
-TokenDataset stream_dataset(std::vector<std::int32_t> ids) {
+TokenDataset stream_dataset(TokenSequence ids) {
   require(!ids.empty(), "[stream_dataset] the stream has no token");
   TokenDataset dataset;
-  dataset.token_count = static_cast<Index>(ids.size());
+  dataset.token_count = ids.size();
   dataset.sequences.push_back(std::move(ids));
   return dataset;
 }
@@ -46,7 +46,11 @@ TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
     ids.insert(ids.begin(), end_of_text);
     ids.push_back(end_of_text);
   }
-  TokenDataset dataset{std::move(documents), 0, true, end_of_text};
+  TokenDataset dataset{
+      {std::make_move_iterator(documents.begin()), std::make_move_iterator(documents.end())},
+      0,
+      true,
+      end_of_text};
   dataset.token_count = count_tokens(dataset.sequences);
   return dataset;
 }
@@ -69,8 +73,8 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
           "[split_dataset] validation fraction must be at least 0 and below 1, got ",
           validation_fraction);
   require(!dataset.sequences.empty(), "[split_dataset] the dataset is empty");
-  const auto total = static_cast<Index>(dataset.documents ? dataset.sequences.size()
-                                                          : dataset.sequences.front().size());
+  const Index total =
+      dataset.documents ? std::ssize(dataset.sequences) : dataset.sequences.front().size();
   // 0.93 * 100 is a little less than 93 in binary; the sum keeps such products whole.
   const auto kept = static_cast<Index>(
       std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
@@ -80,9 +84,9 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   split.validation.documents = dataset.documents;
   split.validation.end_of_text = dataset.end_of_text;
   if (dataset.documents) {
-    split.validation.sequences = take_tail(dataset.sequences, kept);
+    split.validation.sequences = take_documents(dataset.sequences, kept);
   } else if (kept < total) {
-    split.validation.sequences.push_back(take_tail(dataset.sequences.front(), kept));
+    split.validation.sequences.push_back(dataset.sequences.front().take_tail(kept));
   }
   split.validation.token_count = count_tokens(split.validation.sequences);
   dataset.token_count -= split.validation.token_count;
@@ -100,10 +104,29 @@ Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id) {
     return 0;
   }
   Index count = 0;
-  for (const auto& sequence : dataset.sequences) {
-    count += std::count(sequence.begin(), sequence.end(), *id);
+  for (const TokenSequence& sequence : dataset.sequences) {
+    sequence.for_each_part([&](std::span<const std::int32_t> part) {
+      count += std::count(part.begin(), part.end(), *id);
+    });
   }
   return count;
+}
+
+std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset) {
+  std::vector<std::vector<std::int32_t>> result;
+  result.reserve(dataset.sequences.size());
+  for (TokenSequence& sequence : dataset.sequences) {
+    result.push_back(sequence.take());
+  }
+  return result;
+}
+
+Index bytes_in_memory(const TokenDataset& dataset) {
+  Index bytes = 0;
+  for (const TokenSequence& sequence : dataset.sequences) {
+    bytes += sequence.bytes_in_memory();
+  }
+  return bytes;
 }
 
 }  // namespace headlight

@@ -13,14 +13,17 @@ constexpr Index kShortestPiece = 2;  // a single token that repeats needs no loo
 // Every id that occurs in the dataset, in order: ids that it never has are never trained elsewhere.
 std::vector<std::int32_t> ids_of(const TokenDataset& dataset) {
   std::vector<bool> occurs;
-  for (const auto& sequence : dataset.sequences) {
-    for (const std::int32_t id : sequence) {
+  const auto see = [&](std::span<const std::int32_t> part) {
+    for (const std::int32_t id : part) {
       const auto place = static_cast<std::size_t>(id);
       if (place >= occurs.size()) {
         occurs.resize(place + 1);
       }
       occurs[place] = occurs[place] || id != dataset.end_of_text;
     }
+  };
+  for (const TokenSequence& sequence : dataset.sequences) {
+    sequence.for_each_part(see);
   }
   std::vector<std::int32_t> ids;
   for (std::size_t id = 0; id < occurs.size(); ++id) {

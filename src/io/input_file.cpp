@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "headlight/tensor/error.h"
@@ -20,6 +21,12 @@ InputFile::InputFile(const std::filesystem::path& path)
   }
   require(S_ISREG(status.st_mode), shown(path), ": not a regular file");
   size_ = status.st_size;
+}
+
+Index InputFile::next_data(Index offset) const {
+  const off_t data = ::lseek(descriptor_.number(), offset, SEEK_DATA);
+  const Index place = data < 0 && errno == ENXIO ? size_ : std::max<Index>(data, offset);
+  return std::min(place, std::max(size_, offset));
 }
 
 void InputFile::read(Index offset, std::span<std::byte> bytes) const {

@@ -20,6 +20,9 @@ class InputFile {
   const std::filesystem::path& path() const { return path_; }
   // In bytes, when it was opened.
   Index size() const { return size_; }
+  // Where the next bytes lie that are not in a hole of a sparse file, from `offset` on; size() when
+  // none follow. A file system that knows nothing of holes gives `offset`.
+  Index next_data(Index offset) const;
   // Fills `bytes` with what lies at `offset`. Throws Error when the file ends before that.
   void read(Index offset, std::span<std::byte> bytes) const;
 

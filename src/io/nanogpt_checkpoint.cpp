@@ -3,7 +3,6 @@
 #include <deque>
 #include <map>
 
-#include "headlight/io/file_writer.h"
 #include "io/gpt2_names.h"
 #include "io/pickle_writer.h"
 #include "io/tensor_file.h"
@@ -152,34 +151,6 @@ void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& mode
     archive.add("ckpt/version", bytes_of_text("3\n"));
     archive.close();
   });
-}
-
-void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer) {
-  require(tokenizer.kind() == "char", "nanogpt: meta.pkl lists characters; the tokenizer is of ",
-          "kind ", tokenizer.kind());
-  const auto count = static_cast<std::int32_t>(tokenizer.vocab_size());
-  PickleWriter pickle;
-  pickle.begin_dictionary();
-  pickle.text("vocab_size");
-  pickle.integer(count);
-  pickle.text("itos");
-  pickle.begin_dictionary();
-  for (std::int32_t id = 0; id < count; ++id) {
-    pickle.integer(id);
-    pickle.text(tokenizer.token_bytes(id));
-  }
-  pickle.end_dictionary();
-  pickle.text("stoi");
-  pickle.begin_dictionary();
-  for (std::int32_t id = 0; id < count; ++id) {
-    if (id != tokenizer.end_of_text() && id != tokenizer.unknown()) {
-      pickle.text(tokenizer.token_bytes(id));
-      pickle.integer(id);
-    }
-  }
-  pickle.end_dictionary();
-  pickle.end_dictionary();
-  write_file(path, pickle.finish());
 }
 
 }  // namespace headlight

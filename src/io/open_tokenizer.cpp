@@ -4,6 +4,7 @@
 
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/tokenizer_file.h"
@@ -21,6 +22,9 @@ constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
 std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   require(fs::exists(path), shown(path), ": no such file or directory");
+  if (path.extension() == ".pkl") {
+    return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
+  }
   if (!fs::is_directory(path)) {
     return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path));
   }
@@ -30,7 +34,11 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
       return load_tokenizer(folder);
     }
   }
-  fail(shown(path), ": no tokenizer here: expected tokenizer.json, or vocab.json and merges.txt");
+  if (auto tokenizer = vocabulary_beside(path)) {
+    return tokenizer;
+  }
+  fail(shown(path),
+       ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
 }
 
 void require_no_model(const fs::path& directory) {

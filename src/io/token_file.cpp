@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <fstream>
-#include <span>
+#include <memory>
+#include <optional>
+#include <utility>
 
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "io/input_file.h"
 #include "text/printable.h"
 
 namespace headlight {
@@ -16,53 +18,275 @@ static_assert(std::endian::native == std::endian::little, "token files are littl
 
 namespace {
 
-namespace fs = std::filesystem;
+constexpr Index kUint16Ids = 65536;
 
-// Tokens of the file. Its kind is looked at before it is opened: a pipe could wait for ever.
-std::size_t count_tokens(const fs::path& path, const std::string& name) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  require(fs::exists(status), name, ": ", error ? error.message() : "No such file or directory");
-  require(fs::is_regular_file(status), name, ": is not a regular file");
-  const std::uintmax_t bytes = fs::file_size(path, error);
-  require(!error, name, ": ", error.message());
-  require(bytes > 0, name, ": is empty");
-  require(bytes % sizeof(std::uint16_t) == 0, name, ": ", bytes,
-          " bytes are no whole number of 16-bit token ids");
-  return bytes / sizeof(std::uint16_t);
+Index width_of(TokenDtype dtype) { return dtype == TokenDtype::uint32 ? 4 : 2; }  // bytes
+
+std::string_view dtype_name(TokenDtype dtype) {
+  return dtype == TokenDtype::uint32 ? "uint32" : "uint16";
 }
 
-// A sparse file may say any size, and the system hands out memory that it does not have.
-std::vector<std::int32_t> make_room(std::size_t count, const std::string& name) {
-  const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
-  require(missing.empty(), name, ": does not fit in memory: its ", count, " tokens take ", missing);
-  std::vector<std::int32_t> ids;
-  ids.reserve(count);
-  return ids;
+// Where the ids of a file lie, and how.
+struct Layout {
+  TokenDtype dtype = TokenDtype::uint16;
+  Index begin = 0;   // bytes before the first id
+  Index count = 0;   // of ids
+  std::string hint;  // ends the message about an id that is out of range
+};
+
+// Ids that stay in their file. Reading takes them from the system's page cache, as a mapping would,
+// but what is read does not count as this process's memory, and a file that has shrunk is an Error
+// instead of a signal.
+class FileTokens final : public TokenSource {
+ public:
+  FileTokens(std::shared_ptr<const InputFile> file, Layout layout, Index vocab_size)
+      : file_(std::move(file)), layout_(std::move(layout)), vocab_size_(vocab_size) {}
+
+  std::string name() const override { return shown(file_->path()); }
+  Index size() const override { return layout_.count; }
+
+  void read(Index begin, std::span<std::int32_t> ids) const override {
+    const Index offset = layout_.begin + begin * width_of(layout_.dtype);
+    if (layout_.dtype == TokenDtype::uint32) {
+      file_->read(offset, std::as_writable_bytes(ids));
+    } else {
+      read_uint16(offset, ids);
+    }
+    std::uint32_t largest = 0;
+    for (const std::int32_t id : ids) {
+      largest = std::max(largest, static_cast<std::uint32_t>(id));
+    }
+    if (static_cast<Index>(largest) >= vocab_size_) {
+      fail_id(begin, ids);
+    }
+  }
+
+ private:
+  void read_uint16(Index offset, std::span<std::int32_t> ids) const {
+    std::array<std::uint16_t, 4096> numbers;
+    while (!ids.empty()) {
+      const auto part = std::span(numbers).first(std::min(numbers.size(), ids.size()));
+      file_->read(offset, std::as_writable_bytes(part));
+      std::copy(part.begin(), part.end(), ids.begin());
+      ids = ids.subspan(part.size());
+      offset += static_cast<Index>(part.size_bytes());
+    }
+  }
+
+  [[noreturn]] void fail_id(Index begin, std::span<const std::int32_t> ids) const {
+    const auto is_foreign = [&](std::int32_t id) {
+      return static_cast<Index>(static_cast<std::uint32_t>(id)) >= vocab_size_;
+    };
+    const auto found = std::find_if(ids.begin(), ids.end(), is_foreign);
+    fail(shown(file_->path()), ": token ", begin + (found - ids.begin()), " is ",
+         static_cast<std::uint32_t>(*found), ", but the tokenizer has the ids 0 to ",
+         vocab_size_ - 1, layout_.hint);
+  }
+
+  std::shared_ptr<const InputFile> file_;
+  Layout layout_;
+  Index vocab_size_;
+};
+
+// What the header of llm.c says: 256 numbers of 32 bits, of which three mean something.
+struct Header {
+  TokenDtype dtype = TokenDtype::uint16;
+  Index count = 0;
+};
+constexpr Index kHeaderBytes = 1024;
+
+std::optional<Header> read_header(const InputFile& file) {
+  struct Kind {
+    std::int32_t magic;
+    std::int32_t version;
+    TokenDtype dtype;
+  };
+  constexpr Kind kKinds[] = {{20240520, 1, TokenDtype::uint16},   // of GPT-2's tokenizer
+                             {20240801, 7, TokenDtype::uint32}};  // of Llama 3's
+  std::array<std::int32_t, 3> numbers{};
+  if (file.size() < kHeaderBytes) {
+    return std::nullopt;
+  }
+  file.read(0, std::as_writable_bytes(std::span(numbers)));
+  for (const Kind& kind : kKinds) {
+    if (numbers[0] == kind.magic) {
+      require(numbers[1] == kind.version, shown(file.path()), ": version ", numbers[1],
+              " of llm.c's token files is not supported, expected ", kind.version);
+      return Header{kind.dtype, numbers[2]};
+    }
+  }
+  return std::nullopt;
+}
+
+Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted) {
+  const std::string name = shown(file.path());
+  require(wanted == TokenDtype::automatic || wanted == header.dtype, name, ": llm.c's header says ",
+          dtype_name(header.dtype), " ids, token_dtype says ", dtype_name(wanted));
+  const Index bytes = file.size() - kHeaderBytes;
+  require(header.count >= 0 && bytes == header.count * width_of(header.dtype), name,
+          ": expected the ", header.count, " ", dtype_name(header.dtype),
+          " ids that llm.c's header says, got ", bytes, " bytes after it");
+  return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
+}
+
+// What the bytes of a file look like, taken for 32-bit and for 16-bit numbers.
+struct Survey {
+  Index words = 0;      // of 32 bits
+  Index zero_low = 0;   // words whose first half is 0
+  Index zero_high = 0;  // words whose second half is 0
+  std::uint32_t largest_word = 0;
+  std::uint32_t largest_half = 0;
+
+  void add(std::span<const std::uint32_t> more) {
+    std::uint32_t low_zeros = 0;
+    std::uint32_t high_zeros = 0;
+    for (const std::uint32_t word : more) {
+      const std::uint32_t low = word & 0xFFFFU;
+      const std::uint32_t high = word >> 16;
+      low_zeros += low == 0 ? 1 : 0;
+      high_zeros += high == 0 ? 1 : 0;
+      largest_word = std::max(largest_word, word);
+      largest_half = std::max(largest_half, std::max(low, high));
+    }
+    words += std::ssize(more);
+    zero_low += low_zeros;
+    zero_high += high_zeros;
+  }
+  void add_zeros(Index count) {
+    words += count;
+    zero_low += count;
+    zero_high += count;
+  }
+};
+
+// Of all bytes from `begin` on. The holes of a sparse file are zeros that need not be read: they
+// could be of any size.
+Survey survey(const InputFile& file, Index begin) {
+  constexpr Index kWord = 4;
+  constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
+  Survey result;
+  std::vector<std::uint32_t> words(kWordsAtOnce);
+  Index place = begin;
+  while (file.size() - place >= kWord) {
+    const Index left = (file.size() - place) / kWord;
+    const Index hole = std::min(left, (file.next_data(place) - place) / kWord);
+    result.add_zeros(hole);
+    place += hole * kWord;
+    const auto part =
+        std::span(words).first(std::min(kWordsAtOnce, static_cast<std::size_t>(left - hole)));
+    file.read(place, std::as_writable_bytes(part));
+    result.add(part);
+    place += static_cast<Index>(part.size_bytes());
+  }
+  if (file.size() - place >= 2) {
+    std::uint16_t last = 0;
+    file.read(place, std::as_writable_bytes(std::span(&last, 1)));
+    result.largest_half = std::max<std::uint32_t>(result.largest_half, last);
+  }
+  return result;
+}
+
+// The width of ids in a file that does not say it, for a vocabulary that 16 bits can hold.
+TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
+  constexpr Index kFewWords = 8;
+  const bool whole_words = file.size() % 4 == 0 && seen.words > 0;
+  if (!whole_words) {
+    return TokenDtype::uint16;
+  }
+  const bool enough = seen.words >= kFewWords && 2 * seen.zero_low <= seen.words;
+  if (seen.zero_high == seen.words) {
+    require(enough, shown(file.path()),
+            ": ids of 16 or of 32 bits? it could be both; say token_dtype = uint16 (as nanoGPT "
+            "writes them) or uint32");
+    return TokenDtype::uint32;
+  }
+  // Ids of a larger vocabulary in 32 bits: better refused as foreign than read as twice as many.
+  const bool mostly_narrow = 4 * seen.zero_high >= 3 * seen.words;
+  return enough && mostly_narrow && 4 * seen.zero_low <= seen.words ? TokenDtype::uint32
+                                                                    : TokenDtype::uint16;
+}
+
+// For a file without header.
+Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted,
+                    Index vocab_size) {
+  Layout layout{.dtype = wanted, .begin = 0, .count = 0, .hint = ""};
+  if (wanted == TokenDtype::automatic) {
+    layout.dtype = vocab_size > kUint16Ids ? TokenDtype::uint32 : likely_dtype(file, seen);
+  }
+  const bool wide = layout.dtype == TokenDtype::uint32;
+  if (wide && wanted == TokenDtype::automatic) {
+    layout.hint = concat_text(" (the ids were taken for 32-bit ones, as ",
+                              vocab_size > kUint16Ids ? "the vocabulary is above 65536"
+                                                      : "most second 16-bit numbers are 0",
+                              "; token_dtype = uint16 reads 16-bit ones)");
+  }
+  const Index width = width_of(layout.dtype);
+  require(file.size() % width == 0, shown(file.path()), ": ", file.size(),
+          " bytes are no whole number of ", 8 * width, "-bit token ids", layout.hint);
+  layout.count = file.size() / width;
+  return layout;
 }
 
 }  // namespace
 
-bool is_token_file(const fs::path& path) { return path.extension() == ".bin"; }
+TokenDtype parse_token_dtype(std::string_view name) {
+  if (name == "auto") {
+    return TokenDtype::automatic;
+  }
+  require(name == "uint16" || name == "uint32",
+          "token_dtype: expected auto, uint16 or uint32, got ", in_quotes(name));
+  return name == "uint16" ? TokenDtype::uint16 : TokenDtype::uint32;
+}
 
-std::vector<std::int32_t> read_token_file(const fs::path& path, Index vocab_size) {
-  const std::string name = shown(path);
-  const std::size_t count = count_tokens(path, name);
-  std::vector<std::int32_t> ids = make_room(count, name);
-  std::ifstream in(path, std::ios::binary);
-  std::array<std::uint16_t, 65536> piece;
-  while (ids.size() < count) {
-    const std::span<std::uint16_t> part =
-        std::span(piece).first(std::min(piece.size(), count - ids.size()));
-    in.read(reinterpret_cast<char*>(part.data()), static_cast<std::streamsize>(part.size_bytes()));
-    require(in.good(), name, ": reading failed after token ", ids.size());
-    for (const std::uint16_t id : part) {
-      require(id < vocab_size, name, ": token ", ids.size(), " is ", id,
-              ", but the tokenizer has the ids 0 to ", vocab_size - 1);
-      ids.push_back(id);
+TokenDtype token_dtype_for(Index vocab_size) {
+  return vocab_size > kUint16Ids ? TokenDtype::uint32 : TokenDtype::uint16;
+}
+
+bool is_token_file(const std::filesystem::path& path) { return path.extension() == ".bin"; }
+
+TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                          TokenDtype dtype) {
+  const auto file = std::make_shared<const InputFile>(path);
+  require_same_vocabulary(path, tokenizer);
+  const Index vocab_size = tokenizer.vocab_size();
+  const std::optional<Header> header = read_header(*file);
+  const Survey seen = survey(*file, header ? kHeaderBytes : 0);
+  const Layout layout =
+      header ? layout_of(*file, *header, dtype) : plain_layout(*file, seen, dtype, vocab_size);
+  const bool wide = layout.dtype == TokenDtype::uint32;
+  const Index largest = wide ? seen.largest_word : seen.largest_half;
+  TokenFile result{.ids = {}, .dtype = layout.dtype, .note = ""};
+  if (wide && !header && dtype == TokenDtype::automatic && vocab_size <= kUint16Ids) {
+    result.note = shown(path) +
+                  ": read as 32-bit ids, since every second 16-bit number is 0 (token_dtype = "
+                  "uint16 reads 16-bit ones)";
+  }
+  result.ids = TokenSequence(std::make_shared<FileTokens>(file, layout, vocab_size));
+  if (largest >= vocab_size) {
+    result.ids.for_each_part([](std::span<const std::int32_t>) {});  // says which id it is
+  }
+  return result;
+}
+
+TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                TokenDtype dtype, std::vector<std::string>& notes) {
+  TokenFile file = open_token_file(path, tokenizer, dtype);
+  require(!file.ids.empty(), shown(path), ": is empty");
+  if (!file.note.empty()) {
+    notes.push_back(std::move(file.note));
+  }
+  return stream_dataset(std::move(file.ids));
+}
+
+std::string token_file_bytes(std::span<const std::int32_t> ids, TokenDtype dtype) {
+  std::string bytes;
+  bytes.reserve(ids.size() * static_cast<std::size_t>(width_of(dtype)));
+  for (const std::int32_t id : ids) {
+    for (Index byte = 0; byte < width_of(dtype); ++byte) {
+      bytes += static_cast<char>((id >> (8 * byte)) & 0xFF);
     }
   }
-  return ids;
+  return bytes;
 }
 
 }  // namespace headlight

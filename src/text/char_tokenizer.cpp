@@ -14,14 +14,17 @@ constexpr std::int32_t kSpecialTokens = 2;
 
 }  // namespace
 
-CharTokenizer::CharTokenizer(std::vector<char32_t> characters)
-    : characters_(std::move(characters)) {
+CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens place)
+    : first_character_(place == SpecialTokens::first ? kSpecialTokens : 0),
+      first_special_(place == SpecialTokens::first ? 0
+                                                   : static_cast<std::int32_t>(characters.size())),
+      characters_(std::move(characters)) {
   ids_.reserve(characters_.size());
   std::string checked;
   for (const char32_t character : characters_) {
     append_utf8(character, checked);  // refuses what is not a character
     checked.clear();
-    const auto id = static_cast<std::int32_t>(ids_.size()) + kSpecialTokens;
+    const auto id = static_cast<std::int32_t>(ids_.size()) + first_character_;
     const bool added = ids_.emplace(character, id).second;
     require(added, "[CharTokenizer] character ", static_cast<std::uint32_t>(character),
             " comes twice");
@@ -54,7 +57,7 @@ std::string CharTokenizer::token_bytes(std::int32_t id) const {
     return std::string(kReplacementCharacter);
   }
   std::string bytes;
-  append_utf8(characters_[static_cast<std::size_t>(id - kSpecialTokens)], bytes);
+  append_utf8(characters_[static_cast<std::size_t>(id - first_character_)], bytes);
   return bytes;
 }
 

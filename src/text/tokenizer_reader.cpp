@@ -23,10 +23,15 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
           ": expected false");
   require_step(root, "decoder", "Fuse", name);
   require_specials(vocabulary, {kEndOfTextName, kUnknownName}, name);
-  require_token(vocabulary, 0, kEndOfTextName, name);
-  require_token(vocabulary, 1, kUnknownName, name);
+  // Before the characters or after them.
+  const std::size_t count = vocabulary.tokens.size() - 2;
+  const bool last = count > 0 && vocabulary.tokens[count] == kEndOfTextName;
+  const std::size_t first_special = last ? count : 0;
+  require_token(vocabulary, first_special, kEndOfTextName, name);
+  require_token(vocabulary, first_special + 1, kUnknownName, name);
   std::vector<char32_t> characters;
-  for (std::size_t id = 2; id < vocabulary.tokens.size(); ++id) {
+  const std::size_t begin = last ? 0 : 2;
+  for (std::size_t id = begin; id < begin + count; ++id) {
     const std::string& token = vocabulary.tokens[id];
     const Utf8Character character = first_character(token);
     if (character.length != static_cast<Index>(token.size())) {
@@ -35,7 +40,8 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
     }
     characters.push_back(character.code_point);
   }
-  return std::make_unique<CharTokenizer>(std::move(characters));
+  return std::make_unique<CharTokenizer>(std::move(characters),
+                                         last ? SpecialTokens::last : SpecialTokens::first);
 }
 
 std::unique_ptr<Tokenizer> byte_tokenizer(const Vocabulary& vocabulary, std::string_view name) {
@@ -117,8 +123,10 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
   const Json& model = json_member(root, "model", name);
   require_bpe_model(model, name);
   require(is_null(root, "normalizer"), at(name, "normalizer"), ": expected null");
-  const Vocabulary vocabulary = read_vocabulary(json_member(model, "vocab", at(name, "model")),
-                                                json_member(root, "added_tokens", name),
+  const Json& vocab = json_member(model, "vocab", at(name, "model"));
+  require(!vocab.empty(), at(name, "model.vocab"),
+          ": is empty, expected the tokens with their ids");
+  const Vocabulary vocabulary = read_vocabulary(vocab, json_member(root, "added_tokens", name),
                                                 at(name, "model.vocab"), at(name, "added_tokens"));
   auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
                                                   : byte_level_tokenizer(root, vocabulary, name);

@@ -20,6 +20,10 @@ constexpr std::array kFields{
     ConfigField{"documents", &C::documents,
                 "How the text is cut: none (one stream), line, blank_line, token"},
     ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
+    ConfigField{
+        "token_dtype", &C::token_dtype,
+        "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look at "
+        "the file)"},
     ConfigField{"tokenizer", &C::tokenizer,
                 "char (Unicode characters), byte, bpe (learned from data) or a tokenizer's path"},
     ConfigField{"vocab_size", &C::vocab_size,

@@ -43,18 +43,24 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model) {
           .moments = moments,
           .snapshot = weights + moments,
           .activations = kBytes * tokens * activations_of(model),
+          .data = 0,
           .available = available_memory()};
 }
 
 void require_memory(const MemoryPlan& plan) {
   const bool activations_most = plan.activations > plan.total() / 2;
+  const bool data_most = plan.data > plan.total() / 2;
   require(plan.available == 0 || plan.total() <= plan.available, "training ",
           static_cast<Index>(plan.weights / kBytes), " parameters needs about ",
           megabytes(plan.total()), " of memory (", megabytes(plan.activations),
-          " for the activations of a batch), and ", megabytes(plan.available),
-          " are available; choose a smaller ",
-          activations_most ? "batch_size (with more gradient_accumulation_steps) or block_size"
-                           : "n_layer, n_embd or vocab_size");
+          " for the activations of a batch, ", megabytes(plan.data), " for the data), and ",
+          megabytes(plan.available), " are available; ",
+          data_most
+              ? "turn the data into a .bin file first (headlight tokenizer encode), whose ids "
+                "stay there"
+          : activations_most
+              ? "choose a smaller batch_size (with more gradient_accumulation_steps) or block_size"
+              : "choose a smaller n_layer, n_embd or vocab_size");
 }
 
 }  // namespace headlight

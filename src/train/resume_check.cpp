@@ -12,19 +12,13 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<std::string_view, 14> kFreeKeys{"out_dir",
-                                                     "data",
-                                                     "validation_data",
-                                                     "max_iters",
-                                                     "eval_iters",
-                                                     "eval_interval",
-                                                     "on_nan",
-                                                     "keep_checkpoints",
-                                                     "always_save_checkpoint",
-                                                     "save_interval",
-                                                     "on_save_error",
-                                                     "log_interval",
-                                                     "max_bad_updates",
+constexpr std::array<std::string_view, 15> kFreeKeys{"out_dir",          "data",
+                                                     "validation_data",  "token_dtype",
+                                                     "max_iters",        "eval_iters",
+                                                     "eval_interval",    "on_nan",
+                                                     "keep_checkpoints", "always_save_checkpoint",
+                                                     "save_interval",    "on_save_error",
+                                                     "log_interval",     "max_bad_updates",
                                                      "track_heads"};
 
 bool is_free(std::string_view key) {

@@ -71,14 +71,21 @@ RunStart prepare_run(const TrainConfig& config, bool resume) {
     require_same_data(start.state.data, start.data.train.token_count,
                       Batcher(start.data.train, config.batcher()).batches_per_epoch());
   }
+  const auto data = static_cast<double>(bytes_in_memory(start.data.train) +
+                                        bytes_in_memory(start.data.validation));
   const Index ids = start.data.tokenizer->vocab_size();
   require_vocabulary(config, ids);
   start.model = std::move(loaded.model);
   if (start.model == nullptr) {
     const GptConfig model = config.model(ids);
     start.memory = plan_memory(config, model);
+    start.memory.available += start.memory.available > 0 ? data : 0;  // it is taken already
+    start.memory.data = data;
     require_memory(start.memory);
     start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(config.seed));
+  } else {
+    start.memory.data = data;
+    require_memory(start.memory);
   }
   start.state.config = to_toml(config);
   start.state.build = build_description();

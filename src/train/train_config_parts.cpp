@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include "headlight/io/token_file.h"
 #include "headlight/train/train_config.h"
 
 namespace headlight {
@@ -80,6 +81,7 @@ double dropout_or(double specific, double general) { return specific < 0 ? gener
 void TrainConfig::validate() const {
   require_precision(parse_precision(dtype));
   require_tokenizer(tokenizer);
+  parse_token_dtype(token_dtype);
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");
   require_one_of("on_save_error", on_save_error, "stop", "continue");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/io/token_file.h"
 #include "headlight/tensor/machine.h"
@@ -41,10 +42,10 @@ TokenDataset encode(const std::string& text, const std::string& path, const Trai
 }
 
 TokenDataset read_ids(const std::filesystem::path& path, const TrainConfig& config,
-                      const Tokenizer& tokenizer) {
+                      const Tokenizer& tokenizer, std::vector<std::string>& notes) {
   require(config.documents == "none", "documents: ", path.string(),
           " holds one stream of token ids, expected none, got ", config.documents);
-  return stream_dataset(read_token_file(path, tokenizer.vocab_size()));
+  return token_file_dataset(path, tokenizer, parse_token_dtype(config.token_dtype), notes);
 }
 
 // Learned from `data` document by document, so that no token spans two of them.
@@ -109,16 +110,26 @@ DataPaths data_paths(const TrainConfig& config) {
 }
 
 // Ids say nothing about text: what made them must be known.
-void require_tokenizer_for_ids(const TrainConfig& config, const std::filesystem::path& path) {
-  require(config.tokenizer != "char" && config.tokenizer != "bpe", "tokenizer: ", path.string(),
-          " holds token ids, from which no ", config.tokenizer,
-          " tokenizer can be made; name the tokenizer that made them, or start from its model with "
-          "init_from");
+std::unique_ptr<Tokenizer> tokenizer_for_ids(const TrainConfig& config,
+                                             const std::filesystem::path& path,
+                                             std::vector<std::string>& notes) {
+  if (config.tokenizer == "char") {
+    if (auto tokenizer = vocabulary_beside(path)) {
+      notes.push_back("the characters are those of meta.pkl beside " + path.string());
+      return tokenizer;
+    }
+  }
+  require(
+      config.tokenizer != "char" && config.tokenizer != "bpe", "tokenizer: ", path.string(),
+      " holds token ids, from which no ", config.tokenizer,
+      " tokenizer can be made, and beside it is no meta.pkl of nanoGPT; name the tokenizer that "
+      "made them, or start from its model with init_from");
+  return make_tokenizer(config, "", notes);
 }
 
 TokenDataset read_data(const std::filesystem::path& path, const TrainConfig& config,
-                       const Tokenizer& tokenizer) {
-  return is_token_file(path) ? read_ids(path, config, tokenizer)
+                       const Tokenizer& tokenizer, std::vector<std::string>& notes) {
+  return is_token_file(path) ? read_ids(path, config, tokenizer, notes)
                              : encode(read_text_file(path), path.string(), config, tokenizer);
 }
 
@@ -130,10 +141,9 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   TokenDataset whole;
   if (is_token_file(paths.train)) {
     if (tokenizer == nullptr) {
-      require_tokenizer_for_ids(config, paths.train);
-      tokenizer = make_tokenizer(config, "", result.notes);
+      tokenizer = tokenizer_for_ids(config, paths.train, result.notes);
     }
-    whole = read_ids(paths.train, config, *tokenizer);
+    whole = read_ids(paths.train, config, *tokenizer, result.notes);
   } else {
     const std::string text = read_text_file(paths.train);
     if (tokenizer == nullptr) {
@@ -147,7 +157,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     result.validation = std::move(split.validation);
   } else {
     result.train = std::move(whole);
-    result.validation = read_data(paths.validation, config, *tokenizer);
+    result.validation = read_data(paths.validation, config, *tokenizer, result.notes);
   }
   for (const TokenDataset* data : {&result.train, &result.validation}) {
     if (const Index unknown = count_token(*data, tokenizer->unknown()); unknown > 0) {

@@ -1,12 +1,9 @@
 #include <sys/wait.h>
 
-#include <cstdint>
 #include <cstdlib>
 
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/io/open_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -243,24 +240,6 @@ TEST_CASE("a tokenizer of a model is not replaced by another", "[cli]") {
   CHECK(refusal({"tokenizer", "train", "--data", given.text, "--vocab_size", "300", "--out",
                  given.model}) ==
         given.model + ": holds a model, whose tokenizer must stay; choose another folder");
-}
-
-TEST_CASE("ids that do not fit 16 bits are not written", "[cli]") {
-  const Given given;
-  std::string text;
-  for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
-    for (const std::uint32_t byte :
-         {0xF0U | code_point >> 18, 0x80U | (code_point >> 12 & 0x3FU),
-          0x80U | (code_point >> 6 & 0x3FU), 0x80U | (code_point & 0x3FU)}) {
-      text += static_cast<char>(byte);
-    }
-  }
-  const std::string tokenizer = given.folder.at("characters");
-  save_tokenizer(tokenizer, build_char_tokenizer(text));
-  const std::string out = given.folder.at("ids.bin");
-  CHECK(refusal({"tokenizer", "encode", tokenizer, "--file", given.text, "--out", out}) ==
-        "--out: 16-bit numbers hold 65536 ids, the tokenizer has 65538");
-  CHECK(!std::filesystem::exists(out));
 }
 
 TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]") {

@@ -224,7 +224,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
         "tokenizer --help)");
   CHECK(refusal({"tokenizer", "info", folder.path().string()}) ==
         "error: " + folder.path().string() +
-            ": no tokenizer here: expected tokenizer.json, or vocab.json and merges.txt");
+            ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
   const std::string bpe = small_tokenizer(folder);
   CHECK(refusal({"tokenizer", "encode", bpe}) ==
         "error: --text, --file, --jsonl: expected one of them, got 0");
@@ -233,7 +233,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
   CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
         "error: --ids: expected ids of 0 to 299, got 300");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
-        "error: " + folder.at("odd.bin") + ": expected 16-bit numbers, got 3 bytes");
+        "error: " + folder.at("odd.bin") + ": 3 bytes are no whole number of 16-bit token ids");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==
         "error: " + folder.at("ids") + ": expected ids between blanks or commas at byte 2");
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab"));

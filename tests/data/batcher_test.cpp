@@ -90,7 +90,7 @@ TEST_CASE("names of batchings are read and written and others refused") {
 TEST_CASE("an epoch of documents visits every target exactly once, padded and bucketed") {
   const TokenDataset dataset = ragged_documents(101);
   std::multiset<std::int32_t> expected;
-  for (const Ids& ids : dataset.sequences) {
+  for (const Ids& ids : token_ids(dataset)) {
     expected.insert(ids.begin() + 1, ids.end());
   }
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {
@@ -203,12 +203,12 @@ TEST_CASE("batches_per_epoch counts the batches that hold all targets, rounded u
   CHECK(Batcher(stream, options_of(Batching::packed, 2, 10)).batches_per_epoch() == 5);
   CHECK(Batcher(stream, options_of(Batching::packed, 3, 10)).batches_per_epoch() == 4);
   CHECK(Batcher(stream, options_of(Batching::padded, 3, 10)).batches_per_epoch() == 4);
-  const TokenDataset seed{seed_sequences(), 94, true};
+  const TokenDataset seed{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
   CHECK(Batcher(seed, options_of(Batching::padded, 3, 64)).batches_per_epoch() == 3);
 }
 
 TEST_CASE("a document of one token is never drawn") {
-  const TokenDataset dataset{seed_sequences(), 94, true};
+  const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {
     Batcher batcher(dataset, options_of(batching, 4, 64));
     for (Index i = 0; i < batcher.batches_per_epoch(); ++i) {

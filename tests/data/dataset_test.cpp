@@ -25,7 +25,7 @@ Ids bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 TEST_CASE("a stream is one sequence without special tokens") {
   const TokenDataset dataset = stream_dataset({5, 6, 7});
-  CHECK(dataset.sequences == std::vector<Ids>{{5, 6, 7}});
+  CHECK(dataset.sequences == std::vector<TokenSequence>{{5, 6, 7}});
   CHECK(dataset.token_count == 3);
   CHECK_FALSE(dataset.documents);
   CHECK(dataset.end_of_text == -1);
@@ -34,7 +34,7 @@ TEST_CASE("a stream is one sequence without special tokens") {
 
 TEST_CASE("every document begins and ends with the end of text, empty ones are dropped") {
   const TokenDataset dataset = document_dataset({{5, 6}, {}, {7}}, 0);
-  CHECK(dataset.sequences == std::vector<Ids>{{0, 5, 6, 0}, {0, 7, 0}});
+  CHECK(dataset.sequences == std::vector<TokenSequence>{{0, 5, 6, 0}, {0, 7, 0}});
   CHECK(dataset.token_count == 7);
   CHECK(dataset.documents);
   CHECK(dataset.end_of_text == 0);
@@ -43,18 +43,18 @@ TEST_CASE("every document begins and ends with the end of text, empty ones are d
 
 TEST_CASE("a text becomes a stream or documents as its split says") {
   const TokenDataset stream = encode_dataset("ab\nc", {}, bytes_of, 256);
-  CHECK(stream.sequences == std::vector<Ids>{{97, 98, 10, 99}});
+  CHECK(stream.sequences == std::vector<TokenSequence>{{97, 98, 10, 99}});
   const TokenDataset lines = encode_dataset("ab\nc\n", {DocumentSplit::line}, bytes_of, 256);
-  CHECK(lines.sequences == std::vector<Ids>{{256, 97, 98, 256}, {256, 99, 256}});
+  CHECK(lines.sequences == std::vector<TokenSequence>{{256, 97, 98, 256}, {256, 99, 256}});
   CHECK_THROWS_AS(encode_dataset("\n", {DocumentSplit::line}, bytes_of, 256), Error);
   CHECK_THROWS_AS(encode_dataset("", {}, bytes_of, 256), Error);
 }
 
 TEST_CASE("the last part of a stream is for validation") {
   const DatasetSplit split = split_dataset(stream_dataset(numbers(10)), 0.3);
-  CHECK(split.train.sequences == std::vector<Ids>{{0, 1, 2, 3, 4, 5, 6}});
+  CHECK(split.train.sequences == std::vector<TokenSequence>{{0, 1, 2, 3, 4, 5, 6}});
   CHECK(split.train.token_count == 7);
-  CHECK(split.validation.sequences == std::vector<Ids>{{7, 8, 9}});
+  CHECK(split.validation.sequences == std::vector<TokenSequence>{{7, 8, 9}});
   CHECK(split.validation.token_count == 3);
   CHECK_FALSE(split.validation.documents);
 }
@@ -62,9 +62,9 @@ TEST_CASE("the last part of a stream is for validation") {
 TEST_CASE("the last documents are for validation, rounded up as nanoGPT does") {
   const TokenDataset dataset = document_dataset({{1}, {2, 3}, {4}, {5, 6, 7}, {8}}, 0);
   const DatasetSplit split = split_dataset(dataset, 0.3);
-  CHECK(split.train.sequences == std::vector<Ids>{{0, 1, 0}, {0, 2, 3, 0}, {0, 4, 0}});
+  CHECK(split.train.sequences == std::vector<TokenSequence>{{0, 1, 0}, {0, 2, 3, 0}, {0, 4, 0}});
   CHECK(split.train.token_count == 10);
-  CHECK(split.validation.sequences == std::vector<Ids>{{0, 5, 6, 7, 0}, {0, 8, 0}});
+  CHECK(split.validation.sequences == std::vector<TokenSequence>{{0, 5, 6, 7, 0}, {0, 8, 0}});
   CHECK(split.validation.token_count == 8);
   CHECK(split.validation.documents);
   CHECK(split.validation.end_of_text == 0);

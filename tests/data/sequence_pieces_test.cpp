@@ -39,7 +39,7 @@ TEST_CASE("sequences of no or one token give no piece") {
 }
 
 TEST_CASE("pieces have as many targets as the sequences") {
-  const TokenDataset dataset{seed_sequences(), 94, true};
+  const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
   for (const Index block_size : {1, 2, 3, 7, 19, 20, 100}) {
     const SequencePieces pieces(dataset, block_size);
     Index targets = 0;

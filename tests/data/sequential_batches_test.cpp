@@ -66,7 +66,7 @@ TEST_CASE("documents are walked one after another and do not run into each other
 }
 
 TEST_CASE("a document of one token contributes nothing to an evaluation") {
-  const TokenDataset dataset{seed_sequences(), 94, true};
+  const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
   CHECK(walk(dataset, options_of(3, 8)).target_count == 84);
 }
 

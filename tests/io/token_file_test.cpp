@@ -1,5 +1,12 @@
 #include "headlight/io/token_file.h"
 
+#include <sys/stat.h>
+
+#include <map>
+
+#include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
@@ -9,50 +16,209 @@ using test::error_of;
 using test::TemporaryFolder;
 using test::write_bytes;
 
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// A tokenizer that has nothing but its number of ids.
+class AnyTokenizer final : public Tokenizer {
+ public:
+  explicit AnyTokenizer(Index vocab_size) : vocab_size_(vocab_size) {}
+  std::string_view kind() const override { return "any"; }
+  Index vocab_size() const override { return vocab_size_; }
+  Ids encode(std::string_view) const override { return {}; }
+  std::string token_bytes(std::int32_t) const override { return "x"; }
+  std::int32_t end_of_text() const override { return 0; }
+
+ private:
+  Index vocab_size_;
+};
+
+// A file with one content after another.
+class Written {
+ public:
+  const std::filesystem::path& path(const std::string& bytes) const {
+    write_bytes(path_, bytes);
+    return path_;
+  }
+  Ids read(const std::string& bytes, Index vocab_size,
+           TokenDtype dtype = TokenDtype::automatic) const {
+    return open_token_file(path(bytes), AnyTokenizer(vocab_size), dtype).ids.take();
+  }
+  std::string error(const std::string& bytes, Index vocab_size,
+                    TokenDtype dtype = TokenDtype::automatic) const {
+    return error_of([&] { read(bytes, vocab_size, dtype); });
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "a.bin";
+};
+
+std::string narrow(const Ids& ids) { return token_file_bytes(ids, TokenDtype::uint16); }
+std::string wide(const Ids& ids) { return token_file_bytes(ids, TokenDtype::uint32); }
+
+std::string header(std::int32_t magic, std::int32_t version, std::int32_t count) {
+  return wide({magic, version, count}) + std::string(1024 - 12, '\0');
+}
+
+const Ids kTen{5, 9, 3, 7, 1, 2, 8, 4, 6, 9};
+
+}  // namespace
+
 TEST_CASE("a token file holds 16-bit ids with the low byte first") {
-  const TemporaryFolder folder;
-  write_bytes(folder / "train.bin", std::string("\x01\x00\x00\x01\xFF\xFF", 6));
-  CHECK(read_token_file(folder / "train.bin", 65536) == std::vector<std::int32_t>{1, 256, 65535});
+  const Written file;
+  CHECK(file.read(std::string("\x01\x00\x00\x01\xFF\xFF", 6), 65536) == Ids{1, 256, 65535});
+  CHECK(narrow({1, 256, 65535}) == std::string("\x01\x00\x00\x01\xFF\xFF", 6));
   CHECK(is_token_file("a/train.bin"));
   CHECK_FALSE(is_token_file("train.txt"));
 }
 
-TEST_CASE("a token file longer than one piece is read whole") {
-  const TemporaryFolder folder;
-  std::string bytes;
-  for (int i = 0; i < 150000; ++i) {
-    bytes += static_cast<char>(i & 0xFF);
-    bytes += static_cast<char>((i >> 8) & 0x7F);
+TEST_CASE("a token file longer than one piece is read whole and in parts") {
+  const Written file;
+  Ids expected;
+  for (std::int32_t i = 0; i < 600000; ++i) {
+    expected.push_back(i & 0x7FFF);
   }
-  write_bytes(folder / "long.bin", bytes);
-  const std::vector<std::int32_t> ids = read_token_file(folder / "long.bin", 32768);
-  REQUIRE(ids.size() == 150000);
-  for (std::size_t i = 0; i < ids.size(); i += 997) {
-    REQUIRE(ids[i] == static_cast<std::int32_t>(i & 0x7FFF));
+  for (const TokenDtype dtype : {TokenDtype::uint16, TokenDtype::uint32}) {
+    TokenSequence ids = open_token_file(file.path(token_file_bytes(expected, dtype)),
+                                        AnyTokenizer(32768), TokenDtype::automatic)
+                            .ids;
+    REQUIRE(ids.size() == 600000);
+    CHECK(ids.bytes_in_memory() == 0);
+    CHECK(ids.tokens(599990, 10) == Ids(expected.end() - 10, expected.end()));
+    CHECK(ids.tokens(12345, 9000) == Ids(expected.begin() + 12345, expected.begin() + 21345));
+    CHECK((ids.take() == expected));
   }
-  CHECK(ids.back() == (149999 & 0x7FFF));
 }
 
-TEST_CASE("a token file that is larger than memory is refused before it is read") {
-  const TemporaryFolder folder;
-  const auto path = folder.path() / "ids.bin";
-  test::write_bytes(path, "ab");
-  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);  // sparse
-  CHECK_THROWS_WITH(read_token_file(path, 65536),
-                    contains_text("does not fit in memory: its 2199023255552 tokens"));
+TEST_CASE("ids of 32 bits are known by every second half being 0, and it is said") {
+  const Written file;
+  const TokenFile found =
+      open_token_file(file.path(wide(kTen)), AnyTokenizer(10), TokenDtype::automatic);
+  CHECK(found.ids == TokenSequence(kTen));
+  CHECK(found.dtype == TokenDtype::uint32);
+  CHECK(contains(found.note, "a.bin: read as 32-bit ids, since every second 16-bit number is 0"));
+  const TokenFile usual = open_token_file(file.path(narrow(kTen)), AnyTokenizer(10));
+  CHECK(usual.ids == TokenSequence(kTen));
+  CHECK(usual.note.empty());
+}
+
+TEST_CASE("a vocabulary above 65,536 means ids of 32 bits") {
+  const Written file;
+  CHECK(token_dtype_for(65536) == TokenDtype::uint16);
+  CHECK(token_dtype_for(65537) == TokenDtype::uint32);
+  const Ids ids{5, 70000, 128255};
+  CHECK(file.read(wide(ids), 128256) == ids);
+  CHECK(file.read(narrow(kTen), 128256, TokenDtype::uint16) == kTen);
+  CHECK(contains(file.error(narrow(kTen), 128256),
+                 "a.bin: token 0 is 589829, but the tokenizer has the ids 0 to 128255 (the ids "
+                 "were taken for 32-bit ones, as the vocabulary is above 65536; token_dtype = "
+                 "uint16 reads 16-bit ones)"));
+  CHECK(contains(file.error("abcdef", 128256), "6 bytes are no whole number of 32-bit token ids"));
+}
+
+TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
+  const Written file;
+  Ids ids = kTen;
+  ids[3] = 70000;
+  CHECK(contains(file.error(wide(ids), 10),
+                 "token 3 is 70000, but the tokenizer has the ids 0 to "
+                 "9 (the ids were taken for 32-bit ones"));
+  CHECK(contains(file.error(wide(ids), 65536), "token 3 is 70000"));
+}
+
+TEST_CASE("a file whose width cannot be told is refused, but read as it is said to be") {
+  const Written file;
+  for (const std::string& bytes : {wide({5, 6}), std::string(64, '\0')}) {
+    CHECK(contains(file.error(bytes, 10),
+                   "a.bin: ids of 16 or of 32 bits? it could be both; say "
+                   "token_dtype = uint16 (as nanoGPT writes them) or"));
+    CHECK(file.read(bytes, 10, TokenDtype::uint16).size() == bytes.size() / 2);
+    CHECK(file.read(bytes, 10, TokenDtype::uint32).size() == bytes.size() / 4);
+  }
+  CHECK(file.read(narrow({5, 6}), 10) == Ids{5, 6});
+  CHECK(file.read(narrow({5, 0, 6}), 10) == Ids{5, 0, 6});  // no whole number of 32-bit ids
+  CHECK(file.read(narrow({5}), 10) == Ids{5});
+}
+
+TEST_CASE("the header of llm.c says width and number of the ids") {
+  const Written file;
+  CHECK(file.read(header(20240520, 1, 10) + narrow(kTen), 10) == kTen);
+  CHECK(file.read(header(20240801, 7, 10) + wide(kTen), 10) == kTen);
+  CHECK(file.read(header(20240801, 7, 2) + wide({5, 6}), 10) == Ids{5, 6});
+  CHECK(file.read(header(20240520, 1, 0), 10).empty());
+  CHECK(contains(file.error(header(20240520, 1, 9) + narrow(kTen), 10),
+                 "expected the 9 uint16 ids that llm.c's header says, got 20 bytes after it"));
+  CHECK(contains(file.error(header(20240801, 7, -1) + wide(kTen), 10), "expected the -1 uint32"));
+  CHECK(contains(file.error(header(20240520, 2, 10) + narrow(kTen), 10),
+                 "a.bin: version 2 of llm.c's token files is not supported, expected 1"));
+  CHECK(contains(file.error(header(20240520, 1, 10) + narrow(kTen), 10, TokenDtype::uint32),
+                 "llm.c's header says uint16 ids, token_dtype says uint32"));
+  CHECK(contains(file.error(header(20240801, 7, 10) + wide(kTen), 9),
+                 "token 1 is 9, but the tokenizer has the ids 0 to 8"));
 }
 
 TEST_CASE("a token file that does not fit is refused in one line") {
+  const Written file;
+  const std::string two = narrow({5, 9});
+  CHECK(contains(file.error(two + "x", 10), "a.bin: 5 bytes are no whole number of 16-bit"));
+  CHECK(contains(file.error(two, 9), "a.bin: token 1 is 9, but the tokenizer has the ids 0 to 8"));
+  CHECK(contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 is 4294967295"));
+  CHECK(file.error(two, 10) == "no Error");
+  std::vector<std::string> notes;
+  CHECK(contains(error_of([&] {
+                   token_file_dataset(file.path(""), AnyTokenizer(9), TokenDtype::automatic, notes);
+                 }),
+                 "a.bin: is empty"));
   const TemporaryFolder folder;
-  const auto error_for = [&](const std::string& bytes, Index vocabulary) {
-    write_bytes(folder / "a.bin", bytes);
-    return error_of([&] { read_token_file(folder / "a.bin", vocabulary); });
+  const auto error = [](const std::filesystem::path& path) {
+    return error_of([&] { open_token_file(path, AnyTokenizer(9)); });
   };
-  const std::string two("\x05\x00\x09\x00", 4);
-  CHECK(contains(error_for(two + "x", 10), "a.bin: 5 bytes are no whole number of 16-bit"));
-  CHECK(contains(error_for("", 10), "a.bin: is empty"));
-  CHECK(contains(error_for(two, 9), "a.bin: token 1 is 9, but the tokenizer has the ids 0 to 8"));
-  CHECK(error_for(two, 10) == "no Error");
-  CHECK(contains(error_of([&] { read_token_file(folder / "none.bin", 9); }), "No such file"));
-  CHECK(contains(error_of([&] { read_token_file(folder.path(), 9); }), "not a regular file"));
+  CHECK(contains(error(folder / "none.bin"), "No such file"));
+  CHECK(contains(error(folder.path()), "not a regular file"));
+  REQUIRE(::mkfifo((folder / "pipe.bin").c_str(), 0600) == 0);
+  CHECK(contains(error(folder / "pipe.bin"), "not a regular file"));
+  CHECK_THROWS_WITH(parse_token_dtype("16"),
+                    "token_dtype: expected auto, uint16 or uint32, got '16'");
+}
+
+TEST_CASE("a sparse file of terabytes is neither copied nor read for its holes") {
+  const Written file;
+  const auto path = file.path(narrow({7, 8, 9, 7}));
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 42);
+  const TokenFile found = open_token_file(path, AnyTokenizer(10), TokenDtype::uint16);
+  CHECK(found.ids.size() == Index{1} << 41);
+  CHECK(found.ids.tokens(2, 4) == Ids{9, 7, 0, 0});
+  CHECK(found.ids.tokens((Index{1} << 41) - 2, 2) == Ids{0, 0});
+  TokenSequence whole = found.ids;
+  CHECK_THROWS_WITH(whole.take(),
+                    contains_text("a.bin: does not fit in memory: its 2199023255552 tokens take"));
+}
+
+TEST_CASE("a token file that changes while it is in use is an error, not a signal") {
+  const Written file;
+  const auto path = file.path(narrow(Ids(5000, 7)));
+  const TokenFile found = open_token_file(path, AnyTokenizer(10));
+  std::filesystem::resize_file(path, 1000);
+  CHECK(found.ids.tokens(100, 3) == Ids{7, 7, 7});
+  CHECK_THROWS_WITH(found.ids.tokens(400, 200),
+                    contains_text("a.bin: ends at byte 1000, more was expected"));
+  file.path(narrow(Ids(5000, 10)));
+  CHECK_THROWS_WITH(found.ids.tokens(400, 200), contains_text("a.bin: token 400 is 10, but"));
+}
+
+TEST_CASE("ids that meta.pkl beside them gives to other characters are refused") {
+  const TemporaryFolder folder;
+  const CharTokenizer other({U'a', U'b', U'c'}, SpecialTokens::last);
+  write_nanogpt_vocabulary(folder / "meta.pkl", other);
+  const auto path = folder / "train.bin";
+  write_bytes(path, narrow({0, 1, 2}));
+  CHECK(open_token_file(path, other).ids == TokenSequence{0, 1, 2});
+  CHECK(contains(error_of([&] { open_token_file(path, build_char_tokenizer("abc")); }),
+                 "train.bin: meta.pkl beside it says that id 0 is 'a', the tokenizer says "
+                 "'<|endoftext|>'; its ids are those of another tokenizer"));
+  CHECK(contains(error_of([&] { open_token_file(path, CharTokenizer({U'a'})); }), "id 0 is 'a'"));
+  write_bytes(folder / "meta.pkl", "of somebody else");
+  CHECK(open_token_file(path, build_char_tokenizer("abc")).ids.size() == 3);
 }

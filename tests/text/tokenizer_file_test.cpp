@@ -36,6 +36,19 @@ std::string refusal(json file, const char* place, const json& value) {
 
 }  // namespace
 
+TEST_CASE("special tokens behind the characters are read from where they stand") {
+  const CharTokenizer tokenizer({U'b', U'a'}, SpecialTokens::last);
+  const auto read = parse_tokenizer_json(to_tokenizer_json(tokenizer), "t.json");
+  CHECK(read->encode("abx") == tokenizer.encode("abx"));
+  CHECK(read->end_of_text() == 2);
+  CHECK(to_tokenizer_json(*read) == to_tokenizer_json(tokenizer));
+}
+
+TEST_CASE("a tokenizer file without a vocabulary is refused") {
+  CHECK(refusal(char_file(), "/model/vocab", json::object()) ==
+        "t.json: model.vocab: is empty, expected the tokens with their ids");
+}
+
 TEST_CASE("a character tokenizer file has single characters, no merges and a fusing decoder") {
   const json file = char_file();
   CHECK(file["model"]["type"] == "BPE");

@@ -116,6 +116,17 @@ TEST_CASE("a prompt begins with the end of text only when the tokenizer says so"
   CHECK(tokenizer.encode("Hi") == Ids{72, 105});
 }
 
+TEST_CASE("a character tokenizer may have its special tokens behind the characters") {
+  const CharTokenizer tokenizer({U'b', U'a'}, SpecialTokens::last);
+  CHECK(tokenizer.vocab_size() == 4);
+  CHECK(tokenizer.encode("abx") == Ids{1, 0, 3});
+  CHECK(tokenizer.decode(Ids{0, 1, 2, 3}) == "ba\xEF\xBF\xBD");
+  CHECK(tokenizer.end_of_text() == 2);
+  CHECK(tokenizer.unknown() == 3);
+  CHECK(tokenizer.token_label(2) == "<|endoftext|>");
+  CHECK(tokenizer.token_label(3) == "<|unk|>");
+}
+
 TEST_CASE("a character tokenizer refuses characters that come twice or do not exist") {
   CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}), "[CharTokenizer] character 97 comes twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);

@@ -50,7 +50,7 @@ TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
   CHECK(result.bits_per_byte == Approx(result.loss * static_cast<double>(result.tokens) /
                                        std::log(2.0) / static_cast<double>(result.bytes)));
   const NoGrad no_grad;
-  const Batch batch = training_batch(dataset.sequences);
+  const Batch batch = training_batch(token_ids(dataset));
   CHECK(result.loss == Approx(model.loss(batch).item()).epsilon(1e-12));
 }
 

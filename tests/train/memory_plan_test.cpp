@@ -69,6 +69,10 @@ TEST_CASE("a plan over what is available names both numbers and what to change",
   CHECK_NOTHROW(require_memory(plan));
   plan.gradients = 4e9;
   CHECK_THROWS_WITH(require_memory(plan), contains_text("n_layer"));
+  plan.data = 9e9;
+  CHECK(plan.total() == 15e9);
+  CHECK_THROWS_WITH(require_memory(plan), contains_text("9000 MB for the data") &&
+                                              contains_text("headlight tokenizer encode"));
   plan.available = 0;
   CHECK_NOTHROW(require_memory(plan));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/data/documents.h"
+#include "headlight/data/token_sequence.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {
@@ -14,14 +15,14 @@ namespace headlight {
 // Token ids to train on or to evaluate.
 struct TokenDataset {
   // Documents, each <|endoftext|> ids... <|endoftext|>; or a single stream of ids.
-  std::vector<std::vector<std::int32_t>> sequences;
+  std::vector<TokenSequence> sequences;
   Index token_count = 0;          // of all sequences, separators included
   bool documents = false;         // false: `sequences` holds one stream
   std::int32_t end_of_text = -1;  // first and last token of every document; -1: none
 };
 
 // One long stream, without special tokens. Throws Error when it is empty.
-TokenDataset stream_dataset(std::vector<std::int32_t> ids);
+TokenDataset stream_dataset(TokenSequence ids);
 
 // Puts `end_of_text` before and after the ids of every document. Documents without any token are
 // dropped. Throws Error when none is left.
@@ -50,5 +51,11 @@ bool has_targets(const TokenDataset& dataset);
 
 // How often an id occurs; no id never does.
 Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id);
+
+// The ids of all sequences. Throws Error when those that lie elsewhere do not fit in memory.
+std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
+
+// What the dataset's ids take in memory; those that are left in files take nothing.
+Index bytes_in_memory(const TokenDataset& dataset);
 
 }  // namespace headlight

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "headlight/nn/gpt.h"
-#include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
@@ -32,9 +31,5 @@ bool nanogpt_differs(const GptConfig& config);
 // Throws Error for what require_nanogpt refuses and a failed write.
 void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& model,
                               const NanoGptDetails& details = {});
-
-// Writes nanoGPT's meta.pkl: vocab_size and the dictionaries itos and stoi. Throws Error for a
-// tokenizer that is not of characters, and a failed write.
-void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer);
 
 }  // namespace headlight

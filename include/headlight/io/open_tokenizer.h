@@ -7,8 +7,9 @@
 
 namespace headlight {
 
-// The tokenizer that a user names: a tokenizer.json, a folder that load_tokenizer() reads, or a run
-// directory (its best checkpoint, else its latest). Throws Error naming the path.
+// The tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder that holds one of
+// them or that load_tokenizer() reads, or a run directory (its best checkpoint, else its latest).
+// Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 // Throws Error when `directory` is a model or a run, whose tokenizer must stay.

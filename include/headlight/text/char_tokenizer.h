@@ -6,21 +6,29 @@
 
 namespace headlight {
 
-// One token per Unicode code point: <|endoftext|> is 0, <|unk|> is 1, the characters follow.
-// A character that the vocabulary lacks encodes to <|unk|>, which decodes to U+FFFD.
+// Where <|endoftext|> and <|unk|> stand, in this order: before the characters or after them.
+enum class SpecialTokens { first, last };
+
+// One token per Unicode code point: <|endoftext|> is 0, <|unk|> is 1, the characters follow; or the
+// characters come first, as in other people's vocabularies. A character that the vocabulary lacks
+// encodes to <|unk|>, which decodes to U+FFFD.
 class CharTokenizer final : public Tokenizer {
  public:
-  // Character i gets id i + 2. Throws Error when one comes twice or is not a Unicode character.
-  explicit CharTokenizer(std::vector<char32_t> characters);
+  // Character i gets id i + 2, or i when the special tokens come last. Throws Error when one comes
+  // twice or is not a Unicode character.
+  explicit CharTokenizer(std::vector<char32_t> characters,
+                         SpecialTokens place = SpecialTokens::first);
 
   std::string_view kind() const override { return "char"; }
   Index vocab_size() const override;
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
-  std::int32_t end_of_text() const override { return 0; }
-  std::optional<std::int32_t> unknown() const override { return 1; }
+  std::int32_t end_of_text() const override { return first_special_; }
+  std::optional<std::int32_t> unknown() const override { return first_special_ + 1; }
 
  private:
+  std::int32_t first_character_ = 0;  // id
+  std::int32_t first_special_ = 0;    // id
   std::vector<char32_t> characters_;  // [V - 2]
   std::unordered_map<char32_t, std::int32_t> ids_;
 };

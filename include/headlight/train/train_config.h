@@ -23,6 +23,7 @@ struct TrainConfig {
   double validation_fraction = 0.1;
   std::string documents = "none";
   std::string separator = "<|endoftext|>";
+  std::string token_dtype = "auto";
   std::string tokenizer = "char";
   Index vocab_size = 0;
   std::string batching = "packed";

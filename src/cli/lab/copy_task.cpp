@@ -37,7 +37,7 @@ std::vector<std::vector<std::int32_t>> sequences(Index count, const RandomStream
 
 // Position t predicts token t of the sequence, because <|endoftext|> stands before it.
 Batch held_out_batch(const TokenDataset& dataset) {
-  Batch batch = training_batch(dataset.sequences);
+  Batch batch = training_batch(token_ids(dataset));
   std::int32_t* targets = batch.targets.data<std::int32_t>();
   const std::int32_t* positions = batch.positions.data<std::int32_t>();
   for (Index i = 0; i < batch.token_count(); ++i) {
@@ -59,7 +59,7 @@ CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
   std::vector<std::vector<std::int32_t>> held_out = sequences(kHeldOut, random.fork(1));
   task.held_out = held_out_batch(document_dataset(held_out, kEnd));
   held_out.resize(kSample);
-  task.sample = document_dataset(held_out, kEnd).sequences;
+  task.sample = token_ids(document_dataset(held_out, kEnd));
   return task;
 }
 

@@ -51,7 +51,7 @@ void check_evaluation(const TokenDataset& dataset, const BatcherOptions& options
   }
   Index expected = 0;
   for (const auto& sequence : dataset.sequences) {
-    expected += std::max<Index>(std::ssize(sequence) - 1, 0);
+    expected += std::max<Index>(sequence.size() - 1, 0);
   }
   demand(seen == expected, "targets were lost or doubled");
 }

@@ -7,17 +7,47 @@
 #include "headlight/data/dataset.h"
 
 namespace headlight::fuzz {
+namespace {
 
+// Has nothing but its number of ids.
+class AnyTokenizer final : public Tokenizer {
+ public:
+  explicit AnyTokenizer(Index vocab_size) : vocab_size_(vocab_size) {}
+  std::string_view kind() const override { return "any"; }
+  Index vocab_size() const override { return vocab_size_; }
+  std::vector<std::int32_t> encode(std::string_view) const override { return {}; }
+  std::string token_bytes(std::int32_t) const override { return "x"; }
+  std::int32_t end_of_text() const override { return 0; }
+
+ private:
+  Index vocab_size_;
+};
+
+}  // namespace
+
+// The first byte says the vocabulary, the second the width that is asked for, and whether a header
+// of llm.c is put before the rest.
 void token_file(std::string_view input) {
   static const MemoryFile file;
-  const Index vocabulary = 1 + 257 * static_cast<Index>(take_byte(input));
-  file.write(input);
+  const AnyTokenizer tokenizer(1 + 521 * static_cast<Index>(take_byte(input)));
+  const unsigned mode = take_byte(input);
+  const auto dtype = static_cast<TokenDtype>(mode % 3);
+  std::string bytes(input);
+  if ((mode & 64U) != 0 && bytes.size() >= 12) {
+    bytes.insert(12, std::string(1012, '\0'));
+  }
+  file.write(bytes);
   accepted([&] {
-    const std::vector<std::int32_t> ids = read_token_file(file.path(), vocabulary);
-    demand(2 * ids.size() == input.size(), "ids were lost");
-    demand(std::all_of(ids.begin(), ids.end(), [&](auto id) { return id >= 0 && id < vocabulary; }),
+    TokenFile found = open_token_file(file.path(), tokenizer, dtype);
+    const auto width = static_cast<std::size_t>(found.dtype == TokenDtype::uint32 ? 4 : 2);
+    const auto count = static_cast<std::size_t>(found.ids.size());
+    demand(count * width == bytes.size() || count * width + 1024 == bytes.size(), "ids were lost");
+    const std::vector<std::int32_t> ids = found.ids.take();
+    demand(std::all_of(ids.begin(), ids.end(),
+                       [&](auto id) { return id >= 0 && id < tokenizer.vocab_size(); }),
            "an id is out of range");
-    demand(stream_dataset(ids).token_count == std::ssize(ids), "tokens were lost");
+    demand(token_file_bytes(ids, found.dtype) == bytes.substr(bytes.size() - count * width),
+           "ids are not what the file says");
   });
 }
 

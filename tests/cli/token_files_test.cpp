@@ -1,0 +1,230 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/token_file.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/runs.h"
+
+// Files of token ids as nanoGPT and llm.c write them, with the real program.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::vector<std::int32_t>;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string small_text() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "abcdefgh " + std::to_string(i) + "\n";
+  }
+  return text;
+}
+
+// What nanoGPT's prepare.py makes of a text: a folder with train.bin, val.bin and meta.pkl, whose
+// ids follow the characters in order.
+std::string nanogpt_folder(const ScratchFolder& folder) {
+  const CharTokenizer tokenizer({U'\n', U' ', U'0', U'1', U'2', U'3', U'4', U'5', U'6', U'7',
+                                 U'8',  U'9', U'a', U'b', U'c', U'd', U'e', U'f', U'g', U'h'},
+                                SpecialTokens::last);
+  const std::string path = folder.at("data");
+  fs::create_directory(path);
+  write_nanogpt_vocabulary(path + "/meta.pkl", tokenizer);
+  const Ids ids = tokenizer.encode(small_text());
+  const Ids train(ids.begin(), ids.end() - 80);
+  const Ids validation(ids.end() - 80, ids.end());
+  folder.write("data/train.bin", token_file_bytes(train, TokenDtype::uint16));
+  folder.write("data/val.bin", token_file_bytes(validation, TokenDtype::uint16));
+  return path;
+}
+
+Arguments train(const std::string& data, const std::string& out, const Arguments& more = {}) {
+  Arguments arguments{"train", "--data",      data, "--out_dir",    out, "--n_layer",
+                      "1",     "--n_head",    "1",  "--n_embd",     "8", "--block_size",
+                      "16",    "--max_iters", "3",  "--eval_iters", "2", "--log_level",
+                      "info"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string messages_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result.err;
+}
+
+// Some ids, none of which is 0.
+Ids some_ids() {
+  Ids ids;
+  for (std::int32_t i = 0; i < 400; ++i) {
+    ids.push_back(1 + i * i % 97);
+  }
+  return ids;
+}
+
+std::string header(std::int32_t magic, std::int32_t version, std::int32_t count) {
+  const Ids numbers{magic, version, count};
+  return token_file_bytes(numbers, TokenDtype::uint32) + std::string(1024 - 12, '\0');
+}
+
+}  // namespace
+
+TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives text", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = nanogpt_folder(folder);
+  const std::string messages = messages_of(train(data, folder.at("run")));
+  CHECK(contains(messages, "the characters are those of meta.pkl beside " + data));
+  CHECK(contains(messages, "vocabulary 22"));
+  CHECK(contains(messages, "; the token ids stay in their file"));
+  CHECK(output_of({"tokenizer", "encode", folder.at("run"), "--text", "ha 0"}) == "19 12 1 2\n");
+  const std::string text =
+      output_of({"generate", folder.at("run"), "--prompt", "abc", "--max_new_tokens", "8"});
+  CHECK(text.rfind("abc", 0) == 0);
+  CHECK(text.size() > 8);
+  CHECK(report_of({"eval", folder.at("run"), "--data", data + "/val.bin"})["tokens"] == 79);
+  CHECK(report_of({"info", folder.write("a.toml", "data = \"" + data + "\"\n")})["vocab_size"] ==
+        22);
+  CHECK(output_of({"tokenizer", "decode", data, "--file", data + "/val.bin"}) ==
+        small_text().substr(small_text().size() - 80));
+  // Going on, and starting from it, need no meta.pkl.
+  fs::remove(data + "/meta.pkl");
+  output_of({"train", "--resume", "--out_dir", folder.at("run"), "--max_iters", "4"});
+  output_of(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}));
+}
+
+TEST_CASE("a vocabulary that is not that of the ids is refused by train and eval", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = nanogpt_folder(folder);
+  const std::string text = folder.write("text.txt", small_text());
+  output_of(train(text, folder.at("run")));
+  const std::string expected = "meta.pkl beside it says that id 0 is ";
+  check_refused({"eval", folder.at("run"), "--data", data + "/val.bin"}, {expected});
+  check_refused(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}), {expected});
+  check_refused(train(data, folder.at("bytes"), {"--tokenizer", "byte"}), {expected});
+  folder.write("data/meta.pkl", "cos\nsystem\n");
+  check_refused(train(data, folder.at("other")), {"meta.pkl: not a Python pickle of protocol"});
+}
+
+TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the same bits",
+          "[cli]") {
+  const ScratchFolder folder;
+  const Ids ids = some_ids();
+  const auto trained = [&](const std::string& name, const std::string& bytes,
+                           const Arguments& more) {
+    Arguments arguments =
+        train(folder.write(name + ".bin", bytes), folder.at(name), {"--tokenizer", "byte"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const std::string messages = messages_of(arguments);
+    CHECK(contains(messages, "data: 360 tokens to train on"));
+    CHECK(contains(messages, "read as 32-bit ids") == (name == "found"));
+    return weights_of(folder.at(name));
+  };
+  const std::string narrow = token_file_bytes(ids, TokenDtype::uint16);
+  const std::string wide = token_file_bytes(ids, TokenDtype::uint32);
+  const std::string expected = trained("usual", narrow, {});
+  CHECK(trained("said", narrow, {"--token_dtype", "uint16"}) == expected);
+  CHECK(trained("found", wide, {}) == expected);
+  CHECK(trained("wide", wide, {"--token_dtype", "uint32"}) == expected);
+  CHECK(trained("gpt2", header(20240520, 1, 400) + narrow, {}) == expected);
+  CHECK(trained("llama3", header(20240801, 7, 400) + wide, {}) == expected);
+  check_refused(train(folder.at("wide.bin"), folder.at("none"),
+                      {"--tokenizer", "byte", "--token_dtype", "int64"}),
+                {"token_dtype: expected auto, uint16 or uint32, got 'int64'"});
+}
+
+TEST_CASE("ids in a file train to the same bits as those of a text in memory", "[cli]") {
+  const ScratchFolder folder;
+  const std::string text = folder.write("text.txt", small_text());
+  const std::string ids = folder.at("text.bin");
+  const Arguments byte{"--tokenizer", "byte", "--repeat_share", "0.3"};
+  const std::string messages = messages_of(train(text, folder.at("text"), byte));
+  CHECK(contains(messages, ", token ids "));
+  output_of({"tokenizer", "encode", folder.at("text"), "--file", text, "--out", ids});
+  messages_of(train(ids, folder.at("ids"), byte));
+  CHECK(weights_of(folder.at("ids")) == weights_of(folder.at("text")));
+  CHECK(metrics_of(folder.at("ids")) == metrics_of(folder.at("text")));
+  check_refused({"eval", folder.at("ids"), "--data",
+                 folder.write("few.bin", std::string("a\0b", 3)), "--token_dtype", "uint32"},
+                {"few.bin"});
+}
+
+TEST_CASE("ids above 65,535 are written and read with 32 bits, unless that is refused", "[cli]") {
+  const ScratchFolder folder;
+  std::string text;
+  for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
+    for (const std::uint32_t byte :
+         {0xF0U | code_point >> 18, 0x80U | (code_point >> 12 & 0x3FU),
+          0x80U | (code_point >> 6 & 0x3FU), 0x80U | (code_point & 0x3FU)}) {
+      text += static_cast<char>(byte);
+    }
+  }
+  const std::string tokenizer = folder.at("characters");
+  save_tokenizer(tokenizer, build_char_tokenizer(text));
+  const std::string out = folder.at("ids.bin");
+  const Arguments encode{"tokenizer",        "encode", tokenizer, "--text",
+                         text.substr(0, 12), "--out",  out};
+  Arguments narrow = encode;
+  narrow.insert(narrow.end(), {"--token_dtype", "uint16"});
+  CHECK(refusal(narrow) == "error: --token_dtype: uint16 holds 65536 ids, the tokenizer has 65538");
+  CHECK(!fs::exists(out));
+  const nlohmann::json report = report_of(encode);
+  CHECK(report["token_dtype"] == "uint32");
+  CHECK(file_contents(out) == std::string("\2\0\0\0\3\0\0\0\4\0\0\0", 12));
+  CHECK(output_of({"tokenizer", "decode", tokenizer, "--file", out}) == text.substr(0, 12));
+}
+
+TEST_CASE("a token file of 200 MB trains in little memory", "[cli]") {
+  if (has_sanitizer()) {
+    return;  // its own memory is counted with the program's
+  }
+  const ScratchFolder folder;
+  std::string ids = "abcdefgh";
+  while (ids.size() < (std::size_t{100} << 20)) {
+    ids += ids;
+  }
+  std::string bytes(2 * ids.size(), '\0');
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    bytes[2 * i] = ids[i];
+    bytes[2 * i + 1] = static_cast<char>(i % 7 == 0 ? 1 : 0);
+  }
+  for (std::size_t i = 0; i < ids.size(); i += 7) {
+    bytes[2 * i] = '\0';
+  }
+  const std::string path = folder.write("large.bin", bytes);
+  const ProgramResult small = run_headlight(train(folder.write("small.bin", bytes.substr(0, 4000)),
+                                                  folder.at("small"), {"--tokenizer", "byte"}));
+  const ProgramResult large =
+      run_headlight(train(path, folder.at("large"), {"--tokenizer", "byte"}));
+  INFO(large.err);
+  REQUIRE(small.exit_code == 0);
+  REQUIRE(large.exit_code == 0);
+  CHECK(large.peak_kilobytes < small.peak_kilobytes + 20000);
+}
+
+TEST_CASE("a model whose tokenizer lost its characters is refused", "[cli]") {
+  const ScratchFolder folder;
+  const CharTokenizer tokenizer = build_char_tokenizer("abc");
+  const std::string model = folder.at("model");
+  fs::create_directory(model);
+  write_model_files(model, *lively_model(tokenizer.vocab_size(), 32), tokenizer);
+  nlohmann::json file = nlohmann::json::parse(file_contents(model + "/tokenizer.json"));
+  file["model"]["vocab"].erase("c");
+  folder.write("model/tokenizer.json", file.dump());
+  check_refused({"generate", model, "--prompt", "a"},
+                {"tokenizer.json: model.vocab: expected a character for each of the 5 tokens of "
+                 "the model, got 4 tokens"});
+  file["model"]["vocab"].clear();
+  folder.write("model/tokenizer.json", file.dump());
+  check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});
+}

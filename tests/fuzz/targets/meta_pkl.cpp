@@ -1,0 +1,28 @@
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+#include "headlight/io/nanogpt_vocabulary.h"
+
+namespace headlight::fuzz {
+
+// What is read keeps every id through the file that is written of it.
+void meta_pkl(std::string_view input) {
+  accepted([&] {
+    const CharTokenizer tokenizer = parse_nanogpt_vocabulary(input, "meta.pkl");
+    std::string text;
+    std::vector<std::int32_t> expected;
+    for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+      if (tokenizer.special_name(id).empty()) {
+        text += tokenizer.token_bytes(id);
+        expected.push_back(id);
+      }
+    }
+    demand(tokenizer.encode(text) == expected, "a character has not the id that it stands for");
+    static const Folder folder;
+    write_nanogpt_vocabulary(folder.path() / "meta.pkl", tokenizer);
+    const CharTokenizer again = read_nanogpt_vocabulary(folder.path() / "meta.pkl");
+    demand(again.encode(text) == expected && again.end_of_text() == tokenizer.end_of_text(),
+           "the written vocabulary is another one");
+  });
+}
+
+}  // namespace headlight::fuzz
