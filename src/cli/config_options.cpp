@@ -1,13 +1,20 @@
 #include "cli/config_options.h"
 
 #include "cli/log.h"
+#include "headlight/train/config_source.h"
 
 namespace headlight::cli {
 
 void add_config_options(Options& options, const TrainConfig& defaults) {
   for (const ConfigField& field : config_fields()) {
-    options.value(std::string(field.key),
-                  std::string(field.help) + " [" + config_value(defaults, field) + "]");
+    const std::string fallback =
+        is_following(defaults, field) ? std::string(field.follows) : config_value(defaults, field);
+    const std::string help = std::string(field.help) + " [" + fallback + "]";
+    if (std::holds_alternative<bool TrainConfig::*>(field.member)) {
+      options.boolean(std::string(field.key), help);
+    } else {
+      options.value(std::string(field.key), help);
+    }
   }
   for (const ConfigAlias& alias : config_aliases()) {
     options.alias(std::string(alias.other), std::string(alias.key));
@@ -20,21 +27,19 @@ void add_ignored_options(Options& options) {
   }
 }
 
-void set_from_file(TrainConfig& config, const std::string& path) {
-  for (const ConfigEntry& entry : read_config_file(path)) {
-    if (set_config_entry(config, entry, path + ": ") == ConfigOutcome::ignored) {
-      log_warning(entry.key + " means nothing here and is ignored");
-    }
+std::vector<std::string> set_from_file(TrainConfig& config, const std::string& path) {
+  const AppliedConfig applied = apply_config_file(config, path);
+  for (const std::string& warning : applied.warnings) {
+    log_warning(warning);
   }
+  for (const std::string& note : applied.notes) {
+    log_info(note);
+  }
+  return applied.keys;
 }
 
-std::vector<std::string> given_keys(const Options& options) {
+std::vector<std::string> keys_of_options(const Options& options) {
   std::vector<std::string> keys;
-  for (const std::string& path : options.positionals()) {
-    for (const ConfigEntry& entry : read_config_file(path)) {
-      keys.push_back(canonical_key(entry.key));
-    }
-  }
   for (const ConfigField& field : config_fields()) {
     if (options.given(std::string(field.key))) {
       keys.emplace_back(field.key);

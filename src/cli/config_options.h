@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "headlight/train/train_config.h"
@@ -15,11 +16,11 @@ void add_config_options(Options& options, const TrainConfig& defaults);
 // Options of nanoGPT that mean nothing here are taken with a warning.
 void add_ignored_options(Options& options);
 
-// Overwrites the keys that a TOML file sets; warns about those that are ignored.
-void set_from_file(TrainConfig& config, const std::string& path);
+// Overwrites the keys that a TOML file sets and returns them; warns about those that are ignored.
+std::vector<std::string> set_from_file(TrainConfig& config, const std::string& path);
 
-// The keys that the files of the command line or its options set, without aliases.
-std::vector<std::string> given_keys(const Options& options);
+// The keys whose options were given, without aliases.
+std::vector<std::string> keys_of_options(const Options& options);
 
 // Overwrites the keys whose options were given.
 void set_from_options(TrainConfig& config, const Options& options);

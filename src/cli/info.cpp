@@ -19,8 +19,8 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/text_file.h"
+#include "headlight/train/config_source.h"
 #include "headlight/train/memory_plan.h"
-#include "headlight/train/train_config.h"
 
 namespace headlight::cli {
 namespace {
@@ -93,9 +93,7 @@ Subject read_subject(const Options& options) {
     return {.model = read_settled_config(find_model_directory(path))};
   }
   TrainConfig config;
-  for (const ConfigEntry& entry : read_config_file(path)) {
-    set_config_entry(config, entry, path.string() + ": ");
-  }
+  apply_config_file(config, path);
   config.validate();
   const GptConfig model = config.model(vocabulary_of(config, options));
   return {.model = model,

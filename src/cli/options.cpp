@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cxxopts.hpp>
@@ -14,6 +15,11 @@
 
 namespace headlight::cli {
 namespace {
+
+bool is_boolean(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kWords{"true", "false", "True", "False"};
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+}
 
 std::string with_underscores(std::string name) {
   std::replace(name.begin(), name.end(), '-', '_');
@@ -51,6 +57,12 @@ Options& Options::value(const std::string& name, const std::string& help,
                         const std::string& fallback) {
   declared_.push_back({.name = name, .help = help, .takes_value = true, .fallback = fallback});
   values_[name] = fallback;
+  return *this;
+}
+
+Options& Options::boolean(const std::string& name, const std::string& help) {
+  value(name, help);
+  declared_.back().may_stand_alone = true;
   return *this;
 }
 
@@ -108,15 +120,21 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
     given_.insert(name);
     return i;
   }
-  require(has_value || i + 1 < arguments.size(), "--", name, ": expected a value");
+  const bool takes_next =
+      !has_value && i + 1 < arguments.size() &&
+      (is_ignored(name) || !find(name)->may_stand_alone || is_boolean(arguments[i + 1]));
+  require(has_value || takes_next || (!is_ignored(name) && find(name)->may_stand_alone), "--", name,
+          ": expected a value");
   if (is_ignored(name)) {
     log_warning("--" + name + " means nothing here and is ignored");
   } else {
-    values_[name] = has_value ? argument.substr(equals + 1) : arguments[i + 1];
+    values_[name] = has_value    ? argument.substr(equals + 1)
+                    : takes_next ? arguments[i + 1]
+                                 : "true";
     repeated_[name].push_back(values_[name]);
     given_.insert(name);
   }
-  return has_value ? i : i + 1;
+  return takes_next ? i + 1 : i;
 }
 
 // cxxopts lays out the names, defaults and wrapped explanations.

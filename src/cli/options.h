@@ -34,6 +34,8 @@ class Options {
   // An option with a value; an empty default means that it need not be given.
   Options& value(const std::string& name, const std::string& help,
                  const std::string& fallback = "");
+  // An option that may stand alone, which means true; also --name false, and --name=VALUE.
+  Options& boolean(const std::string& name, const std::string& help);
   // An option without a value.
   Options& flag(const std::string& name, const std::string& help);
   // Another name that users may know an option by.
@@ -67,7 +69,8 @@ class Options {
     std::string name;
     std::string help;
     bool takes_value;
-    std::string fallback;  // of the value; empty: none
+    std::string fallback;    // of the value; empty: none
+    bool may_stand_alone = false;  // its value is true then
   };
 
   const Declared* find(const std::string& name) const;  // nullptr: there is no such option

@@ -35,6 +35,13 @@ std::string memory_text(const MemoryPlan& plan) {
 
 }  // namespace
 
+std::string evaluation_text(const Evaluation& validation) {
+  const std::string bits =
+      validation.bytes > 0 ? formatted(", %.3f bits per byte", validation.bits_per_byte) : "";
+  return formatted("validation loss %.4f, perplexity %.2f%s", validation.loss,
+                   validation.perplexity, bits.c_str());
+}
+
 TrainProgress::TrainProgress() : terminal_(can_redraw(Stream::errors)) {}
 
 TrainProgress::~TrainProgress() { clear_bar(); }
@@ -47,7 +54,13 @@ void TrainProgress::on_start(const RunPlan& plan) {
   first_iteration_ = plan.first_iteration;
   max_iters_ = plan.config.max_iters;
   log_interval_ = plan.config.log_interval;
-  log_info("effective configuration:\n" + to_toml(plan.config));
+  if (is_terminal(Stream::errors)) {
+    log_info("effective configuration:\n" + to_toml(plan.config));
+  } else {
+    for (const std::string& line : settings_in_short(plan.config)) {
+      log_info(line);
+    }
+  }
   for (const std::string& warning : plan.warnings) {
     log_warning(warning);
   }
@@ -134,12 +147,8 @@ void TrainProgress::clear_bar() {
 
 void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
   clear_bar();
-  const Evaluation& validation = metrics.validation;
-  const std::string bits =
-      validation.bytes > 0 ? formatted(", %.3f bits per byte", validation.bits_per_byte) : "";
-  log_info(formatted("iter %lld: validation loss %.4f, perplexity %.2f%s%s",
-                     static_cast<long long>(metrics.iteration), validation.loss,
-                     validation.perplexity, bits.c_str(), metrics.best ? " (best)" : ""));
+  log_info("iter " + std::to_string(metrics.iteration) + ": " +
+           evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));
 }
 
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {

@@ -8,6 +8,9 @@
 
 namespace headlight::cli {
 
+// "validation loss 1.8771, perplexity 6.53, 2.365 bits per byte"
+std::string evaluation_text(const Evaluation& validation);
+
 // Shows a run on stderr: a line that updates itself on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:

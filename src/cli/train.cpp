@@ -2,6 +2,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -11,25 +12,39 @@
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
+#include "text/printable.h"
 
 namespace headlight::cli {
 namespace {
 
 constexpr const char* kDetails =
     "Settings come from the TOML file, then from the options below, which have the names and\n"
-    "defaults of nanoGPT where it has them; --resume without a file takes those of the run. The\n"
-    "run directory gets config.toml (the effective settings), metrics.jsonl (a line for each\n"
-    "update and evaluation) and checkpoints, which are Hugging Face GPT-2 directories; best and\n"
-    "latest lead to two of them.\n"
+    "defaults of nanoGPT where it has them. Relative paths in the file are looked for in the\n"
+    "current folder, then beside the file and in the folders above it; out_dir is below the\n"
+    "current one. The learning rate's course follows what is not given from what is: it falls\n"
+    "until max_iters, to a tenth of learning_rate, after a warm-up of a twentieth of the updates\n"
+    "(at most 2000).\n"
+    "The run directory gets config.toml (the effective settings; those that follow from others\n"
+    "stand in comments), metrics.jsonl (a line for each update and evaluation) and checkpoints,\n"
+    "which are Hugging Face GPT-2 directories; best and latest lead to two of them.\n"
     "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or a\n"
     "GPT-2 directory of transformers; sizes come from the model, and a smaller --block_size\n"
     "drops its last positions.\n"
     "Ctrl-C (SIGINT) and SIGTERM finish the update, save and exit with 0; a second one exits\n"
-    "at once with 130 and harms nothing. --resume goes on bit for bit from the newest checkpoint\n"
-    "that is complete. Checkpoints are written while training goes on; one process at a time may\n"
-    "use a run directory.\n"
+    "at once with 130 and harms nothing. Checkpoints are written while training goes on; one\n"
+    "process at a time may use a run directory.\n"
+    "--resume RUN takes the run's settings and goes on from the newest checkpoint that is\n"
+    "complete, bit for bit as if it had never stopped; a run that was killed before its first\n"
+    "one starts from the beginning. What a file or options set besides takes effect from there\n"
+    "on, in all but the model, its tokenizer and init_from; the log, config.toml and\n"
+    "metrics.jsonl say what changed when. The learning rate is then that of the new settings at\n"
+    "that update. Another batch_size goes on at the same place of the epoch when batching is\n"
+    "padded, and draws on when it is packed; other data, another seed or batching begin a new\n"
+    "epoch. Another optimizer begins with moments of zero.\n"
+    "--eval_only evaluates once what the run would start from or go on from, and writes nothing.\n"
     "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback returns to\n"
     "the last checkpoint and goes on with the data that follows that update.\n"
     "--track_heads N appends to heads.jsonl, every N updates, what every attention head does and\n"
@@ -54,12 +69,13 @@ Options make_options() {
   Options options(
       {.name = "train",
        .summary = "Train a model from a configuration.",
-       .positional = "[CONFIG.toml]",
+       .positional = "[CONFIG.toml] [RUN]",
        .details = kDetails,
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
-                    "headlight train --resume --out_dir runs/toy",
-                    "headlight train --resume --out_dir runs/toy --max_iters 4000",
+                    "headlight train --resume runs/toy",
+                    "headlight train --resume runs/toy --max_iters 4000 --lr_decay_iters 4000",
+                    "headlight train --resume runs/toy --eval_only",
                     "headlight train configs/induction.toml",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt",
                     "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
@@ -67,43 +83,99 @@ Options make_options() {
        .exit_codes =
            "3 a checkpoint could not be saved, 4 another process uses the run directory,\n"
            "130 interrupted at once"});
-  options.flag("resume", "Go on from the newest complete checkpoint of out_dir");
+  options.boolean("resume", "Go on with the run in RUN or out_dir");
   add_config_options(options, {});
   add_ignored_options(options);
   return options;
 }
 
-// nanoGPT asks for the same with init_from.
-bool wants_resume(const TrainConfig& config, const Options& options) {
-  return options.is_set("resume") || config.init_from == "resume";
-}
-
-// A run that goes on has the settings that it was started with.
-void set_from_run(TrainConfig& config, const Options& options) {
-  TrainConfig given;
-  set_from_options(given, options);
-  const std::filesystem::path settings = std::filesystem::path(given.out_dir) / "config.toml";
-  // One that is only beginning may not have written its settings yet.
-  if (wants_resume(given, options) &&
-      (std::filesystem::exists(settings) || holds_run(given.out_dir))) {
-    set_from_file(config, settings.string());
-  }
-}
-
-TrainConfig effective_config(const Options& options) {
+// What the command line asks for.
+struct Task {
   TrainConfig config;
-  require(options.positionals().size() <= 1, "expected one configuration file, got ",
-          options.positionals().size());
+  bool resume = false;
+};
+
+// A TOML file and a run directory, in any order; empty: not given.
+struct Places {
+  std::string file;
+  std::string run;
+};
+
+bool is_config_file(const std::filesystem::path& path, bool resume) {
+  std::error_code error;
+  return path.extension() == ".toml" || std::filesystem::is_regular_file(path, error) ||
+         (!resume && !std::filesystem::is_directory(path, error));
+}
+
+Places places_of(const Options& options, bool resume) {
+  Places places;
   for (const std::string& path : options.positionals()) {
-    set_from_file(config, path);
+    const bool is_file = is_config_file(path, resume);
+    require(is_file || resume, shown(path),
+            ": expected a configuration file, got a directory; --resume goes on with a run");
+    std::string& place = is_file ? places.file : places.run;
+    require(place.empty(), is_file ? "expected one configuration file, got "
+                                   : "expected one run directory, got ",
+            shown(place), " and ", shown(path));
+    place = path;
   }
-  if (options.positionals().empty()) {
-    set_from_run(config, options);
+  return places;
+}
+
+// The run directory, which a file, --out_dir, an argument and --resume=RUN may name.
+std::string run_directory(const Options& options, const Places& places, const TrainConfig& asked) {
+  std::string run = places.run;
+  const std::string value = options.text("resume");
+  if (options.given("resume") && value != "true") {
+    require(run.empty(), "--resume: expected one run directory, got ", shown(value), " and ",
+            shown(run));
+    run = value;
   }
-  set_from_options(config, options);
-  adopt_architecture(config, given_keys(options), wants_resume(config, options));
-  config.validate();
-  return config;
+  if (run.empty()) {
+    return asked.out_dir;
+  }
+  require(!options.given("out_dir") || options.text("out_dir") == run, "--out_dir: ",
+          shown(asked.out_dir), " contradicts the run directory ", shown(run));
+  std::error_code error;
+  require(std::filesystem::is_directory(run, error), "--resume: ", shown(run),
+          ": no such run directory");
+  require(!std::filesystem::exists(std::filesystem::path(run) / "state.json", error),
+          "--resume: ", shown(run), " is a checkpoint; expected the directory of its run");
+  return run;
+}
+
+// A run that goes on has the settings that it had, but those that are asked for now.
+TrainConfig settings_so_far(const std::string& run) {
+  std::error_code error;
+  // One that is only beginning may not have written its settings yet.
+  const bool has_settings =
+      std::filesystem::exists(std::filesystem::path(run) / "config.toml", error);
+  return has_settings || holds_run(run) ? read_run_config(run) : TrainConfig{};
+}
+
+Task task_of(const Options& options) {
+  const bool resume_given = options.given("resume") && options.text("resume") != "false";
+  const Places places = places_of(options, resume_given);
+  TrainConfig asked;
+  std::vector<std::string> given = keys_of_options(options);
+  if (!places.file.empty()) {
+    const std::vector<std::string> keys = set_from_file(asked, places.file);
+    given.insert(given.end(), keys.begin(), keys.end());
+  }
+  set_from_options(asked, options);
+  Task task{.config = asked, .resume = resume_given || asked.init_from == kResume};
+  if (task.resume) {
+    const std::string run = run_directory(options, places, asked);
+    task.config = settings_so_far(run);
+    const std::string start = task.config.init_from;
+    copy_keys(asked, given, task.config);
+    task.config.out_dir = run;
+    task.config.init_from = asked.init_from == kResume ? start : task.config.init_from;
+  } else {
+    adopt_architecture(task.config, given);
+  }
+  task.config.validate();
+  return task;
 }
 
 void print_result(const RunResult& result, const TrainProgress& progress, bool json) {
@@ -125,6 +197,42 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
   print_json(object);
 }
 
+// Tells what is evaluated; the result goes to stdout.
+class StartProgress : public TrainProgress {
+ public:
+  void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
+};
+
+void evaluate_start(const Task& task, bool json) {
+  StartProgress progress;
+  const RunResult result =
+      run_training(task.config, {.resume = task.resume, .observers = {&progress}});
+  print_result(result, progress, json);
+  if (!json) {
+    std::cout << "iter " << result.iterations << ": " << evaluation_text(result.validation) << "\n";
+  }
+}
+
+void train(const Task& task, bool json) {
+  std::signal(SIGINT, on_stop_signal);
+  std::signal(SIGTERM, on_stop_signal);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  TrainProgress progress;
+  HeadTracker tracker(task.config.track_heads);
+  const RunResult result =
+      run_training(task.config, {.resume = task.resume,
+                                 .observers = {&progress, &tracker},
+                                 .stop_requested = [] { return stop_signals > 0; }});
+  if (!progress.loss_curve().empty()) {
+    log_info("\n" + progress.loss_curve());
+  }
+  if (result.stopped) {
+    log_info("stopped after update " + std::to_string(result.iterations) +
+             "; go on with --resume " + result.directory.string());
+  }
+  print_result(result, progress, json);
+}
+
 }  // namespace
 
 int run_train(const std::vector<std::string>& arguments) {
@@ -132,24 +240,8 @@ int run_train(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  const TrainConfig config = effective_config(options);
-  std::signal(SIGINT, on_stop_signal);
-  std::signal(SIGTERM, on_stop_signal);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
-  TrainProgress progress;
-  HeadTracker tracker(config.track_heads);
-  const bool resume = wants_resume(config, options);
-  const RunResult result = run_training(
-      config, {.resume = resume, .observers = {&progress, &tracker}, .stop_requested = [] {
-                 return stop_signals > 0;
-               }});
-  if (!progress.loss_curve().empty()) {
-    log_info("\n" + progress.loss_curve());
-  }
-  if (result.stopped) {
-    log_info("stopped after update " + std::to_string(result.iterations) + "; go on with --resume");
-  }
-  print_result(result, progress, options.json());
+  const Task task = task_of(options);
+  task.config.eval_only ? evaluate_start(task, options.json()) : train(task, options.json());
   return 0;
 }
 

@@ -41,8 +41,8 @@ ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::
 
 // The library opens a table for every dot of a key and frees them by recursion; it bounds the depth
 // of values alone, and no key spans lines.
-void require_shallow(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
+void require_shallow(std::string_view text, const std::string& name) {
+  std::istringstream lines{std::string(text)};
   Index number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -54,22 +54,25 @@ void require_shallow(const std::string& text, const std::string& name) {
 }  // namespace
 
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
-  const std::string text = read_whole_file(path, kLargestFile);
-  require_shallow(text, shown(path));
+  return parse_config(read_whole_file(path, kLargestFile), path);
+}
+
+std::vector<ConfigEntry> parse_config(std::string_view text, const std::filesystem::path& name) {
+  require_shallow(text, shown(name));
   struct Placed {
     toml::source_index line;
     ConfigEntry entry;
   };
   std::vector<Placed> placed;
   try {
-    const toml::table table = toml::parse(text, path.string());
+    const toml::table table = toml::parse(text, name.string());
     for (const auto& [key, node] : table) {
       const toml::source_index line = node.source().begin.line;
-      const std::string where = concat_text(shown(path), ": line ", line);
+      const std::string where = concat_text(shown(name), ": line ", line);
       placed.push_back({line, entry_of(std::string(key.str()), node, where)});
     }
   } catch (const toml::parse_error& error) {
-    fail(shown(path), ": line ", error.source().begin.line, ": ", error.description());
+    fail(shown(name), ": line ", error.source().begin.line, ": ", error.description());
   }
   std::stable_sort(placed.begin(), placed.end(),
                    [](const Placed& a, const Placed& b) { return a.line < b.line; });

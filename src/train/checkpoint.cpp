@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kLargestState = Index{1} << 20;  // bytes
+constexpr Index kLargestState = Index{1} << 24;  // bytes
 
 // What stands at `target` and is of no use gets another name, one that is swept away if this
 // process dies. Returns it.
@@ -79,6 +79,17 @@ bool is_usable(const CheckpointEntry& entry) {
   }
 }
 
+// Optimizers name their moments after what they are: no name in common, no moment in common. Some
+// have none.
+bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& state) {
+  const auto is_saved = [&](const auto& item) {
+    return std::any_of(saved.begin(), saved.end(),
+                       [&](const auto& other) { return other.first == item.first; });
+  };
+  const bool have_none = saved.empty() && state.empty();
+  return !have_none && std::none_of(state.begin(), state.end(), is_saved);
+}
+
 // True when the link leads to a checkpoint of an update that is to come again.
 bool leads_beyond(const fs::path& run, const char* link, Index iteration) {
   std::error_code none;
@@ -136,10 +147,20 @@ TrainingState read_training_state(const fs::path& checkpoint) {
   return parse_state_json(read_whole_file(path, kLargestState), shown(path));
 }
 
-void read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
+bool read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
   const fs::path path = checkpoint / "optimizer.safetensors";
-  copy_tensors(read_safetensors(path), optimizer.state(), shown(path));
+  const NamedTensors saved = read_safetensors(path);
+  const NamedTensors state = optimizer.state();
+  if (are_of_other_optimizers(saved, state)) {
+    for (const auto& [name, tensor] : state) {
+      Tensor(tensor).fill(0);
+    }
+    optimizer.set_step_count(0);
+    return false;
+  }
+  copy_tensors(saved, state, shown(path));
   optimizer.set_step_count(read_training_state(checkpoint).optimizer_steps);
+  return true;
 }
 
 void repair_links(const fs::path& checkpoint, const TrainingState& state) {

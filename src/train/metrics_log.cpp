@@ -1,5 +1,6 @@
 #include "train/metrics_log.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,6 +23,13 @@ bool is_before(const TrainingState& state, const std::string& line) {
   return iteration >= 0 && iteration < state.iteration + (evaluated ? 1 : 0);
 }
 
+bool changes_bits(const SettingChange& change) {
+  const auto fields = config_fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const ConfigField& field) {
+    return field.key == change.key && field.role == ConfigRole::training;
+  });
+}
+
 LineLog::Keep lines_before(const TrainingState& state) {
   return [&state](const std::string& line) { return is_before(state, line); };
 }
@@ -33,6 +41,24 @@ MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
   saving([&] { lines_.emplace(std::move(path), lines_before(begin), std::move(on_failure)); });
 }
 
+void MetricsLog::on_start(const RunPlan& plan) {
+  append_changes(plan.first_iteration, plan.changes);
+}
+
+// Those that came at this update; their lines have gone with what came after it.
+void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange>& changes) {
+  nlohmann::ordered_json changed;
+  for (const SettingChange& change : changes) {
+    if (change.iteration == iteration && changes_bits(change)) {
+      changed[change.key] = {{"before", change.before}, {"after", change.after}};
+    }
+  }
+  if (!changed.empty()) {
+    lines_->append(
+        nlohmann::ordered_json{{"iteration", iteration}, {"changed", changed}}.dump());
+  }
+}
+
 void MetricsLog::cut(const TrainingState& state) {
   saving([&] {
     lines_->cut([&](const std::string& line) {
@@ -40,6 +66,7 @@ void MetricsLog::cut(const TrainingState& state) {
       return returned || is_before(state, line);
     });
   });
+  append_changes(state.iteration, state.changes);
 }
 
 void MetricsLog::on_step(const StepMetrics& metrics) {

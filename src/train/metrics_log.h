@@ -10,7 +10,8 @@
 namespace headlight {
 
 // Appends one JSON object a line to metrics.jsonl: every update, every evaluation, every return to
-// a checkpoint. A line that the disk does not take is kept and written before the next one.
+// a checkpoint, every change of settings that changes what updates do. A line that the disk does
+// not take is kept and written before the next one.
 class MetricsLog : public TrainObserver {
  public:
   // `begin` is where the run begins or goes on: lines about what comes after it are dropped first.
@@ -21,12 +22,15 @@ class MetricsLog : public TrainObserver {
   // returns to it. Throws SaveError.
   void cut(const TrainingState& state);
 
+  void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
   void on_rollback(const RollbackMetrics& metrics) override;
   void before_checkpoint() override { lines_->flush(); }
 
  private:
+  void append_changes(Index iteration, const std::vector<SettingChange>& changes);
+
   std::optional<LineLog> lines_;  // always there
 };
 

@@ -1,5 +1,7 @@
 #include "headlight/train/run.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "headlight/io/file_writer.h"
@@ -8,6 +10,7 @@
 #include "text/printable.h"
 #include "train/checkpoint_list.h"
 #include "train/metrics_log.h"
+#include "train/resume_plan.h"
 #include "train/run_directory.h"
 #include "train/run_saver.h"
 #include "train/run_start.h"
@@ -17,15 +20,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of settings, since the state that the run begins or goes on with.
+std::vector<SettingChange> present_changes(const TrainingState& state) {
+  std::vector<SettingChange> present;
+  std::copy_if(state.changes.begin(), state.changes.end(), std::back_inserter(present),
+               [&](const SettingChange& change) { return change.iteration == state.iteration; });
+  return present;
+}
+
+RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
+  return {.config = start.config,
+          .model = *start.model,
+          .tokenizer = *start.data.tokenizer,
+          .train_tokens = start.data.train.token_count,
+          .validation_tokens = start.data.validation.token_count,
+          .train = &start.data.train,
+          .validation = &start.data.validation,
+          .batches_per_epoch = batches_per_epoch,
+          .first_iteration = start.state.iteration,
+          .memory = start.memory,
+          .changes = present_changes(start.state),
+          .notes = start.notes,
+          .warnings = start.warnings};
+}
+
+// On the validation data, after `iteration` updates.
+EvaluationMetrics evaluation_of(const RunStart& start, Index iteration) {
+  const Stopwatch watch;
+  EvaluationMetrics metrics{.iteration = iteration};
+  metrics.validation = evaluate(*start.model, *start.data.tokenizer, start.data.validation,
+                                {.batch_size = start.config.batch_size,
+                                 .block_size = start.config.block_size,
+                                 .max_batches = start.config.eval_iters});
+  metrics.seconds = watch.seconds();
+  return metrics;
+}
+
 // One run in progress.
 class Run {
  public:
-  Run(const TrainConfig& config, const RunOptions& options, RunStart& start)
-      : config_(config),
+  Run(const RunOptions& options, RunStart& start)
+      : config_(start.config),
         options_(options),
         start_(start),
-        trainer_(config, *start.model, start.data.train),
-        log_(fs::path(config.out_dir) / "metrics.jsonl", start.state,
+        trainer_(config_, *start.model, start.data.train),
+        log_(fs::path(config_.out_dir) / "metrics.jsonl", start.state,
              [this](const Error& error) { saver_.on_failure(error); }),
         saver_(saver_options()) {
     if (!start.checkpoint.empty()) {
@@ -84,18 +123,7 @@ class Run {
   }
 
   void announce() {
-    const RunPlan plan{.config = config_,
-                       .model = *start_.model,
-                       .tokenizer = *start_.data.tokenizer,
-                       .train_tokens = start_.data.train.token_count,
-                       .validation_tokens = start_.data.validation.token_count,
-                       .train = &start_.data.train,
-                       .validation = &start_.data.validation,
-                       .batches_per_epoch = trainer_.batches_per_epoch(),
-                       .first_iteration = start_.state.iteration,
-                       .memory = start_.memory,
-                       .notes = start_.notes,
-                       .warnings = start_.warnings};
+    const RunPlan plan = plan_of(start_, trainer_.batches_per_epoch());
     tell([&](TrainObserver& observer) { observer.on_start(plan); });
   }
 
@@ -103,7 +131,11 @@ class Run {
 
   // What start_.state and the files of a checkpoint say; the weights are there already.
   void go_on_from(const fs::path& checkpoint) {
-    read_optimizer(checkpoint, trainer_.optimizer());
+    const bool has_moments = !trainer_.optimizer().state().empty();
+    if (!read_optimizer(checkpoint, trainer_.optimizer()) && has_moments) {
+      start_.notes.push_back("optimizer: " + shown(checkpoint) + " has no moments for " +
+                             config_.optimizer + ": they begin at zero");
+    }
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
@@ -160,14 +192,8 @@ class Run {
     if (start_.data.validation.sequences.empty()) {
       return false;
     }
-    const Stopwatch watch;
-    EvaluationMetrics metrics{.iteration = trainer_.iteration()};
-    metrics.validation = evaluate(*start_.model, *start_.data.tokenizer, start_.data.validation,
-                                  {.batch_size = config_.batch_size,
-                                   .block_size = config_.block_size,
-                                   .max_batches = config_.eval_iters});
+    EvaluationMetrics metrics = evaluation_of(start_, trainer_.iteration());
     metrics.best = metrics.validation.loss < start_.state.best_validation_loss;
-    metrics.seconds = watch.seconds();
     if (metrics.best) {
       start_.state.best_validation_loss = metrics.validation.loss;
       start_.state.best_iteration = trainer_.iteration();
@@ -181,6 +207,7 @@ class Run {
     start_.state.iteration = trainer_.iteration();
     start_.state.learning_rate = trainer_.learning_rate();
     start_.state.data = trainer_.data_position();
+    start_.state.data.validation_tokens = start_.data.validation.token_count;
     start_.state.history = trainer_.history();
     saver_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state}, best);
   }
@@ -196,6 +223,7 @@ class Run {
     }
     TrainingState state = read_training_state(checkpoint);
     state.config = start_.state.config;
+    state.changes = start_.state.changes;
     state.build = start_.state.build;
     state.cpu_variant = start_.state.cpu_variant;
     state.products = start_.state.products;
@@ -204,6 +232,7 @@ class Run {
     copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
                  shown(checkpoint));
     UpdateHistory& history = start_.state.history;
+    history.data_start = until.data_start;
     history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
     history.rollbacks = until.rollbacks + 1;
     go_on_from(checkpoint);
@@ -248,8 +277,33 @@ class Run {
   Index rollback_target_ = -1;
 };
 
-void write_config(const TrainConfig& config) {
-  saving([&] { write_file(fs::path(config.out_dir) / "config.toml", to_toml(config)); });
+void write_config(const RunStart& start) {
+  std::string text = "# Lines of keys that were not given follow from the others.\n" +
+                     to_toml(start.config);
+  for (const std::string& line : lines_of(start.state.changes)) {
+    text += "# " + line + "\n";
+  }
+  saving([&] { write_file(fs::path(start.config.out_dir) / "config.toml", text); });
+}
+
+// What training would start from, evaluated; nothing is written and no directory locked.
+RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
+  config.eval_only = false;  // the run itself goes on without it
+  const RunStart start = prepare_run(config, resume);
+  require(!start.data.validation.sequences.empty(),
+          "eval_only: expected validation data, got none (validation_fraction is ",
+          config.validation_fraction, ")");
+  const RunPlan plan =
+      plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
+  const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration);
+  for (TrainObserver* observer : options.observers) {
+    observer->on_start(plan);
+    observer->on_evaluation(metrics);
+  }
+  return {.iterations = start.state.iteration,
+          .validation = metrics.validation,
+          .best_validation_loss = start.state.best_validation_loss,
+          .directory = config.out_dir};
 }
 
 }  // namespace
@@ -262,21 +316,25 @@ bool holds_run(const fs::path& directory) {
 
 RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   config.validate();
-  require(!options.resume || fs::is_directory(config.out_dir), shown(config.out_dir),
+  const bool resume = options.resume || config.init_from == kResume;
+  require(!resume || fs::is_directory(config.out_dir), shown(config.out_dir),
           ": no such run directory");
+  if (config.eval_only) {
+    return evaluate_only(config, resume, options);
+  }
   RunDirectory directory(config.out_dir);
-  require(options.resume || !holds_run(config.out_dir), shown(config.out_dir),
+  require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": holds a run already; go on with --resume or choose another --out_dir");
-  if (!options.resume) {
+  if (!resume) {
     directory.require_no_foreign_files();
   }
-  RunStart start = prepare_run(config, options.resume);
+  RunStart start = prepare_run(config, resume);
   for (const fs::path& swept : directory.sweep()) {
     start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
   }
   directory.use();
-  write_config(config);
-  return Run(config, options, start).train();
+  write_config(start);
+  return Run(options, start).train();
 }
 
 }  // namespace headlight

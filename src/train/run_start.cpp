@@ -1,42 +1,89 @@
 #include "train/run_start.h"
 
+#include <limits>
 #include <utility>
 
 #include "headlight/data/batcher.h"
+#include "headlight/data/sequential_batches.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/tensor/build.h"
 #include "headlight/tensor/machine.h"
 #include "headlight/train/checkpoint.h"
+#include "headlight/train/config_source.h"
+#include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
 #include "text/printable.h"
-#include "train/resume_check.h"
+#include "train/resume_plan.h"
 
 namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The model to go on with, or nothing for a run from scratch.
-LoadedModel initial_model(const TrainConfig& config, bool resume, RunStart& start) {
-  if (resume) {
-    start.checkpoint = find_latest_checkpoint(config.out_dir, start.warnings);
-    start.state = read_training_state(start.checkpoint);
-    require_same_config(start.state, config);
-    require(config.max_iters >= start.state.iteration, "max_iters: expected at least ",
-            start.state.iteration, ", which ", shown(start.checkpoint), " has done, got ",
-            config.max_iters);
-    for (std::string& warning : build_warnings(start.state)) {
-      start.warnings.push_back(std::move(warning));
-    }
-    start.notes.push_back("resuming from " + shown(start.checkpoint) +
-                          (start.state.iteration == config.max_iters
-                               ? ", where the run is done; a larger max_iters goes on"
-                               : ""));
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+// The settings that the run had so far. Without a checkpoint it was killed before its first one,
+// and all that there is of it is its config.toml.
+TrainConfig read_past(RunStart& start) {
+  const fs::path run = start.config.out_dir;
+  if (!holds_run(run)) {
+    require(fs::exists(run / "config.toml"), shown(run),
+            ": no run to go on with: expected checkpoints or a config.toml");
+    start.notes.push_back(shown(run) + " has no checkpoint yet: starting from the beginning");
+    return read_run_config(run);
   }
+  start.checkpoint = find_latest_checkpoint(run, start.warnings);
+  start.state = read_training_state(start.checkpoint);
+  append(start.warnings, build_warnings(start.state));
+  TrainConfig past = settings_of(start.state, start.checkpoint / "state.json");
+  locate_paths(past, run);
+  return past;
+}
+
+// Where a run with another end than before comes to with its learning rate.
+void note_new_end(const TrainConfig& past, RunStart& start) {
+  const TrainConfig& config = start.config;
+  const LearningRateSchedule schedule = config.schedule();
+  if (config.max_iters > past.max_iters && config.lr_decay_iters >= 0 &&
+      schedule.kind != ScheduleKind::constant && schedule.decay_steps < config.max_iters) {
+    start.notes.push_back(concat_text("from update ", schedule.decay_steps, " to ",
+                                      config.max_iters, " the learning rate is min_lr, ",
+                                      schedule.min_learning_rate, ": lr_decay_iters is given; ",
+                                      "--lr_decay_iters ", config.max_iters, " stretches it"));
+  }
+}
+
+// Finds out what the run goes on from and what it changes.
+TrainConfig go_on(RunStart& start) {
+  const TrainConfig past = read_past(start);
+  TrainConfig& config = start.config;
+  if (config.init_from == kResume) {
+    config.init_from = past.init_from;
+  }
+  const Index done = start.state.iteration;
+  const std::vector<SettingChange> changes = changed_settings(past, config, done);
+  require(config.max_iters >= done, "max_iters: expected at least ", done, ", which ",
+          shown(start.checkpoint), " has done, got ", config.max_iters);
+  if (!start.checkpoint.empty()) {
+    start.notes.push_back(
+        "resuming from " + shown(start.checkpoint) +
+        (done == config.max_iters ? ", where the run is done; a larger max_iters goes on" : ""));
+  }
+  append(start.notes, lines_of(changes));
+  note_new_end(past, start);
+  start.state.changes.insert(start.state.changes.end(), changes.begin(), changes.end());
+  return past;
+}
+
+// The model to go on with or to start from, or nothing for a run from scratch.
+LoadedModel initial_model(RunStart& start) {
+  const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};
   }
-  return load_model(resume ? start.checkpoint : fs::path(config.init_from),
+  return load_model(start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint,
                     {.adjust = [&](GptConfig& model) {
                       fit_to_run(model, config);
                       start.memory = plan_memory(config, model);
@@ -59,35 +106,88 @@ void require_targets(const TrainConfig& config, const TokenDataset& validation) 
           " tokens in ", validation.sequences.size(), " parts");
 }
 
+// Where the data goes on, when there is anything behind that made batches in another way.
+void go_on_with_data(const TrainConfig& past, RunStart& start) {
+  const TokenDataset& train = start.data.train;
+  const Index batches = Batcher(train, start.config.batcher()).batches_per_epoch();
+  DataPosition before = start.state.data;
+  if (before.batches_per_epoch == 0) {  // an old version has not written it
+    const Index next = start.state.iteration * past.gradient_accumulation_steps;
+    before = {.epoch = next / batches,
+              .batch = next % batches,
+              .batches_per_epoch = batches,
+              .tokens = train.token_count};
+  }
+  const DataPosition now{.batches_per_epoch = batches, .tokens = train.token_count};
+  const DataPlan plan = plan_data({past, before}, {start.config, now}, start.state);
+  UpdateHistory& history = start.state.history;
+  if (plan.start != history.data_start) {
+    history.data_start = plan.start;
+    history.data_shift = 0;
+  }
+  append(start.notes, plan.note.empty() ? std::vector<std::string>() : std::vector{plan.note});
+}
+
+// True when an evaluation looks at all of the data, not at some batches of it.
+bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
+  return config.eval_iters == 0 || SequentialBatches(validation, config.batcher()).count() <=
+                                       config.eval_iters;
+}
+
+// Losses on other tokens say nothing about which model is the best.
+void go_on_with_validation(const TrainConfig& past, RunStart& start) {
+  const TrainConfig& config = start.config;
+  const TokenDataset& validation = start.data.validation;
+  const Index before = start.state.data.validation_tokens;
+  if (before == 0 || validation.sequences.empty()) {
+    return;
+  }
+  std::string note;
+  if (before != validation.token_count) {
+    note = concat_text("validation: ", before, " tokens before, now ", validation.token_count,
+                       ", which the run may have trained on");
+  } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
+             !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
+    note = "validation: batch_size and eval_iters choose other batches than before";
+  }
+  if (!note.empty()) {
+    start.notes.push_back(note + ": the best loss counts anew");
+    start.state.best_validation_loss = std::numeric_limits<double>::infinity();
+  }
+}
+
 }  // namespace
 
 RunStart prepare_run(const TrainConfig& config, bool resume) {
   RunStart start;
-  LoadedModel loaded = initial_model(config, resume, start);
-  start.data = load_training_data(config, std::move(loaded.tokenizer));
-  start.notes.insert(start.notes.end(), start.data.notes.begin(), start.data.notes.end());
-  require_targets(config, start.data.validation);
-  if (resume) {
-    require_same_data(start.state.data, start.data.train.token_count,
-                      Batcher(start.data.train, config.batcher()).batches_per_epoch());
+  start.config = config;
+  const TrainConfig past = resume ? go_on(start) : config;
+  LoadedModel loaded = initial_model(start);
+  start.data = load_training_data(start.config, std::move(loaded.tokenizer));
+  append(start.notes, start.data.notes);
+  append(start.warnings, contradictions(start.config));
+  require_targets(start.config, start.data.validation);
+  if (!start.checkpoint.empty()) {
+    go_on_with_data(past, start);
+    go_on_with_validation(past, start);
   }
   const auto data = static_cast<double>(bytes_in_memory(start.data.train) +
                                         bytes_in_memory(start.data.validation));
   const Index ids = start.data.tokenizer->vocab_size();
-  require_vocabulary(config, ids);
+  require_vocabulary(start.config, ids);
   start.model = std::move(loaded.model);
   if (start.model == nullptr) {
-    const GptConfig model = config.model(ids);
-    start.memory = plan_memory(config, model);
+    const GptConfig model = start.config.model(ids);
+    start.memory = plan_memory(start.config, model);
     start.memory.available += start.memory.available > 0 ? data : 0;  // it is taken already
     start.memory.data = data;
     require_memory(start.memory);
-    start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(config.seed));
+    start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(start.config.seed));
   } else {
     start.memory.data = data;
     require_memory(start.memory);
   }
-  start.state.config = to_toml(config);
+  start.state.config = to_toml(start.config);
   start.state.build = build_description();
   start.state.cpu_variant = std::string(cpu_variant_name());
   start.state.products = products_description();

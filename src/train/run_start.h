@@ -15,6 +15,7 @@ namespace headlight {
 
 // What a run starts from.
 struct RunStart {
+  TrainConfig config;
   std::unique_ptr<Gpt> model;
   TrainingData data;
   TrainingState state;
@@ -24,8 +25,9 @@ struct RunStart {
   std::vector<std::string> warnings;  // what the user should look into
 };
 
-// Reads the data and makes or loads the model. Throws Error for what does not fit together, and
-// when the memory will not do.
+// Reads the data and makes or loads the model; with `resume` that of the newest complete checkpoint
+// of out_dir, or, in a run that was killed before its first, the one that it began with. Throws
+// Error for what does not fit together, and when the memory will not do.
 RunStart prepare_run(const TrainConfig& config, bool resume);
 
 }  // namespace headlight

@@ -4,7 +4,6 @@
 
 #include "headlight/io/model_directory.h"
 #include "headlight/io/tokenizer_directory.h"
-#include "headlight/train/checkpoint.h"
 
 namespace headlight {
 namespace {
@@ -26,12 +25,6 @@ TrainConfig described(const GptConfig& model) {
 
 constexpr std::string_view kBlockSize = "block_size";
 
-bool is_architecture(std::string_view key) {
-  constexpr std::string_view kKeys[] = {"n_layer",     "n_head", "n_embd",     kBlockSize, "bias",
-                                        "tie_weights", "norm",   "activation", "mlp"};
-  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
-}
-
 // A field that the model and the run both have.
 void require_same(const ConfigField& field, const TrainConfig& run, const TrainConfig& model) {
   const std::string wanted = config_value(run, field);
@@ -41,20 +34,6 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
   require(fits, field.key, ": ", wanted,
           field.key == kBlockSize ? " is more than the " : " contradicts the ", present,
           " of the model that the run starts from");
-}
-
-// Empty when there is no checkpoint to go on from. What is skipped, and why there is none, is told
-// when the run itself looks for it, with its directory locked.
-std::filesystem::path starting_directory(const TrainConfig& config, bool resume) {
-  if (!resume) {
-    return find_model_directory(config.init_from);
-  }
-  try {
-    std::vector<std::string> skipped;
-    return find_latest_checkpoint(config.out_dir, skipped);
-  } catch (const Error&) {
-    return {};
-  }
 }
 
 // A model brings its tokenizer along.
@@ -68,37 +47,33 @@ void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path&
 
 bool starts_from_model(const TrainConfig& config) { return config.init_from != "scratch"; }
 
-void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given, bool resume) {
+void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given) {
   if (!starts_from_model(config)) {
     return;
   }
-  const std::filesystem::path directory = starting_directory(config, resume);
-  if (directory.empty()) {
-    return;
-  }
+  const std::filesystem::path directory = find_model_directory(config.init_from);
   const auto is_given = [&](std::string_view key) {
     return std::find(given.begin(), given.end(), key) != given.end();
   };
-  if (!resume && is_given("tokenizer")) {
+  if (is_given("tokenizer")) {
     require_same_tokenizer(config, directory);
   }
   const TrainConfig model = described(read_settled_config(directory));
+  std::vector<std::string> adopted;
   for (const ConfigField& field : config_fields()) {
-    if (!is_architecture(field.key)) {
-      continue;
-    }
-    if (is_given(field.key)) {
+    if (field.role == ConfigRole::architecture && is_given(field.key)) {
       require_same(field, config, model);
-    } else {
-      set_config_value(config, field.key, config_value(model, field), "init_from: ");
+    } else if (field.role == ConfigRole::architecture) {
+      adopted.emplace_back(field.key);
     }
   }
+  copy_keys(model, adopted, config);
 }
 
 void fit_to_run(GptConfig& model, const TrainConfig& config) {
   const TrainConfig present = described(model);
   for (const ConfigField& field : config_fields()) {
-    if (is_architecture(field.key)) {
+    if (field.role == ConfigRole::architecture) {
       require_same(field, config, present);
     }
   }

@@ -1,5 +1,6 @@
 #include "train/state_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,9 +11,11 @@
 namespace headlight {
 namespace {
 
-constexpr int kVersion = 2;
-constexpr int kVersionBefore = 1;  // iteration, best_validation_loss and config alone
+constexpr int kVersion = 3;
+constexpr int kOfFixedSettings = 2;  // without changes and where the data begins
+constexpr int kOldest = 1;           // iteration, best_validation_loss and config alone
 constexpr Index kLargestCount = Index{1} << 48;
+constexpr std::size_t kMostChanges = 1000;
 
 // The members of one object.
 class Members {
@@ -24,6 +27,16 @@ class Members {
   // Empty where an older version did not write it.
   std::string text_if_any(const char* key) const { return object_.contains(key) ? text(key) : ""; }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
+  std::vector<Members> objects(const char* key, std::size_t most) const {
+    const Json& values = at(key);
+    require(values.is_array() && values.size() <= most, where_, ": ", key,
+            ": expected a list of at most ", most, " objects");
+    std::vector<Members> result;
+    for (const Json& value : values) {
+      result.emplace_back(value, where_ + ": " + key);
+    }
+    return result;
+  }
   // A whole number from `least` to `most`.
   Index count(const char* key, Index least = 0, Index most = kLargestCount) const {
     const Json& value = at(key);
@@ -57,16 +70,34 @@ class Members {
   std::string where_;
 };
 
-DataPosition read_data(const Members& data) {
+DataPosition read_data(const Members& data, Index version) {
   return {.seed = data.count("seed", 0, std::numeric_limits<Index>::max()),
           .epoch = data.count("epoch"),
           .batch = data.count("batch"),
           .batches_per_epoch = data.count("batches_per_epoch"),
-          .tokens = data.count("tokens")};
+          .tokens = data.count("tokens"),
+          .validation_tokens = version > kOfFixedSettings ? data.count("validation_tokens") : 0};
 }
 
-UpdateHistory read_history(const Members& history) {
-  return {.data_shift = history.count("data_shift"),
+DataStart read_data_start(const Members& start) {
+  return {.update = start.count("update"), .batch = start.count("batch")};
+}
+
+std::vector<SettingChange> read_changes(const Members& state) {
+  std::vector<SettingChange> changes;
+  for (const Members& change : state.objects("changes", kMostChanges)) {
+    changes.push_back({.iteration = change.count("iteration"),
+                       .key = change.text("key"),
+                       .before = change.text("before"),
+                       .after = change.text("after")});
+  }
+  return changes;
+}
+
+UpdateHistory read_history(const Members& history, Index version) {
+  return {.data_start = version > kOfFixedSettings ? read_data_start(history.object("data_start"))
+                                            : DataStart{},
+          .data_shift = history.count("data_shift"),
           .skipped = history.count("skipped"),
           .skipped_in_row = history.count("skipped_in_row"),
           .rollbacks = history.count("rollbacks"),
@@ -78,15 +109,32 @@ nlohmann::ordered_json to_json(const DataPosition& data) {
           {"epoch", data.epoch},
           {"batch", data.batch},
           {"batches_per_epoch", data.batches_per_epoch},
-          {"tokens", data.tokens}};
+          {"tokens", data.tokens},
+          {"validation_tokens", data.validation_tokens}};
 }
 
 nlohmann::ordered_json to_json(const UpdateHistory& history) {
-  return {{"data_shift", history.data_shift},
+  const DataStart& start = history.data_start;
+  return {{"data_start", {{"update", start.update}, {"batch", start.batch}}},
+          {"data_shift", history.data_shift},
           {"skipped", history.skipped},
           {"skipped_in_row", history.skipped_in_row},
           {"rollbacks", history.rollbacks},
           {"recent_losses", history.recent_losses}};
+}
+
+// The latest ones, so that the file stays one that can be read.
+nlohmann::ordered_json to_json(const std::vector<SettingChange>& changes) {
+  auto list = nlohmann::ordered_json::array();
+  for (std::size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size();
+       ++i) {
+    const SettingChange& change = changes[i];
+    list.push_back({{"iteration", change.iteration},
+                    {"key", change.key},
+                    {"before", change.before},
+                    {"after", change.after}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -101,6 +149,7 @@ std::string to_state_json(const TrainingState& state) {
                               {"evaluated", state.evaluated},
                               {"data", to_json(state.data)},
                               {"history", to_json(state.history)},
+                              {"changes", to_json(state.changes)},
                               {"build", state.build},
                               {"cpu_variant", state.cpu_variant},
                               {"products", state.products},
@@ -117,13 +166,13 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   const Members members(json, where);
   TrainingState state;
   const Index version = members.count("version");
-  require(version == kVersion || version == kVersionBefore, where, ": version: expected ", kVersion,
+  require(version >= kOldest && version <= kVersion, where, ": version: expected ", kVersion,
           ", got ", version);
   state.iteration = members.count("iteration");
   state.best_validation_loss =
       members.number("best_validation_loss", std::numeric_limits<double>::infinity());
   state.config = members.text("config");
-  if (version == kVersionBefore) {
+  if (version == kOldest) {
     state.optimizer_steps = state.iteration;
     state.evaluated = state.iteration;
     return state;
@@ -132,8 +181,9 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   state.best_iteration = members.count("best_iteration", -1);
   state.evaluated = members.count("evaluated", -1);
   state.learning_rate = members.number("learning_rate", 0);
-  state.data = read_data(members.object("data"));
-  state.history = read_history(members.object("history"));
+  state.data = read_data(members.object("data"), version);
+  state.history = read_history(members.object("history"), version);
+  state.changes = version > kOfFixedSettings ? read_changes(members) : std::vector<SettingChange>();
   state.build = members.text("build");
   state.cpu_variant = members.text("cpu_variant");
   state.products = members.text_if_any("products");

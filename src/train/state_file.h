@@ -10,7 +10,7 @@ namespace headlight {
 std::string to_state_json(const TrainingState& state);
 
 // Throws Error, one line that begins with `where` and names the member, for text that
-// to_state_json, of this version or the one before, would not write.
+// to_state_json, of this version or an earlier one, would not write.
 TrainingState parse_state_json(const std::string& text, const std::string& where);
 
 }  // namespace headlight

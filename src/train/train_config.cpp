@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-const ConfigField* find_field(const std::string& key) {
+const ConfigField* find_field(std::string_view key) {
   const auto fields = config_fields();
   const auto found = std::find_if(fields.begin(), fields.end(),
                                   [&](const ConfigField& field) { return field.key == key; });
@@ -124,6 +124,8 @@ constexpr std::array<const char*, 4> kTypeNames{"a whole number", "a number", "t
 
 }  // namespace
 
+bool is_config_key(std::string_view key) { return find_field(key) != nullptr; }
+
 std::string canonical_key(std::string_view given) {
   std::string key(given);
   std::replace(key.begin(), key.end(), '-', '_');
@@ -158,18 +160,62 @@ ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
   return set_config_value(config, entry.key, entry.value, where);
 }
 
+void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {
+  for (const ConfigField& field : config_fields()) {
+    if (std::find(keys.begin(), keys.end(), field.key) != keys.end()) {
+      std::visit([&](auto member) { to.*member = from.*member; }, field.member);
+    }
+  }
+}
+
 std::string config_value(const TrainConfig& config, const ConfigField& field) {
   return std::visit(Print{config}, field.member);
 }
 
+std::string toml_value(const TrainConfig& config, const ConfigField& field) {
+  const std::string value = config_value(config, field);
+  const bool is_text = field.member.index() == 3;
+  return is_text ? quoted(value) : value;
+}
+
+bool is_following(const TrainConfig& config, const ConfigField& field) {
+  return !field.follows.empty() && config_value(config, field).starts_with('-');
+}
+
 std::string to_toml(const TrainConfig& config) {
+  const TrainConfig resolved = config.resolved();
   std::string text;
   for (const ConfigField& field : config_fields()) {
-    const std::string value = config_value(config, field);
-    const bool is_text = field.member.index() == 3;
-    text += std::string(field.key) + " = " + (is_text ? quoted(value) : value) + "\n";
+    const std::string line = std::string(field.key) + " = " + toml_value(resolved, field);
+    text += is_following(config, field)
+                ? "# " + line + "  # not given: " + std::string(field.follows) + "\n"
+                : line + "\n";
   }
   return text;
+}
+
+std::vector<std::string> settings_in_short(const TrainConfig& config) {
+  const TrainConfig resolved = config.resolved();
+  const TrainConfig defaults = TrainConfig{}.resolved();
+  std::string given;
+  std::string following;
+  for (const ConfigField& field : config_fields()) {
+    const std::string value = toml_value(resolved, field);
+    if (value == toml_value(defaults, field)) {
+      continue;
+    }
+    const bool follows = is_following(config, field);
+    std::string& line = follows ? following : given;
+    line += (line.empty() ? "" : ", ") + std::string(field.key) + " = " + value +
+            (follows ? " (" + std::string(field.follows) + ")" : "");
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, line] : {std::pair{"settings: ", given}, {"not given: ", following}}) {
+    if (!line.empty()) {
+      lines.push_back(name + line);
+    }
+  }
+  return lines;
 }
 
 }  // namespace headlight

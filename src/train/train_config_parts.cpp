@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <filesystem>
 
 #include "headlight/io/token_file.h"
@@ -17,6 +20,13 @@ void require_count(std::string_view key, Index value, Index least) {
   require(value <= kLargestCount, key, ": expected at most ", kLargestCount, ", got ", value);
 }
 
+// One that may follow from others.
+void require_following_count(std::string_view key, Index value) {
+  if (value != kFollows) {
+    require_count(key, value, 0);
+  }
+}
+
 void require_counts(const TrainConfig& config) {
   require_count("vocab_size", config.vocab_size, 0);
   require_count("batch_size", config.batch_size, 1);
@@ -32,8 +42,8 @@ void require_counts(const TrainConfig& config) {
       config.gradient_accumulation_steps, " batches of ", config.batch_size * config.block_size);
   require_count("bucket_window", config.bucket_window, 1);
   require_count("max_iters", config.max_iters, 0);
-  require_count("warmup_iters", config.warmup_iters, 0);
-  require_count("lr_decay_iters", config.lr_decay_iters, 0);
+  require_following_count("warmup_iters", config.warmup_iters);
+  require_following_count("lr_decay_iters", config.lr_decay_iters);
   require_count("eval_interval", config.eval_interval, 1);
   require_count("eval_iters", config.eval_iters, 0);
   require_count("log_interval", config.log_interval, 1);
@@ -74,7 +84,17 @@ void require_tokenizer(const std::string& tokenizer) {
           "tokenizer: expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
 }
 
-double dropout_or(double specific, double general) { return specific < 0 ? general : specific; }
+// In decimals, so that a tenth of 6e-4 is 6e-5, nanoGPT's.
+double tenth_of(double value) {
+  constexpr int kDigits = 15;  // that every double has
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value / 10,
+                                 std::chars_format::general, kDigits)
+                       .ptr;
+  double tenth = 0;
+  std::from_chars(text.data(), end, tenth);
+  return tenth;
+}
 
 }  // namespace
 
@@ -91,7 +111,7 @@ void TrainConfig::validate() const {
   require_fraction("validation_fraction", validation_fraction);
   require_fraction("dropout", dropout);
   require_rate("learning_rate", learning_rate);
-  require_rate("min_lr", min_lr);
+  require_rate("min_lr", min_lr == kFollows ? 0 : min_lr);
   require_rate("weight_decay", weight_decay);
   require_not_negative("grad_clip", grad_clip);
   require_not_negative("skip_spikes", skip_spikes);
@@ -112,15 +132,30 @@ void TrainConfig::validate() const {
   schedule();
 }
 
+TrainConfig TrainConfig::resolved() const {
+  constexpr Index kLongestWarmup = 2000;  // nanoGPT's
+  constexpr Index kWarmupShare = 20;
+  TrainConfig all = *this;
+  const auto follow = [](auto& value, auto other) { value = value < 0 ? other : value; };
+  follow(all.attention_dropout, dropout);
+  follow(all.residual_dropout, dropout);
+  follow(all.embedding_dropout, dropout);
+  follow(all.min_lr, tenth_of(learning_rate));
+  follow(all.lr_decay_iters, max_iters);
+  follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));
+  return all;
+}
+
 GptConfig TrainConfig::model(Index vocabulary) const {
+  const TrainConfig all = resolved();
   return {.vocab_size = vocabulary,
           .block_size = block_size,
           .n_layer = n_layer,
           .n_head = n_head,
           .n_embd = n_embd,
-          .attention_dropout = dropout_or(attention_dropout, dropout),
-          .residual_dropout = dropout_or(residual_dropout, dropout),
-          .embedding_dropout = dropout_or(embedding_dropout, dropout),
+          .attention_dropout = all.attention_dropout,
+          .residual_dropout = all.residual_dropout,
+          .embedding_dropout = all.embedding_dropout,
           .bias = bias,
           .tie_weights = tie_weights,
           .norm = norm == "post" ? NormPosition::post : NormPosition::pre,
@@ -142,11 +177,37 @@ DocumentSplitOptions TrainConfig::document_split() const {
 }
 
 LearningRateSchedule TrainConfig::schedule() const {
+  const TrainConfig all = resolved();
   return {.kind = decay_lr ? parse_schedule(lr_schedule) : ScheduleKind::constant,
           .learning_rate = learning_rate,
-          .min_learning_rate = min_lr,
-          .warmup_steps = warmup_iters,
-          .decay_steps = lr_decay_iters};
+          .min_learning_rate = all.min_lr,
+          .warmup_steps = all.warmup_iters,
+          .decay_steps = all.lr_decay_iters};
+}
+
+std::vector<std::string> contradictions(const TrainConfig& config) {
+  const LearningRateSchedule schedule = config.schedule();
+  const bool decays = schedule.kind != ScheduleKind::constant;
+  std::vector<std::string> lines;
+  if (decays && config.min_lr > config.learning_rate) {
+    lines.push_back(concat_text("min_lr ", config.min_lr, " lies above learning_rate ",
+                                config.learning_rate, ": the rate rises to it"));
+  }
+  if (config.warmup_iters > 0 && config.max_iters > 0 &&
+      schedule.warmup_steps >= config.max_iters) {
+    lines.push_back(concat_text("warmup_iters ", config.warmup_iters,
+                                " is not shorter than the run, max_iters ", config.max_iters,
+                                ": its last update has a rate of ",
+                                schedule.at(config.max_iters - 1), ", not learning_rate ",
+                                config.learning_rate));
+  }
+  if (decays && schedule.warmup_steps > 0 && config.lr_decay_iters >= 0 &&
+      config.lr_decay_iters <= schedule.warmup_steps && schedule.warmup_steps < config.max_iters) {
+    lines.push_back(concat_text("lr_decay_iters ", config.lr_decay_iters,
+                                " comes before the end of the warm-up, warmup_iters ",
+                                schedule.warmup_steps, ": the rate falls to min_lr at once"));
+  }
+  return lines;
 }
 
 }  // namespace headlight

@@ -45,7 +45,7 @@ void Trainer::go_to(Index iteration, UpdateHistory history) {
 
 DataPosition Trainer::data_position() const {
   const Index batches = batcher_.batches_per_epoch();
-  const Index next = (iteration_ + history_.data_shift) * config_.gradient_accumulation_steps;
+  const Index next = next_batch();
   return {.seed = config_.seed,
           .epoch = next / batches,
           .batch = next % batches,
@@ -53,11 +53,17 @@ DataPosition Trainer::data_position() const {
           .tokens = dataset_.token_count};
 }
 
+// Counted from the first of the first epoch.
+Index Trainer::next_batch() const {
+  const DataStart& start = history_.data_start;
+  return start.batch + (iteration_ - start.update + history_.data_shift) *
+                           config_.gradient_accumulation_steps;
+}
+
 std::vector<Batch> Trainer::next_batches() {
-  const Index pieces = config_.gradient_accumulation_steps;
   std::vector<Batch> batches;
-  for (Index piece = 0; piece < pieces; ++piece) {
-    batches.push_back(batcher_.batch((iteration_ + history_.data_shift) * pieces + piece));
+  for (Index piece = 0; piece < config_.gradient_accumulation_steps; ++piece) {
+    batches.push_back(batcher_.batch(next_batch() + piece));
   }
   return batches;
 }
@@ -67,7 +73,7 @@ void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& 
   model_.zero_grad();
   metrics.phases.optimizer += clock.lap();
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
-  const auto first = static_cast<std::uint64_t>(iteration_ + history_.data_shift) * batches.size();
+  const auto first = static_cast<std::uint64_t>(next_batch());
   for (std::size_t piece = 0; piece < batches.size(); ++piece) {
     const Tensor loss = model_.loss(
         batches[piece],

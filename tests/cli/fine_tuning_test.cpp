@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"
+#include "support/runs.h"
 
 // Training that starts from a model or from token files, with the real program.
 using namespace headlight;
@@ -99,6 +101,24 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
   }
   // Dropout is the run's, not the model's.
   CHECK(Json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
+}
+
+TEST_CASE("fine-tuning reaches the learning rate that it is given and comes down", "[cli]") {
+  const ScratchFolder folder;
+  const std::string out = folder.at("run");
+  run({"train", "--init_from", start_model(folder), "--data", text_file(folder), "--out_dir", out,
+       "--learning_rate", "3e-5", "--max_iters", "100", "--batch_size", "2"});
+  std::vector<double> rates;
+  for (const Json& line : json_lines(out + "/metrics.jsonl")) {
+    if (line.contains("learning_rate")) {
+      rates.push_back(line["learning_rate"].get<double>());
+    }
+  }
+  REQUIRE(rates.size() == 100);
+  CHECK(rates[0] == Approx(5e-6));
+  CHECK(*std::max_element(rates.begin(), rates.end()) == Approx(3e-5));
+  CHECK(rates[5] == Approx(3e-5));
+  CHECK(rates[99] == Approx(3e-6).epsilon(0.01));
 }
 
 TEST_CASE("a run that started from a model resumes to the same bits", "[cli]") {

@@ -83,7 +83,7 @@ TEST_CASE("a run that was killed before its first checkpoint can be begun again"
 TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
-  const Arguments seed{"--seed", "9223372036854775807"};
+  const Arguments seed{"--seed", "9223372036854775807", "--lr_decay_iters", "6"};
   CHECK(run_headlight(train(folder, run, seed)).exit_code == 0);
   const ProgramResult resumed =
       run_headlight({"train", "--resume", "--out_dir", run, "--max_iters", "6"});

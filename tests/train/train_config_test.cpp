@@ -82,9 +82,87 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
   CHECK(model.vocab_size == 100);
 }
 
+TEST_CASE("what is not given follows from what is", "[train]") {
+  const TrainConfig defaults = TrainConfig{}.resolved();
+  CHECK(defaults.min_lr == 6e-5);  // nanoGPT's
+  CHECK(defaults.warmup_iters == 2000);
+  CHECK(defaults.lr_decay_iters == 600000);
+  TrainConfig config;
+  config.learning_rate = 3e-5;
+  config.max_iters = 500;
+  const LearningRateSchedule schedule = config.schedule();
+  CHECK(schedule.warmup_steps == 25);
+  CHECK(schedule.decay_steps == 500);
+  CHECK(schedule.at(25) == Approx(3e-5));
+  CHECK(schedule.at(500) == Approx(3e-6));
+  config.min_lr = 0;
+  config.warmup_iters = 0;
+  config.lr_decay_iters = 100;
+  CHECK(config.schedule().min_learning_rate == 0);
+  CHECK(config.schedule().warmup_steps == 0);
+  CHECK(config.schedule().decay_steps == 100);
+  CHECK(contradictions(TrainConfig{}).empty());
+}
+
+TEST_CASE("values that follow stand in comments and follow anew when read back", "[train]") {
+  TrainConfig config;
+  config.max_iters = 400;
+  config.dropout = 0.1;
+  const std::string text = to_toml(config);
+  for (const char* line :
+       {"\n# min_lr = 6e-05  # not given: learning_rate / 10\n", "\n# lr_decay_iters = 400  # not",
+        "\n# warmup_iters = 20  # not", "\n# attention_dropout = 0.1  # not given: dropout\n"}) {
+    INFO(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+  TrainConfig read = read_back(text);
+  CHECK(to_toml(read) == text);
+  read.max_iters = 800;
+  CHECK(read.resolved().lr_decay_iters == 800);
+  CHECK(read.resolved().warmup_iters == 40);
+  read.lr_decay_iters = 500;
+  CHECK(to_toml(read_back(to_toml(read))).find("\nlr_decay_iters = 500\n") != std::string::npos);
+}
+
+TEST_CASE("rates and lengths that contradict one another are told in a line each", "[train]") {
+  TrainConfig config;
+  config.learning_rate = 3e-5;
+  config.max_iters = 200;
+  config.min_lr = 6e-5;
+  config.warmup_iters = 2000;
+  const std::vector<std::string> lines = contradictions(config);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0] == "min_lr 6e-05 lies above learning_rate 3e-05: the rate rises to it");
+  CHECK(lines[1].starts_with("warmup_iters 2000 is not shorter than the run, max_iters 200: "));
+  config.decay_lr = false;
+  CHECK(contradictions(config).size() == 1);
+  config.decay_lr = true;
+  config.min_lr = kFollows;
+  config.warmup_iters = 50;
+  CHECK(contradictions(config).empty());
+  config.lr_decay_iters = 40;
+  REQUIRE(contradictions(config).size() == 1);
+  CHECK(contradictions(config)[0].starts_with("lr_decay_iters 40 comes before the end of"));
+}
+
+TEST_CASE("settings in short are those that differ from the defaults", "[train]") {
+  CHECK(settings_in_short({}).empty());
+  TrainConfig config;
+  config.max_iters = 400;
+  config.optimizer = "sgd";
+  CHECK(settings_in_short(config) ==
+        std::vector<std::string>{
+            "settings: optimizer = \"sgd\", max_iters = 400",
+            "not given: warmup_iters = 20 (max_iters / 20, at most 2000), lr_decay_iters = 400 "
+            "(max_iters)"});
+}
+
 TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("batch_size", "0").find("batch_size") == 0);
   CHECK(refusal("min_lr", "1e300") == "min_lr: expected at most 1e+38, got 1e+300");
+  CHECK(refusal("min_lr", "-0.5").find("min_lr: expected at least 0, got -0.5") == 0);
+  CHECK(refusal("min_lr", "-1").empty());
+  CHECK(refusal("warmup_iters", "-2").find("warmup_iters: expected at least 0, got -2") == 0);
   CHECK(refusal("validation_fraction", "1").find("validation_fraction") == 0);
   CHECK(refusal("optimizer", "lion").find("optimizer") == 0);
   CHECK(refusal("norm", "none").find("norm") == 0);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight {
@@ -18,5 +19,8 @@ struct ConfigEntry {
 // The entries of a flat TOML file, in the order of the file. Throws Error naming file and line for
 // text that is not TOML, for tables and lists, and for a file above 1 MiB.
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path);
+
+// The same for the text of such a file, which messages call `name`.
+std::vector<ConfigEntry> parse_config(std::string_view text, const std::filesystem::path& name);
 
 }  // namespace headlight

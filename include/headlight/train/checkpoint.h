@@ -44,8 +44,10 @@ std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
 
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
-// Fills the optimizer's moments and step count. Throws Error when they do not fit the model.
-void read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimizer);
+// Fills the optimizer's moments and step count. False for the checkpoint of another optimizer,
+// which has no such moments: they and the count are then zero. Throws Error when they do not fit
+// the model.
+bool read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimizer);
 
 // Makes RUN/latest lead to this checkpoint of the run, and RUN/best to the one that its state names
 // if it is there: a process that was killed may have left them behind. A RUN/best that leads to a

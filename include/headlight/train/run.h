@@ -25,6 +25,7 @@ struct RunPlan {
   Index batches_per_epoch = 0;
   Index first_iteration = 0;  // above 0 when resumed
   MemoryPlan memory = {};
+  std::vector<SettingChange> changes = {};  // of settings, with which it goes on from there
   std::vector<std::string> notes;     // one line each: what the run starts from
   std::vector<std::string> warnings;  // one line each: what was skipped, or may differ
 };
@@ -77,10 +78,13 @@ struct RunResult {
 // Trains as the configuration says: reads the data, makes or loads the model, evaluates every
 // eval_interval updates and at the end, saves checkpoints and metrics.jsonl in out_dir, which it
 // locks. Checkpoints are written by a thread of their own from a copy of weights and moments.
-// With resume it goes on from the newest complete checkpoint, bit for bit as if it had never
-// stopped. Throws Error for bad input, and when out_dir holds a run that resume was not asked for;
-// LockedError when another process trains there; SaveError when saving fails and on_save_error is
-// stop, or at the end.
+// With resume (or init_from = resume) it goes on from the newest complete checkpoint, with the same
+// settings bit for bit as if it had never stopped; a run that was killed before its first one
+// begins anew. All settings but those of ConfigRole::architecture and ConfigRole::start may have
+// changed: config.toml, state.json and metrics.jsonl keep what changed when. With eval_only it
+// evaluates once what it would start from, and writes nothing. Throws Error for bad input, and when
+// out_dir holds a run that resume was not asked for; LockedError when another process trains there;
+// SaveError when saving fails and on_save_error is stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
 
 // True when the directory holds checkpoints of a run.

@@ -13,13 +13,12 @@ namespace headlight {
 // True unless the run starts from random weights.
 bool starts_from_model(const TrainConfig& config);
 
-// Takes n_layer, n_head, n_embd, block_size, bias, tie_weights, norm, activation and mlp from the
-// model that a run starts from: the newest checkpoint of out_dir when resumed, else init_from.
+// Takes the keys of ConfigRole::architecture from the model that a run starts from, init_from.
 // `given` are the keys that the user has set: one that contradicts the model is an Error that names
 // it, but block_size may be smaller, which drops the model's last positions, as nanoGPT's
 // crop_block_size. So is a tokenizer of another kind than the model's. Does nothing for a run
 // that starts from random weights.
-void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given, bool resume);
+void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given);
 
 // Gives the configuration of a model that is about to be loaded the dropout and block_size of the
 // run. Throws Error when the two disagree in anything else.

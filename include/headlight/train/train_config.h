@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "headlight/data/batcher.h"
 #include "headlight/data/documents.h"
@@ -12,6 +13,12 @@
 #include "headlight/optim/schedule.h"
 
 namespace headlight {
+
+// The value of a key that was not given and follows from others: ConfigField::follows says how.
+inline constexpr int kFollows = -1;
+
+// The init_from with which nanoGPT's configurations ask for --resume.
+inline constexpr std::string_view kResume = "resume";
 
 // Everything that defines a training run. Names and defaults follow nanoGPT's train.py where it has
 // them; config_fields() gives the meaning of each.
@@ -38,9 +45,9 @@ struct TrainConfig {
   Index n_head = 12;
   Index n_embd = 768;
   double dropout = 0.0;
-  double attention_dropout = -1;
-  double residual_dropout = -1;
-  double embedding_dropout = -1;
+  double attention_dropout = kFollows;
+  double residual_dropout = kFollows;
+  double embedding_dropout = kFollows;
   bool bias = false;
   bool tie_weights = true;
   std::string norm = "pre";
@@ -50,11 +57,11 @@ struct TrainConfig {
 
   std::string optimizer = "adamw";
   double learning_rate = 6e-4;
-  double min_lr = 6e-5;
+  double min_lr = kFollows;
   bool decay_lr = true;
   std::string lr_schedule = "cosine";
-  Index warmup_iters = 2000;
-  Index lr_decay_iters = 600000;
+  Index warmup_iters = kFollows;
+  Index lr_decay_iters = kFollows;
   Index max_iters = 600000;
   double weight_decay = 0.1;
   double beta1 = 0.9;
@@ -64,6 +71,7 @@ struct TrainConfig {
 
   Index eval_interval = 2000;
   Index eval_iters = 200;
+  bool eval_only = false;
   Index log_interval = 1;
   bool always_save_checkpoint = true;
   Index save_interval = 0;
@@ -77,10 +85,20 @@ struct TrainConfig {
 
   // Throws Error naming the key whose value is out of range or unknown.
   void validate() const;
+  // The same with every value that follows from others in its place.
+  TrainConfig resolved() const;
   GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
   DocumentSplitOptions document_split() const;
   LearningRateSchedule schedule() const;
+};
+
+// What a key means to a run that goes on.
+enum class ConfigRole {
+  training,      // what updates do: it may change, and from there on the bits are others
+  architecture,  // of the model, which stays as it is; a model that a run starts from brings it
+  start,         // how the run began, which stays as it was
+  free,          // where things lie, how long to go on, what is told and saved: changes no bit
 };
 
 // One key: where its value lives and what it means. This list is the only one: files, the command
@@ -91,6 +109,9 @@ struct ConfigField {
   std::string_view key;
   Member member;
   std::string_view help;
+  ConfigRole role = ConfigRole::training;
+  std::string_view follows = {};  // what the value is taken from while it is kFollows
+  bool is_path = false;           // it names files, where it is no word with a meaning of its own
 };
 
 std::span<const ConfigField> config_fields();
@@ -102,6 +123,9 @@ struct ConfigAlias {
 };
 
 std::span<const ConfigAlias> config_aliases();
+
+// True for the name of a key.
+bool is_config_key(std::string_view key);
 
 // The name that a key has here: '_' for '-', and no alias.
 std::string canonical_key(std::string_view given);
@@ -125,10 +149,28 @@ ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const 
 ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
                                const std::string& where);
 
+// Copies the values of these keys.
+void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to);
+
 // The value of a key as text.
 std::string config_value(const TrainConfig& config, const ConfigField& field);
 
-// The whole configuration as TOML that reads back the same.
+// The same as TOML: a text in quotes.
+std::string toml_value(const TrainConfig& config, const ConfigField& field);
+
+// True when the value was not given and follows from others.
+bool is_following(const TrainConfig& config, const ConfigField& field);
+
+// The whole configuration as TOML that reads back the same. Values that follow from others stand in
+// comments, so that they follow anew when those are changed.
 std::string to_toml(const TrainConfig& config);
+
+// The settings that differ from the defaults: a line of those that were given, one of those that
+// follow from them; either is left out when it has none.
+std::vector<std::string> settings_in_short(const TrainConfig& config);
+
+// A line for every two settings that were given and contradict each other, though a run can be made
+// with them.
+std::vector<std::string> contradictions(const TrainConfig& config);
 
 }  // namespace headlight

@@ -72,6 +72,7 @@ class Trainer {
   Optimizer& optimizer() { return *optimizer_; }
 
  private:
+  Index next_batch() const;
   std::vector<Batch> next_batches();
   void compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches);
   void judge(StepMetrics& metrics) const;

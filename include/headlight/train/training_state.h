@@ -8,8 +8,18 @@
 
 namespace headlight {
 
+// Update `update` takes batch `batch`, counted from the first of the first epoch; those after it
+// follow. Another than the first when the settings of the data have changed on the way.
+struct DataStart {
+  Index update = 0;
+  Index batch = 0;
+
+  bool operator==(const DataStart&) const = default;
+};
+
 // What later updates depend on besides weights, moments and the number of the update.
 struct UpdateHistory {
+  DataStart data_start = {};
   Index data_shift = 0;                    // updates' worth of data that rollbacks passed over
   Index skipped = 0;                       // updates left out, in all
   Index skipped_in_row = 0;                // the last ones before this
@@ -24,18 +34,28 @@ struct DataPosition {
   Index batch = 0;              // of the epoch, the next to be taken
   Index batches_per_epoch = 0;  // 0: unknown
   Index tokens = 0;             // of the training data
+  Index validation_tokens = 0;  // of the validation data; 0: none, or unknown
+};
+
+// A setting with which a run went on in another value; both as TOML.
+struct SettingChange {
+  Index iteration = 0;  // updates made before
+  std::string key = {};
+  std::string before = {};
+  std::string after = {};
 };
 
 // Where a run stands; small numbers only, because data order and dropout are functions of them.
 struct TrainingState {
   Index iteration = 0;        // updates made or left out
-  Index optimizer_steps = 0;  // updates made; filled in by reading
+  Index optimizer_steps = 0;  // updates made with these moments; filled in by reading
   double best_validation_loss = std::numeric_limits<double>::infinity();
   Index best_iteration = -1;  // of that loss; -1: none, or written by an older version
   Index evaluated = -1;       // updates before the last evaluation; -1: none
   double learning_rate = 0;   // of the next update
   DataPosition data = {};
   UpdateHistory history = {};
+  std::vector<SettingChange> changes = {};  // oldest first
   std::string config = {};       // the run's configuration as TOML
   std::string build = {};        // of the program that wrote it; empty: unknown
   std::string cpu_variant = {};  // its kernels; empty: unknown

@@ -1,0 +1,174 @@
+#include "train/resume_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "headlight/io/config_file.h"
+#include "headlight/tensor/build.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kOutDir = "out_dir";
+constexpr std::string_view kInitFrom = "init_from";
+
+bool stays(const ConfigField& field) {
+  return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
+}
+
+// Of resolved configurations.
+bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
+  const std::string old = config_value(before, field);
+  const std::string present = config_value(now, field);
+  // nanoGPT's way to say --resume, which old runs have kept, tells nothing of what they began with.
+  const bool is_unknown = field.key == kInitFrom && old == kResume;
+  std::error_code error;
+  return old == present || is_unknown ||
+         (field.is_path && std::filesystem::equivalent(old, present, error));
+}
+
+bool have_same(const TrainConfig& before, const TrainConfig& now,
+               std::initializer_list<std::string_view> keys) {
+  const auto fields = config_fields();
+  return std::all_of(fields.begin(), fields.end(), [&](const ConfigField& field) {
+    return std::find(keys.begin(), keys.end(), field.key) == keys.end() ||
+           config_value(before, field) == config_value(now, field);
+  });
+}
+
+// How many tokens there are says whether the data is the same; a path does not.
+bool is_same_data(const DataCourse& before, const DataCourse& now) {
+  return before.position.tokens == now.position.tokens &&
+         have_same(before.config, now.config, {"documents", "separator"});
+}
+
+std::string data_note(const DataCourse& before, const DataCourse& now) {
+  if (before.position.tokens == now.position.tokens) {
+    return "";
+  }
+  return concat_text("data: ", before.position.tokens, " tokens to train on before, now ",
+                     now.position.tokens);
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+// The same place of the order of the epoch, which does not depend on the size of batches.
+DataPlan same_place(const DataCourse& before, const DataCourse& now, Index update) {
+  const DataPosition& old = before.position;
+  const Index done = old.batch * before.config.batch_size;  // sequences of the epoch
+  const Index batch = done / now.config.batch_size;
+  const Index again = done % now.config.batch_size;
+  return {.start = {.update = update,
+                    .batch = old.epoch * now.position.batches_per_epoch + batch},
+          .note = again == 0 ? ""
+                             : concat_text("data: epoch ", old.epoch + 1, " goes on after ",
+                                           done - again, " sequences; ", again,
+                                           " of them come a second time")};
+}
+
+DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index update) {
+  const DataPosition& old = before.position;
+  const Index epoch = old.epoch + (old.batch > 0 ? 1 : 0);
+  return {.start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
+          .note = joined(data_note(before, now),
+                         old.batch == 0
+                             ? ""
+                             : concat_text("epoch ", old.epoch + 1, " of the data ends after ", old.batch,
+                                           " of its ", old.batches_per_epoch, " batches; epoch ",
+                                           epoch + 1, " begins, in an order of its own"))};
+}
+
+}  // namespace
+
+TrainConfig settings_of(const TrainingState& state, const std::filesystem::path& where) {
+  TrainConfig config;
+  for (const ConfigEntry& entry : parse_config(state.config, where)) {
+    if (is_config_key(entry.key)) {
+      set_config_entry(config, entry, where.string() + ": ");
+    }
+  }
+  return config;
+}
+
+std::vector<SettingChange> changed_settings(const TrainConfig& before, const TrainConfig& now,
+                                            Index iteration) {
+  const TrainConfig old = before.resolved();
+  const TrainConfig present = now.resolved();
+  std::vector<SettingChange> changes;
+  std::string refused;
+  for (const ConfigField& field : config_fields()) {
+    if (field.key == kOutDir || is_same(field, old, present)) {
+      continue;
+    }
+    const SettingChange change{.iteration = iteration,
+                               .key = std::string(field.key),
+                               .before = toml_value(old, field),
+                               .after = toml_value(present, field)};
+    if (stays(field)) {
+      refused += (refused.empty() ? "" : "; ") + change.key + " was " + change.before +
+                 ", is now " + change.after;
+    }
+    changes.push_back(change);
+  }
+  require(refused.empty(), "--resume: a run keeps its model, its tokenizer and what it started "
+          "from: ", refused, "; start a new run with another --out_dir");
+  return changes;
+}
+
+std::vector<std::string> lines_of(const std::vector<SettingChange>& changes) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const SettingChange& change = changes[i];
+    const bool begins = i == 0 || changes[i - 1].iteration != change.iteration;
+    if (begins) {
+      lines.push_back(concat_text("after update ", change.iteration, ": "));
+    }
+    lines.back() += (begins ? "" : ", ") + change.key + " = " + change.after + " (was " +
+                    change.before + ")";
+  }
+  return lines;
+}
+
+DataPlan plan_data(const DataCourse& before, const DataCourse& now, const TrainingState& state) {
+  const DataPosition& old = before.position;
+  const DataStart next{.update = state.iteration,
+                       .batch = old.epoch * old.batches_per_epoch + old.batch};
+  const bool same_data = is_same_data(before, now);
+  const bool same_batches =
+      same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
+      have_same(before.config, now.config,
+                {"seed", "batching", "batch_size", "bucket_window", "repeat_share"});
+  if (same_batches) {
+    const bool same_steps = have_same(before.config, now.config, {"gradient_accumulation_steps"});
+    return {.start = same_steps ? state.history.data_start : next, .note = ""};
+  }
+  const bool same_way = have_same(before.config, now.config, {"batching"});
+  if (same_way && now.config.batching == "packed") {
+    return {.start = next, .note = data_note(before, now)};
+  }
+  if (same_way && now.config.batching == "padded" && same_data &&
+      have_same(before.config, now.config, {"seed"})) {
+    return same_place(before, now, state.iteration);
+  }
+  return next_epoch(before, now, state.iteration);
+}
+
+std::vector<std::string> build_warnings(const TrainingState& state) {
+  std::vector<std::string> warnings;
+  const auto compare = [&](const char* what, const std::string& before, const std::string& now) {
+    if (!before.empty() && before != now) {
+      warnings.push_back(std::string("--resume: the checkpoint was written ") + what + " " +
+                         before + ", now " + now + ": rounding may differ");
+    }
+  };
+  compare("by headlight", state.build, build_description());
+  compare("with the CPU variant", state.cpu_variant, std::string(cpu_variant_name()));
+  compare("with products by", state.products, products_description());
+  return warnings;
+}
+
+}  // namespace headlight

@@ -1,0 +1,331 @@
+#include <nlohmann/json.hpp>
+
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/runs.h"
+#include "support/tensors.h"
+
+// Runs that go on, with the same settings or with others, with the real program.
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string corpus() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "Bird " + std::to_string(i) + " sings by the river.\n\n";
+  }
+  return text;
+}
+
+// 12 updates of a tiny model on documents.
+Arguments training(const ScratchFolder& folder, const std::string& run,
+                   const Arguments& more = {}) {
+  Arguments arguments{"train",       "--data",      folder.write("data.txt", corpus()),
+                      "--out_dir",   run,           "--documents",
+                      "blank_line",  "--batching",  "padded",
+                      "--n_layer",   "1",           "--n_head",
+                      "1",           "--n_embd",    "8",
+                      "--block_size", "16",         "--batch_size",
+                      "4",           "--max_iters", "12",
+                      "--eval_interval", "6",       "--learning_rate",
+                      "0.01",        "--threads",   "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+ProgramResult succeed(const Arguments& arguments) {
+  ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<Json> changes_of(const std::string& run) {
+  std::vector<Json> changes;
+  for (const Json& line : json_lines(run + "/metrics.jsonl")) {
+    if (line.contains("changed")) {
+      changes.push_back(line);
+    }
+  }
+  return changes;
+}
+
+// The files below a folder, with their sizes.
+std::map<std::string, std::uintmax_t> files_of(const std::string& folder) {
+  std::map<std::string, std::uintmax_t> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    files[entry.path().string()] = entry.is_regular_file() ? entry.file_size() : 0;
+  }
+  return files;
+}
+
+// Makes a folder the current one.
+class InFolder {
+ public:
+  explicit InFolder(const fs::path& folder) : before_(fs::current_path()) {
+    fs::current_path(folder);
+  }
+  ~InFolder() { fs::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  fs::path before_;
+};
+
+}  // namespace
+
+TEST_CASE("a run goes on with other settings, and its files say since when", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  const ProgramResult resumed = succeed(
+      {"train", "--resume", run, "--max_iters", "18", "--batch_size", "6", "--learning_rate",
+       "0.02", "--dropout", "0.1", "--weight_decay", "0", "--threads", "1"});
+  CHECK(contains(resumed.err, "after update 12: batch_size = 6 (was 4), dropout = 0.1 (was 0), "));
+  CHECK(contains(resumed.err, "learning_rate = 0.02 (was 0.01), min_lr = 0.002 (was 0.001), "));
+  CHECK(contains(resumed.err, "lr_decay_iters = 18 (was 12), max_iters = 18 (was 12), "
+                              "weight_decay = 0 (was 0.1)"));
+  const std::vector<Json> changes = changes_of(run);
+  REQUIRE(changes.size() == 1);
+  CHECK(changes[0]["iteration"] == 12);
+  CHECK(changes[0]["changed"]["batch_size"] == Json{{"before", "4"}, {"after", "6"}});
+  CHECK_FALSE(changes[0]["changed"].contains("max_iters"));
+  const std::string settings = file_contents(run + "/config.toml");
+  CHECK(contains(settings, "\nbatch_size = 6\n"));
+  CHECK(contains(settings, "\n# lr_decay_iters = 18  # not given: max_iters\n"));
+  CHECK(contains(settings, "\n# after update 12: batch_size = 6 (was 4), "));
+
+  succeed({"train", "--resume", "--out_dir", run, "--max_iters", "20", "--seed", "5"});
+  CHECK(changes_of(run).size() == 2);
+  const std::string later = file_contents(run + "/config.toml");
+  CHECK(contains(later, "\n# after update 12: batch_size = 6 (was 4), "));
+  CHECK(contains(later, "\n# after update 18: "));
+  CHECK(contains(later, "seed = 5 (was 1337)"));
+  CHECK(json_lines(run + "/metrics.jsonl").size() >= 20 + 3 + 2);
+}
+
+TEST_CASE("a change of settings that was killed is told once", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  const Arguments other{"train", "--resume",  run, "--max_iters",     "15",
+                        "--batch_size", "5", "--eval_interval", "100"};
+  succeed(other);
+  const std::string expected = weights_of(run);
+  const std::string settings = file_contents(run + "/config.toml");
+  // As if it had been killed before it could save.
+  fs::remove_all(run + "/step_00000015");
+  succeed(other);
+  CHECK(changes_of(run).size() == 1);
+  CHECK(weights_of(run) == expected);
+  CHECK(file_contents(run + "/config.toml") == settings);
+}
+
+TEST_CASE("a run with settings that have changed resumes to the same bits", "[cli]") {
+  const ScratchFolder folder;
+  const Arguments other{"--resume", "--batch_size", "7", "--learning_rate", "0.02",
+                        "--lr_decay_iters", "30", "--warmup_iters", "0"};
+  const auto resume = [&](const std::string& run, const std::string& end, const Arguments& more) {
+    Arguments arguments{"train", "--out_dir", run, "--max_iters", end, "--threads", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    succeed(arguments);
+  };
+  const std::string whole = folder.at("whole");
+  succeed(training(folder, whole));
+  const std::string parts = folder.at("parts");
+  succeed(training(folder, parts));
+  resume(whole, "24", other);
+  resume(parts, "17", other);
+  resume(parts, "24", {"--resume"});
+  CHECK(weights_of(whole) == weights_of(parts));
+}
+
+TEST_CASE("batches of another size meet the documents that the epoch has left", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--max_iters", "10"}));
+  const ProgramResult resumed =
+      succeed({"train", "--resume", run, "--batch_size", "7", "--max_iters", "11"});
+  // 40 documents are done: the last 5 of them stand in the sixth batch of 7.
+  CHECK(contains(resumed.err, "data: epoch 1 goes on after 35 sequences; 5 of them come a "));
+  const Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
+  CHECK(state["data"]["epoch"] == 0);
+  CHECK(state["data"]["batch"] == 6);
+  CHECK(state["history"]["data_start"] == Json{{"update", 10}, {"batch", 5}});
+}
+
+TEST_CASE("other data begins a new epoch, and the best loss counts anew", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--max_iters", "10"}));
+  const std::string other = folder.write("other.txt", corpus() + "Birds sing.\n\nBirds sleep.\n");
+  const ProgramResult resumed =
+      succeed({"train", "--resume", run, "--data", other, "--max_iters", "16"});
+  CHECK(contains(resumed.err, "tokens to train on before, now "));
+  CHECK(contains(resumed.err, "epoch 1 of the data ends after 10 of its "));
+  CHECK(contains(resumed.err, "the best loss counts anew"));
+  CHECK(contains(resumed.err, "iter 12: validation loss"));
+  CHECK(contains(resumed.err, "(best)"));
+  CHECK(contains(file_contents(run + "/config.toml"), "other.txt"));
+}
+
+TEST_CASE("another optimizer begins with moments of its own", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  const ProgramResult sgd =
+      succeed({"train", "--resume", run, "--optimizer", "sgd", "--max_iters", "14"});
+  CHECK(contains(sgd.err, "has no moments for sgd: they begin at zero"));
+  Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
+  CHECK(state["optimizer_steps"] == 2);
+  const ProgramResult plain =
+      succeed({"train", "--resume", run, "--momentum", "0", "--max_iters", "15"});
+  CHECK_FALSE(contains(plain.err, "moments for"));
+  const ProgramResult again =
+      succeed({"train", "--resume", run, "--optimizer", "adamw", "--max_iters", "16"});
+  CHECK(contains(again.err, "has no moments for adamw: they begin at zero"));
+}
+
+TEST_CASE("a run that was killed before its first checkpoint starts from the beginning", "[cli]") {
+  const ScratchFolder folder;
+  const std::string whole = folder.at("whole");
+  succeed(training(folder, whole));
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  for (const char* name : {"latest", "best", "step_00000006", "step_00000012"}) {
+    fs::remove_all(fs::path(run) / name);
+  }
+  const ProgramResult resumed = succeed({"train", "--resume", run, "--threads", "1"});
+  CHECK(contains(resumed.err, run + " has no checkpoint yet: starting from the beginning"));
+  CHECK(weights_of(run) == weights_of(whole));
+  CHECK(metrics_of(run) == metrics_of(whole));
+
+  fs::create_directory(folder.path() / "empty");
+  CHECK(contains(refusal({"train", "--resume", folder.at("empty")}),
+                 "no run to go on with: expected checkpoints or a config.toml"));
+}
+
+TEST_CASE("the run to go on with is named in several ways", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  const std::string weights = weights_of(run);
+  for (const Arguments& way : std::vector<Arguments>{{"--resume", run},
+                                                     {run, "--resume"},
+                                                     {"--resume=" + run},
+                                                     {"--resume", "--out_dir", run},
+                                                     {"--init_from", "resume", "--out_dir", run}}) {
+    Arguments arguments{"train"};
+    arguments.insert(arguments.end(), way.begin(), way.end());
+    CHECK(contains(succeed(arguments).err, "where the run is done; a larger max_iters goes on"));
+  }
+  const std::string file =
+      folder.write("again.toml", "init_from = \"resume\"\nout_dir = \"" + run + "\"\n");
+  CHECK(contains(succeed({"train", file}).err, "where the run is done"));
+  CHECK(weights_of(run) == weights);
+  CHECK(contains(file_contents(run + "/config.toml"), "init_from = \"scratch\""));
+
+  CHECK(contains(refusal({"train", run}), "--resume goes on with a run"));
+  CHECK(contains(refusal({"train", "--resume", run, run}), "expected one run directory"));
+  CHECK(contains(refusal({"train", "--resume", run, "--out_dir", folder.at("x")}), "contradicts"));
+  CHECK(contains(refusal({"train", "--resume", run + "/latest"}), "is a checkpoint"));
+  CHECK(contains(refusal({"train", "--resume", folder.at("none")}), "no such run directory"));
+}
+
+TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--lr_decay_iters", "12"}));
+  const ProgramResult resumed = succeed({"train", "--resume", run, "--max_iters", "14"});
+  CHECK(contains(resumed.err, "from update 12 to 14 the learning rate is min_lr, 0.001: "
+                              "lr_decay_iters is given; --lr_decay_iters 14 stretches it"));
+  const ProgramResult follows =
+      succeed({"train", "--resume", run, "--max_iters", "20", "--lr_decay_iters", "-1"});
+  CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
+}
+
+TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  const auto before = files_of(run);
+  const ProgramResult resumed = succeed({"train", "--resume", run, "--eval_only"});
+  CHECK(resumed.out.starts_with("iter 12: validation loss "));
+  const Json report = report_of({"train", "--resume", run, "--eval_only=True"});
+  const Json last = json_lines(run + "/metrics.jsonl").back();
+  CHECK(report["validation_loss"] == last["validation_loss"]);
+  CHECK(report["iterations"] == 12);
+  CHECK(files_of(run) == before);
+
+  const std::string other = folder.at("other");
+  const ProgramResult fresh = succeed(training(folder, other, {"--eval_only", "true"}));
+  CHECK(fresh.out.starts_with("iter 0: validation loss "));
+  const ProgramResult start = succeed({"train", "--init_from", run, "--data",
+                                       folder.at("data.txt"), "--documents", "blank_line",
+                                       "--batching", "padded", "--out_dir", other, "--eval_only"});
+  CHECK(contains(start.out, last["validation_loss"].dump().substr(0, 5)));
+  CHECK_FALSE(fs::exists(other));
+  CHECK(contains(refusal(training(folder, other, {"--eval_only", "--validation_fraction", "0"})),
+                 "eval_only: expected validation data"));
+}
+
+TEST_CASE("a log that nobody watches begins with the settings in short", "[cli]") {
+  const ScratchFolder folder;
+  const ProgramResult result = succeed(training(folder, folder.at("run"), {"--max_iters", "200"}));
+  const std::vector<std::string> lines = result.messages();
+  REQUIRE(lines.size() > 3);
+  CHECK(lines[0].starts_with("settings: out_dir = "));
+  CHECK(contains(lines[0], "n_layer = 1, n_head = 1, n_embd = 8, learning_rate = 0.01"));
+  CHECK(lines[1] ==
+        "not given: min_lr = 0.001 (learning_rate / 10), warmup_iters = 10 (max_iters / 20, at "
+        "most 2000), lr_decay_iters = 200 (max_iters)");
+  CHECK(lines[2].starts_with("computing with "));
+}
+
+TEST_CASE("settings that contradict one another get a line of warning", "[cli]") {
+  const ScratchFolder folder;
+  const ProgramResult result = succeed(
+      training(folder, folder.at("run"), {"--min_lr", "0.5", "--warmup_iters", "12"}));
+  CHECK(contains(result.err, "warning: min_lr 0.5 lies above learning_rate 0.01: the rate rises"));
+  CHECK(contains(result.err, "warning: warmup_iters 12 is not shorter than the run, max_iters 12"));
+}
+
+TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
+  const ScratchFolder folder;
+  fs::create_directories(folder.path() / "share/configs");
+  fs::create_directories(folder.path() / "share/data");
+  fs::create_directories(folder.path() / "elsewhere");
+  folder.write("share/data/headlight_test.txt", corpus());
+  const std::string preset = folder.write("share/configs/small.toml",
+                                          "data = \"data/headlight_test.txt\"\nout_dir = \"run\"\n"
+                                          "n_layer = 1\nn_head = 1\nn_embd = 8\nblock_size = 8\n"
+                                          "batch_size = 2\nmax_iters = 2\n");
+  {
+    const InFolder here(folder.path() / "elsewhere");
+    const ProgramResult result = succeed({"train", preset});
+    CHECK(contains(result.err, "data: data/headlight_test.txt is not in the current folder, "
+                               "but here: " + folder.at("share/data/headlight_test.txt")));
+    CHECK(fs::exists("run/config.toml"));
+    CHECK(output_of({"info", preset}) != "");
+  }
+  // A run that was started with a path below the folder that is now another.
+  {
+    const InFolder here(folder.path() / "share");
+    succeed({"train", "configs/small.toml", "--out_dir", "runs/small"});
+  }
+  const ProgramResult resumed =
+      succeed({"train", "--resume", folder.at("share/runs/small"), "--max_iters", "3"});
+  CHECK(contains(resumed.err, "after update 2: lr_decay_iters = 3 (was 2), max_iters = 3 (was 2)"));
+  const InFolder here(folder.path() / "share/runs/small");
+  succeed({"train", "--resume", ".", "--max_iters", "4"});
+}
