@@ -6,7 +6,9 @@
 #include "cli/commands.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 #include "cli/text_data.h"
+#include "cli/token_report.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
@@ -27,16 +29,30 @@ Options make_options() {
            "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
            "input and of what follows it, logits [N, V], and offsets, the row at which each "
            "block\n"
-           "begins.\n"
+           "begins.\n\n"
+           "--per_token tells, before that, the log-probability of every token (natural logarithm:\n"
+           "nats; its mean with the sign changed is the loss), its rank (1: the model held no "
+           "other\n"
+           "token for likelier) and the entropy of what the model expected there. The first token\n"
+           "of a stream or document has none. --view text shows the text itself in colours, as it\n"
+           "does on a terminal unless NO_COLOR is set; --view table a row for each token.\n\n"
            "JSON keys: loss (nats a token), perplexity, bits_per_byte (null when characters of\n"
-           "the text are unknown to the tokenizer), tokens, bytes.",
+           "the text are unknown to the tokenizer), tokens, bytes. With --per_token they stand in\n"
+           "the last line; each line before it is one token: document (with --documents), "
+           "position,\n"
+           "id, token, logprob, rank, entropy (null for a first token).",
        .examples = {
            "headlight eval runs/toy --data data/toy.txt --documents blank_line",
            "headlight eval runs/toy --data book.txt --json",
+           "headlight eval runs/toy --data book.txt --per_token --limit 500",
+           "headlight eval runs/toy --data book.txt --per_token --json > tokens.jsonl",
            "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
   add_text_data_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
       .value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
+      .flag("per_token", "Also the log-probability of every token, in nats")
+      .value("view", "--per_token as table or text (coloured); default: text on a terminal")
+      .value("limit", "--per_token: show the first so many tokens; 0: all", "0")
       .value("max_batches", "Batches to use, spread evenly over the text; 0: all", "0");
   return options;
 }
@@ -70,6 +86,38 @@ EvaluationOptions evaluation_options(const Options& options) {
           .max_batches = count_option(options, "max_batches", 0)};
 }
 
+TokenView token_view(const Options& options) {
+  for (const char* name : {"view", "limit"}) {
+    require(options.is_set("per_token") || !options.given(name), "--", name,
+            ": expected --per_token beside it");
+  }
+  const std::string name = options.text("view");
+  require(!options.given("view") || name == "table" || name == "text",
+          "--view: expected table or text, got '", name, "'");
+  require(!options.given("view") || !options.json(), "--view: does not go with --json");
+  if (options.json()) {
+    return TokenView::json;
+  }
+  const bool coloured = options.given("view") ? name == "text" : colours_on_output();
+  return coloured ? TokenView::text : TokenView::table;
+}
+
+// Tells of the tokens on the way when it shall.
+Evaluation run(const Options& options, const LoadedModel& loaded, const TokenDataset& dataset,
+               const EvaluationOptions& evaluation) {
+  if (!options.is_set("per_token")) {
+    return evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
+  }
+  TokenReport report(*loaded.tokenizer, {.view = token_view(options),
+                                         .limit = count_option(options, "limit", 0),
+                                         .documents = dataset.documents});
+  const Evaluation result =
+      evaluate_tokens(*loaded.model, *loaded.tokenizer, dataset, evaluation,
+                      [&](const TokenEvaluation& token) { report.add(token); });
+  report.finish();
+  return result;
+}
+
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
@@ -79,6 +127,8 @@ int run_eval(const std::vector<std::string>& arguments) {
   }
   const WeightFormat format =
       about_option([&] { return parse_weight_format(options.text("weights")); });
+  static_cast<void>(token_view(options));  // before the model is read
+  count_option(options, "limit", 0);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
@@ -87,7 +137,7 @@ int run_eval(const std::vector<std::string>& arguments) {
     write_npz(output_file(options, "logits", ".npz"),
               evaluation_logits(*loaded.model, dataset, evaluation));
   }
-  const Evaluation result = evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
+  const Evaluation result = run(options, loaded, dataset, evaluation);
   require(std::isfinite(result.loss), options.positional(),
           ": the loss is not a number: the weights are too large");
   print(result, options.json());

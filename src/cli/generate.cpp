@@ -8,6 +8,7 @@
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
+#include "cli/token_report.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
@@ -33,10 +34,18 @@ constexpr const char* kDetails =
     "only the last half of a block is kept and the text goes on from there; a prompt that is "
     "longer\n"
     "than the block is cut in the same way, with a warning.\n\n"
+    "--logprobs N adds what the model thought of every token that was chosen: its "
+    "log-probability\n"
+    "(natural logarithm: nats), its rank, and the N likeliest in its place with theirs; 0: no "
+    "others.\n"
+    "They are the model's own, as elsewhere: before penalty, temperature and filters, so that a\n"
+    "token that these forbid has one as well.\n\n"
     "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second (after "
     "the\n"
     "first), finish_reason (length, end_of_text or stop), prompt, prompt_tokens,\n"
-    "seconds_to_first_token, prompt_was_cut;\n"
+    "seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, token, logprob, rank "
+    "and\n"
+    "top_logprobs of every token, a final <|endoftext|> and those of a stop text included);\n"
     "with --num_samples above 1 these are the first sample's, and samples lists them all.";
 
 Options make_options() {
@@ -49,6 +58,7 @@ Options make_options() {
                     "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
                     "200",
                     "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
+                    "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
                     "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json"}});
   options.value("prompt", "Text to continue")
       .value("prompt_file", "UTF-8 file with the text to continue")
@@ -63,6 +73,8 @@ Options make_options() {
       .value("seed", "Of the random choices", "1337")
       .value("num_samples", "Texts to generate, side by side", "1")
       .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
+      .value("logprobs",
+             "Also each token's log-probability, and that of so many of the likeliest")
       .value("stop", "End before this text; may be given several times")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
@@ -104,6 +116,9 @@ GenerateOptions generate_options(const Options& options) {
   result.sampling.seed = seed_option(options);
   result.stop = options.texts("stop");
   result.ignore_end_of_text = options.is_set("ignore_eos");
+  if (options.given("logprobs")) {
+    result.logprobs = count_option(options, "logprobs", 0);
+  }
   result.use_cache = !options.is_set("no_cache");
   about_option([&] { result.validate(); });
   return result;
@@ -145,23 +160,33 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
   }
 }
 
-nlohmann::ordered_json to_json(const GenerateResult& result) {
-  return {{"text", result.text},
-          {"tokens", result.tokens.size()},
-          {"tokens_per_second", result.tokens_per_second()},
-          {"finish_reason", finish_reason_name(result.finish_reason)}};
+// What the options want to know, with the tokenizer that names tokens.
+struct Output {
+  const Tokenizer& tokenizer;
+  bool logprobs;
+};
+
+nlohmann::ordered_json to_json(const GenerateResult& result, const Output& output) {
+  nlohmann::ordered_json json{{"text", result.text},
+                              {"tokens", result.tokens.size()},
+                              {"tokens_per_second", result.tokens_per_second()},
+                              {"finish_reason", finish_reason_name(result.finish_reason)}};
+  if (output.logprobs) {
+    json["logprobs"] = choices_json(result.choices, output.tokenizer);
+  }
+  return json;
 }
 
 nlohmann::ordered_json json_of(const std::string& prompt,
-                               const std::vector<GenerateResult>& results) {
-  nlohmann::ordered_json json = to_json(results[0]);
+                               const std::vector<GenerateResult>& results, const Output& output) {
+  nlohmann::ordered_json json = to_json(results[0], output);
   json["prompt"] = prompt;
   json["prompt_tokens"] = results[0].prompt_tokens;
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;
   json["prompt_was_cut"] = results[0].prompt_was_cut;
   if (results.size() > 1) {
     for (const GenerateResult& result : results) {
-      json["samples"].push_back(to_json(result));
+      json["samples"].push_back(to_json(result, output));
     }
   }
   return json;
@@ -171,9 +196,19 @@ void print(std::string_view text) { std::cout << text << std::flush; }
 
 constexpr const char* kSeparator = "---------------\n";
 
-void print_samples(const std::string& prompt, const std::vector<GenerateResult>& results) {
+// What follows the text of a sample.
+void print_end(const GenerateResult& result, const Output& output) {
+  print("\n");
+  if (output.logprobs) {
+    print("\n" + choices_table(result.choices, output.tokenizer));
+  }
+}
+
+void print_samples(const std::string& prompt, const std::vector<GenerateResult>& results,
+                   const Output& output) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    print((i > 0 ? kSeparator : "") + prompt + results[i].text + "\n");
+    print((i > 0 ? kSeparator : "") + prompt + results[i].text);
+    print_end(results[i], output);
   }
 }
 
@@ -185,7 +220,7 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
   for (options.sample = 0; options.sample < count; ++options.sample) {
     print((options.sample > 0 ? kSeparator : "") + prompt);
     results.push_back(generate(decoder, tokenizer, prompt, options, print));
-    print("\n");
+    print_end(results.back(), {tokenizer, options.logprobs.has_value()});
   }
   return results;
 }
@@ -215,10 +250,11 @@ int run_generate(const std::vector<std::string>& arguments) {
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
              : generate_samples(decoder, tokenizer, prompt, generation, samples);
   const double seconds = watch.seconds();
+  const Output output{tokenizer, generation.logprobs.has_value()};
   if (options.json()) {
-    print_json(json_of(prompt, results));
+    print_json(json_of(prompt, results, output));
   } else if (!stream) {
-    print_samples(prompt, results);
+    print_samples(prompt, results, output);
   }
   log_statistics(results, seconds);
   return 0;

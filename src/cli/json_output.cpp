@@ -15,8 +15,13 @@ Json head_json(const HeadId& id) {
   return {{"head", head_name(id)}, {"layer", id.layer}, {"index", id.head}};
 }
 
+std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
+  return id < tokenizer.vocab_size() ? tokenizer.token_label(id)
+                                     : "<|" + std::to_string(id) + "|>";
+}
+
 Json token_json(std::int32_t id, const Tokenizer& tokenizer) {
-  return {{"id", id}, {"token", tokenizer.token_label(id)}};
+  return {{"id", id}, {"token", label_of_id(id, tokenizer)}};
 }
 
 }  // namespace headlight::cli

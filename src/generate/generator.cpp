@@ -150,6 +150,8 @@ std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
 void GenerateOptions::validate() const {
   require(max_new_tokens >= 0, "max_new_tokens: expected a number from 0, got ", max_new_tokens);
   require(sample >= 0, "sample: expected a number from 0, got ", sample);
+  require(!logprobs.has_value() || *logprobs >= 0, "logprobs: expected a number from 0, got ",
+          logprobs.value_or(0));
   for (const std::string& text : stop) {
     require(!text.empty(), "stop: expected a text, got an empty one");
     require_utf8(text, "stop");

@@ -31,12 +31,26 @@ TextSample::TextSample(const TextPlan& plan, Index number, ContextWindow window,
 
 void TextSample::take(std::span<const float> logits, double seconds) {
   const std::int32_t id = sampler_.next(logits, history_);
+  if (plan_->options->logprobs.has_value()) {
+    judge(logits, id);
+  }
   if (result_.tokens.empty()) {
     result_.seconds_to_first_token = seconds;
   }
   result_.seconds = seconds;
   result_.tokens.push_back(id);
   finished_ = must_end(id);
+}
+
+void TextSample::judge(std::span<const float> logits, std::int32_t id) {
+  const TokenDistribution expected(logits);
+  result_.choices.push_back({.token = id,
+                             .log_probability = expected.log_probability(id),
+                             .rank = expected.rank(id),
+                             .likeliest = expected.likeliest(*plan_->options->logprobs)});
+  if (plan_->options->on_choice) {
+    plan_->options->on_choice(result_.choices.back());
+  }
 }
 
 bool TextSample::must_end(std::int32_t id) {

@@ -53,6 +53,7 @@ class TextSample {
   GenerateResult result() &&;
 
  private:
+  void judge(std::span<const float> logits, std::int32_t id);
   bool must_end(std::int32_t id);
 
   const TextPlan* plan_;

@@ -6,8 +6,11 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
 #include "headlight/tensor/machine.h"
+#include "kernels/parallel.h"
 
 namespace headlight {
 namespace {
@@ -43,9 +46,14 @@ class EvaluationBatches {
                                        : batches_.count()) {}
 
   Index count() const { return count_; }
-  Batch batch(Index index) const { return batches_.batch(index * batches_.count() / count_); }
+  Batch batch(Index index) const { return batches_.batch(number(index)); }
+  SequencePieces::Place place(Index index, Index sequence) const {
+    return batches_.place(number(index), sequence);
+  }
 
  private:
+  Index number(Index index) const { return index * batches_.count() / count_; }
+
   SequentialBatches batches_;
   Index count_;
 };
@@ -63,18 +71,17 @@ void require_logits_fit(Index tokens, Index vocabulary) {
           "; look at fewer batches");
 }
 
-}  // namespace
-
-Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
-                    const EvaluationOptions& options) {
-  const NoGrad no_grad;
-  const EvaluationBatches batches(model, dataset, options);
+// Sums up what `loss_of(batch number, batch)` says about every batch: the negative log-likelihoods
+// of its targets, added.
+template <class LossOf>
+Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
+                  const TokenDataset& dataset, const LossOf& loss_of) {
   const std::vector<Index> token_bytes = bytes_of_tokens(tokenizer);
   Evaluation result;
   double sum = 0;
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
-    sum += model.loss(batch, {}, 1).item();
+    sum += loss_of(i, batch);
     result.tokens += batch.target_count;
     result.bytes += target_bytes(batch, token_bytes);
   }
@@ -87,6 +94,72 @@ Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDat
     result.bits_per_byte = sum / std::numbers::ln2 / static_cast<double>(result.bytes);
   }
   return result;
+}
+
+// What the model expects at every position of a batch, in tokens that are not placed yet.
+std::vector<TokenEvaluation> score_targets(const Gpt& model, const Batch& batch) {
+  constexpr Index kLogits = Index{1} << 23;  // that are held at once: 32 MiB
+  const Index vocabulary = model.config().vocab_size;
+  const Index rows_at_once = std::max<Index>(1, kLogits / vocabulary);
+  const Tensor hidden = model.hidden(batch);
+  const std::int32_t* targets = batch.targets.data<std::int32_t>();
+  std::vector<TokenEvaluation> scored(static_cast<std::size_t>(batch.token_count()));
+  for (Index first = 0; first < batch.token_count(); first += rows_at_once) {
+    const Index rows = std::min(rows_at_once, batch.token_count() - first);
+    const Tensor logits = to_contiguous(convert(
+        linear(slice(hidden, 0, first, first + rows), model.head_weight()), DType::float32));
+    const float* start = logits.data<float>();
+    kernels::parallel_for(
+        rows, kernels::row_grain(vocabulary), [&](Index begin, Index end) {
+          for (Index row = begin; row < end; ++row) {
+            const TokenDistribution expected(
+                {start + row * vocabulary, static_cast<std::size_t>(vocabulary)});
+            TokenEvaluation& token = scored[static_cast<std::size_t>(first + row)];
+            token.token = targets[first + row];
+            token.log_probability = expected.log_probability(token.token);
+            token.entropy = expected.entropy();
+            token.rank = expected.rank(token.token);
+          }
+        });
+  }
+  return scored;
+}
+
+}  // namespace
+
+Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
+                    const EvaluationOptions& options) {
+  const NoGrad no_grad;
+  return sum_up(EvaluationBatches(model, dataset, options), tokenizer, dataset,
+                [&](Index, const Batch& batch) { return model.loss(batch, {}, 1).item(); });
+}
+
+Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
+                           const TokenDataset& dataset, const EvaluationOptions& options,
+                           const std::function<void(const TokenEvaluation&)>& on_token) {
+  const NoGrad no_grad;
+  const EvaluationBatches batches(model, dataset, options);
+  return sum_up(batches, tokenizer, dataset, [&](Index number, const Batch& batch) {
+    std::vector<TokenEvaluation> scored = score_targets(model, batch);
+    double sum = 0;
+    for (Index s = 0; s < batch.sequence_count(); ++s) {
+      const SequencePieces::Place place = batches.place(number, s);
+      const auto sequence = static_cast<Index>(place.sequence);
+      const Index first = batch.offsets[static_cast<std::size_t>(s)];
+      if (place.begin == 0) {
+        on_token({.sequence = sequence, .token = batch.tokens.data<std::int32_t>()[first]});
+      }
+      for (Index i = 0; i + 1 < place.length; ++i) {
+        TokenEvaluation& token = scored[static_cast<std::size_t>(first + i)];
+        token.sequence = sequence;
+        token.position = place.begin + i + 1;
+        token.context = i + 1;
+        sum -= token.log_probability;
+        on_token(token);
+      }
+    }
+    return sum;
+  });
 }
 
 NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,

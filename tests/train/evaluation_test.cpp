@@ -61,3 +61,99 @@ TEST_CASE("a limited evaluation uses so many batches", "[train]") {
   const Evaluation part = evaluate(model, tokenizer, dataset, {.batch_size = 1, .max_batches = 2});
   CHECK(part.tokens == 2 * 16);
 }
+
+namespace {
+
+std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokenizer,
+                                       const TokenDataset& dataset,
+                                       const EvaluationOptions& options, Evaluation& result) {
+  std::vector<TokenEvaluation> tokens;
+  result = evaluate_tokens(model, tokenizer, dataset, options,
+                           [&](const TokenEvaluation& token) { tokens.push_back(token); });
+  return tokens;
+}
+
+// log softmax of the logits that follow `context`.
+double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& context,
+                             std::int32_t token) {
+  const NoGrad no_grad;
+  const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
+  const auto vocabulary = static_cast<std::size_t>(model.config().vocab_size);
+  double sum = 0;
+  for (std::size_t id = logits.size() - vocabulary; id < logits.size(); ++id) {
+    sum += std::exp(logits[id]);
+  }
+  return logits[logits.size() - vocabulary + static_cast<std::size_t>(token)] - std::log(sum);
+}
+
+}  // namespace
+
+TEST_CASE("every token of a stream comes once, with what a plain forward pass gives it", "[train]") {
+  const CharTokenizer tokenizer = build_char_tokenizer(kText);
+  const Gpt model = small_model(tokenizer);
+  const std::vector<std::int32_t> ids = tokenizer.encode(kText);  // longer than three blocks
+  const TokenDataset dataset = stream_dataset(ids);
+  Evaluation result;
+  const auto tokens = tokens_of(model, tokenizer, dataset, {.batch_size = 2}, result);
+  REQUIRE(tokens.size() == ids.size());
+  CHECK_FALSE(tokens[0].is_predicted());
+  CHECK(std::isnan(tokens[0].log_probability));
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    INFO("token " << i);
+    CHECK(tokens[i].position == static_cast<Index>(i));
+    CHECK(tokens[i].token == ids[i]);
+    if (i > 0) {
+      const auto context = static_cast<Index>((i - 1) % 16 + 1);  // a block is 16 tokens
+      CHECK(tokens[i].context == context);
+      const auto at = ids.begin() + static_cast<Index>(i);
+      CHECK(tokens[i].log_probability ==
+            Approx(plain_log_probability(model, {at - context, at}, ids[i])).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("the mean over the tokens is the loss of the evaluation", "[train]") {
+  const CharTokenizer tokenizer = build_char_tokenizer(kText);
+  const Gpt model = small_model(tokenizer);
+  const TokenDataset stream = stream_dataset(tokenizer.encode(kText));
+  const TokenDataset documents = document_dataset(
+      {tokenizer.encode("three four five six seven"), {}, tokenizer.encode("하나 둘")},
+      tokenizer.end_of_text());
+  const EvaluationOptions all{.batch_size = 3};
+  const EvaluationOptions some{.batch_size = 1, .max_batches = 2};
+  for (const TokenDataset* dataset : {&stream, &documents}) {
+    for (const EvaluationOptions& options : {all, some}) {
+      const Evaluation plain = evaluate(model, tokenizer, *dataset, options);
+      Evaluation result;
+      double sum = 0;
+      Index predicted = 0;
+      for (const auto& token : tokens_of(model, tokenizer, *dataset, options, result)) {
+        sum += token.is_predicted() ? -token.log_probability : 0;
+        predicted += token.is_predicted() ? 1 : 0;
+      }
+      CHECK(predicted == plain.tokens);
+      CHECK(sum / static_cast<double>(predicted) == Approx(plain.loss).epsilon(1e-6));
+      CHECK(result.loss == Approx(plain.loss).epsilon(1e-6));
+      CHECK(result.tokens == plain.tokens);
+      CHECK(result.bits_per_byte == Approx(plain.bits_per_byte).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("tokens of documents know their document and their place in it", "[train]") {
+  const CharTokenizer tokenizer = build_char_tokenizer(kText);
+  const Gpt model = small_model(tokenizer);
+  const std::vector<std::int32_t> second = tokenizer.encode("하나 둘");
+  const TokenDataset dataset =
+      document_dataset({tokenizer.encode("one"), second}, tokenizer.end_of_text());
+  Evaluation result;
+  const auto tokens = tokens_of(model, tokenizer, dataset, {}, result);
+  REQUIRE(tokens.size() == 5 + 6);  // each between two <|endoftext|>
+  CHECK(tokens[5].sequence == 1);
+  CHECK(tokens[5].position == 0);
+  CHECK(tokens[5].token == tokenizer.end_of_text());
+  CHECK_FALSE(tokens[5].is_predicted());
+  CHECK(tokens[6].token == second[0]);
+  CHECK(tokens[6].is_predicted());
+  CHECK(tokens[10].token == tokenizer.end_of_text());
+}

@@ -21,7 +21,6 @@ class SequencePieces {
   Index length(Index piece) const;
   std::vector<std::int32_t> tokens(Index piece) const;
 
- private:
   // Tokens begin ... begin + length - 1 of one sequence.
   struct Place {
     std::size_t sequence = 0;
@@ -30,6 +29,7 @@ class SequencePieces {
   };
   Place place(Index piece) const;
 
+ private:
   const TokenDataset* dataset_;
   Index block_size_;
   std::vector<Index> first_;  // [sequences + 1] number of each one's first piece

@@ -17,6 +17,10 @@ class SequentialBatches {
   Index count() const;
   // Batch `index`, at most [B * T] inputs. Throws Error when it is not in 0 ... count() - 1.
   Batch batch(Index index) const;
+  // Where sequence `sequence` of batch `index` comes from.
+  SequencePieces::Place place(Index index, Index sequence) const {
+    return pieces_.place(index * batch_size_ + sequence);
+  }
 
  private:
   SequencePieces pieces_;

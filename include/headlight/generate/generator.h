@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,9 +9,19 @@
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/token_distribution.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
+
+// A token that was chosen, as the model itself saw it: by the softmax of its logits, before
+// penalty, temperature and filters, over all V ids, also those that are never chosen.
+struct TokenChoice {
+  std::int32_t token = 0;
+  double log_probability = 0;  // nats
+  Index rank = 1;              // 1: the likeliest
+  std::vector<TokenLogProbability> likeliest = {};
+};
 
 struct GenerateOptions {
   Index max_new_tokens = 500;
@@ -20,6 +31,10 @@ struct GenerateOptions {
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute every token from the whole window again; slower
   Index sample = 0;       // number of the text among several from one seed
+  // Not none: tell what the model thought of every token that was chosen, and name so many of the
+  // likeliest in its place. With more than one text at a time, on_choice is called for each in turn.
+  std::optional<Index> logprobs = {};
+  std::function<void(const TokenChoice&)> on_choice = {};  // as soon as a token is chosen
 
   // Throws Error naming the first field that is out of range.
   void validate() const;
@@ -37,6 +52,7 @@ std::string_view finish_reason_name(FinishReason reason);
 struct GenerateResult {
   // Every token that was chosen, a final <|endoftext|> and those of a stop text included.
   std::vector<std::int32_t> tokens;
+  std::vector<TokenChoice> choices;  // of each token with GenerateOptions::logprobs, else none
   std::string text;  // UTF-8, without the stop text
   FinishReason finish_reason = FinishReason::length;
   Index prompt_tokens = 0;            // <|endoftext|> included when it begins the prompt

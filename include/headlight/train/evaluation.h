@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <limits>
+
 #include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
@@ -26,6 +29,27 @@ struct EvaluationOptions {
 // Throws Error when the dataset has no target.
 Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
                     const EvaluationOptions& options = {});
+
+// A token of a text, and what the model expected in its place.
+struct TokenEvaluation {
+  Index sequence = 0;  // of the dataset, from 0: the document; 0 in a stream
+  Index position = 0;  // in the sequence, from 0
+  std::int32_t token = 0;
+  // Nats; NaN for the first token of a sequence, which nothing precedes and no loss counts.
+  double log_probability = std::numeric_limits<double>::quiet_NaN();
+  double entropy = 0;  // nats; of the distribution that the token comes from
+  Index rank = 0;      // 1: the model held no token for likelier; 0: nothing was expected
+  Index context = 0;   // tokens before it that the model saw, at most a block
+
+  bool is_predicted() const { return rank > 0; }
+};
+
+// As evaluate(), and tells of every token on the way, in the order of the text: the mean of
+// -log_probability is the loss. Logits are held for some rows at a time, so that a text of any
+// length is walked through in little memory. What `on_token` throws passes through.
+Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
+                           const TokenDataset& dataset, const EvaluationOptions& options,
+                           const std::function<void(const TokenEvaluation&)>& on_token);
 
 // What an evaluation with these options would compute, token by token, N in all: tokens [N] int32,
 // the inputs; targets [N] int32, the token that follows each; offsets [S + 1] int32, where each of

@@ -1,0 +1,228 @@
+#include "cli/token_report.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/display.h"
+#include "cli/json_output.h"
+#include "cli/numbers.h"
+#include "cli/table.h"
+#include "headlight/tensor/error.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kReset = "\x1B[0m";
+constexpr const char* kFaint = "\x1B[2m";
+
+// The colours of tokens by their probability: black letters on ever more red, readable on light and
+// dark terminals; what was likely stays as it is.
+struct Shade {
+  double least;  // probability
+  const char* name;
+  const char* style;
+};
+
+constexpr std::array kShades{Shade{0.5, "50% and more", ""},
+                             Shade{0.1, "10 to 50%", "\x1B[38;5;16;48;5;229m"},
+                             Shade{0.01, "1 to 10%", "\x1B[38;5;16;48;5;221m"},
+                             Shade{0.001, "0.1 to 1%", "\x1B[38;5;16;48;5;209m"},
+                             Shade{0, "less than 0.1%", "\x1B[38;5;231;48;5;160m"}};
+
+const char* style_of(double log_probability) {
+  for (const Shade& shade : kShades) {
+    if (std::exp(log_probability) >= shade.least) {
+      return shade.style;
+    }
+  }
+  return kShades.back().style;
+}
+
+std::string percent(double log_probability) {
+  return fixed_number(100 * std::exp(log_probability), 2) + "%";
+}
+
+std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
+  return visible_text(label_of_id(id, tokenizer));
+}
+
+}  // namespace
+
+TokenReport::TokenReport(const Tokenizer& tokenizer, const Options& options)
+    : tokenizer_(&tokenizer), options_(options), decoder_(tokenizer) {}
+
+void TokenReport::add(const TokenEvaluation& token) {
+  require(!token.is_predicted() || !std::isnan(token.log_probability), "token ", token.position,
+          ": its log-probability is not a number: the model's weights are too large");
+  if (options_.limit > 0 && count_ >= options_.limit) {
+    ++count_;
+    return;
+  }
+  switch (options_.view) {
+    case TokenView::table:
+      print_row(token);
+      break;
+    case TokenView::text:
+      print_text(token);
+      break;
+    case TokenView::json:
+      print_json_line(token);
+      break;
+  }
+  ++count_;
+}
+
+void TokenReport::print_row(const TokenEvaluation& token) const {
+  if (count_ == 0) {
+    std::cout << (options_.documents ? "document  " : "")
+              << "position  log-probability (nats)  probability    rank  entropy (nats)  token\n";
+  }
+  std::array<char, 120> row;
+  if (options_.documents) {
+    std::snprintf(row.data(), row.size(), "%8lld  ", static_cast<long long>(token.sequence));
+    std::cout << row.data();
+  }
+  if (token.is_predicted()) {
+    std::snprintf(row.data(), row.size(), "%8lld  %22.4f  %11s  %6lld  %14.4f  ",
+                  static_cast<long long>(token.position), token.log_probability,
+                  percent(token.log_probability).c_str(), static_cast<long long>(token.rank),
+                  token.entropy);
+  } else {
+    std::snprintf(row.data(), row.size(), "%8lld  %22s  %11s  %6s  %14s  ",
+                  static_cast<long long>(token.position), "-", "-", "-", "-");
+  }
+  std::cout << row.data() << shown_token(token.token, *tokenizer_) << "\n";
+}
+
+void TokenReport::print_json_line(const TokenEvaluation& token) const {
+  Json line;
+  if (options_.documents) {
+    line["document"] = token.sequence;
+  }
+  line["position"] = token.position;
+  line.update(token_json(token.token, *tokenizer_));
+  const bool known = token.is_predicted();
+  line["logprob"] = known ? Json(token.log_probability) : Json();
+  line["rank"] = known ? Json(token.rank) : Json();
+  line["entropy"] = known ? Json(token.entropy) : Json();
+  print_json(line);
+}
+
+// A character of several tokens is shown when it is whole, with the probability of all of them.
+void TokenReport::print_text(const TokenEvaluation& token) {
+  if (token.sequence != sequence_ && !at_start_) {
+    std::cout << "\n";
+    at_start_ = true;
+  }
+  sequence_ = token.sequence;
+  if (!tokenizer_->special_name(token.token).empty()) {
+    print_colour(decoder_.finish(), pending_);
+    pending_ = 0;
+    const std::string name = label_of_id(token.token, *tokenizer_);
+    if (token.is_predicted()) {
+      print_colour(name, token.log_probability);
+    } else {
+      std::cout << kFaint << name << kReset;
+      at_start_ = false;
+    }
+    return;
+  }
+  pending_ += token.is_predicted() ? token.log_probability : 0;
+  const std::string text = decoder_.push(token.token);
+  if (!text.empty()) {
+    print_colour(text, pending_);
+    pending_ = 0;
+  }
+}
+
+// Line ends are shown, coloured, and made.
+void TokenReport::print_colour(std::string_view text, double log_probability) {
+  const std::string style = style_of(log_probability);
+  const std::string reset = style.empty() ? "" : kReset;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const bool breaks = end < text.size();
+    std::string part;
+    for (std::size_t begin = 0; begin < end;) {  // blanks stay blanks
+      const std::size_t blank = std::min(text.find(' ', begin), end);
+      part += visible_text(text.substr(begin, blank - begin)) + (blank < end ? " " : "");
+      begin = blank + 1;
+    }
+    part += breaks && !style.empty() ? "↵" : "";
+    std::cout << (part.empty() ? "" : style + part + reset) << (breaks ? "\n" : "");
+    at_start_ = breaks;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void TokenReport::finish() {
+  if (options_.view == TokenView::json) {
+    return;
+  }
+  if (options_.view == TokenView::text) {
+    print_colour(decoder_.finish(), pending_);
+    std::cout << (at_start_ ? "" : "\n") << "\nprobability of a token:";
+    for (const Shade& shade : kShades) {
+      std::cout << "  " << shade.style << " " << shade.name << " " << kReset;
+    }
+    std::cout << "\n";
+  }
+  if (options_.limit > 0 && count_ > options_.limit) {
+    std::cout << "... and " << counted(static_cast<std::size_t>(count_ - options_.limit), "more token")
+              << ", counted in what follows\n";
+  }
+  std::cout << "\n";
+}
+
+std::string choices_table(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
+  const bool alternatives = !choices.empty() && !choices.front().likeliest.empty();
+  std::vector<Table::Column> columns{{"position"},
+                                     {"log-probability (nats)"},
+                                     {"probability"},
+                                     {"rank"},
+                                     {"chosen", true}};
+  if (alternatives) {
+    columns.push_back({"likeliest", true});
+  }
+  Table table(columns);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const TokenChoice& choice = choices[i];
+    std::vector<std::string> cells{std::to_string(i), fixed_number(choice.log_probability, 4),
+                                   percent(choice.log_probability), std::to_string(choice.rank),
+                                   shown_token(choice.token, tokenizer)};
+    std::string others;
+    for (const TokenLogProbability& other : choice.likeliest) {
+      others += (others.empty() ? "" : "   ") + shown_token(other.token, tokenizer) + " " +
+                percent(other.log_probability);
+    }
+    if (alternatives) {
+      cells.push_back(others);
+    }
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+Json choices_json(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
+  Json list = Json::array();
+  for (const TokenChoice& choice : choices) {
+    Json json = token_json(choice.token, tokenizer);
+    json["logprob"] = choice.log_probability;
+    json["rank"] = choice.rank;
+    json["top_logprobs"] = Json::array();
+    for (const TokenLogProbability& other : choice.likeliest) {
+      Json entry = token_json(other.token, tokenizer);
+      entry["logprob"] = other.log_probability;
+      json["top_logprobs"].push_back(std::move(entry));
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,154 @@
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr Index kBlock = 16;
+
+// A model with three ids that its tokenizer does not have.
+struct Given {
+  Given() {
+    std::filesystem::create_directory(model);
+    const CharTokenizer tokenizer = build_char_tokenizer("abcdefgh 하\n");
+    write_model_files(model, *lively_model(tokenizer.vocab_size() + 3, kBlock), tokenizer);
+  }
+
+  ScratchFolder folder;
+  std::string model = folder.at("model");
+  std::string text = folder.write("text.txt", "abc defgh 하 abc abc\ndefgh abc abc defgh a bc");
+};
+
+std::vector<Json> lines_of(const std::string& text) {
+  std::vector<Json> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(Json::parse(line));
+  }
+  return lines;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("eval --per_token --json tells of every token on a line, and the mean last", "[cli]") {
+  const Given given;
+  const std::vector<Json> lines =
+      lines_of(output_of({"eval", given.model, "--data", given.text, "--per_token", "--json"}));
+  const Json plain = report_of({"eval", given.model, "--data", given.text});
+  REQUIRE(lines.size() == 44 + 1);
+  CHECK(lines[0]["token"] == "a");
+  CHECK(lines[0]["logprob"].is_null());
+  CHECK(lines[10]["token"] == "하");
+  double sum = 0;
+  for (std::size_t i = 1; i < 44; ++i) {
+    CHECK(lines[i]["position"] == i);
+    CHECK(lines[i]["rank"] >= 1);
+    CHECK(lines[i]["entropy"] >= 0);
+    sum -= lines[i]["logprob"].get<double>();
+  }
+  CHECK(sum / 43 == Approx(plain["loss"].get<double>()).epsilon(1e-6));
+  CHECK(lines[44]["tokens"] == plain["tokens"]);
+  CHECK(lines[44]["loss"].get<double>() == Approx(plain["loss"].get<double>()).epsilon(1e-6));
+}
+
+TEST_CASE("eval --per_token numbers documents and stops showing at the limit", "[cli]") {
+  const Given given;
+  const Arguments command{"eval",   given.model,   "--data",  given.text, "--documents",
+                          "line",   "--per_token", "--limit", "25"};
+  const std::string table = output_of(command);
+  CHECK(holds(table, "document  position  log-probability (nats)"));
+  CHECK(holds(table, "<|endoftext|>"));
+  CHECK(holds(table, "... and 22 more tokens"));
+  CHECK(holds(table, "nats a token"));
+  Arguments json = command;
+  json.push_back("--json");
+  const std::vector<Json> lines = lines_of(output_of(json));
+  REQUIRE(lines.size() == 25 + 1);
+  CHECK(lines[21]["document"] == 1);
+  CHECK(lines[22]["position"] == 1);
+  CHECK(lines[25]["tokens"] == 45);  // all of them
+}
+
+TEST_CASE("eval --per_token --view text colours the text and leaves it as it is", "[cli]") {
+  const Given given;
+  std::string text = output_of(
+      {"eval", given.model, "--data", given.text, "--per_token", "--view", "text"});
+  CHECK(holds(text, "\x1B["));
+  for (std::size_t at = 0; (at = text.find("\x1B[")) != std::string::npos;) {
+    text.erase(at, text.find('m', at) + 1 - at);
+  }
+  CHECK(holds(text, "nats a token"));
+  CHECK(holds(text, "probability of a token:"));
+  const std::size_t arrow = text.find("↵");
+  if (arrow != std::string::npos) {
+    text.erase(arrow, std::string("↵").size());
+  }
+  CHECK(text.rfind(file_contents(given.text), 0) == 0);
+}
+
+TEST_CASE("the options of --per_token are refused without it", "[cli]") {
+  const Given given;
+  check_refused({"eval", given.model, "--data", given.text, "--limit", "3"},
+                {"--limit", "--per_token"});
+  check_refused({"eval", given.model, "--data", given.text, "--per_token", "--view", "html"},
+                {"--view", "table or text", "'html'"});
+  check_refused({"eval", given.model, "--data", given.text, "--per_token", "--limit", "-3"},
+                {"--limit", "at least 0", "-3"});
+}
+
+TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli]") {
+  const Given given;
+  const Arguments command{"generate", given.model,  "--prompt", "ab", "--max_new_tokens",
+                          "40",       "--logprobs", "99",       "--ignore_eos"};
+  const Json report = report_of(command);
+  REQUIRE(report["logprobs"].size() == 40);
+  std::string text;
+  for (const Json& token : report["logprobs"]) {
+    text += token["token"].get<std::string>();
+    REQUIRE(token["top_logprobs"].size() == 16);  // 11 characters, two specials, three more
+    double sum = 0;
+    bool found = false;
+    for (const Json& other : token["top_logprobs"]) {
+      sum += std::exp(other["logprob"].get<double>());
+      found = found || (other["id"] == token["id"] && other["logprob"] == token["logprob"]);
+    }
+    CHECK(sum == Approx(1).epsilon(1e-6));
+    CHECK(found);
+  }
+  CHECK(text == report["text"]);
+  CHECK(holds(output_of(command), "<|15|>"));  // an id without a name
+}
+
+TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes no text", "[cli]") {
+  const Given given;
+  Arguments command{"generate",         given.model, "--prompt",      "ab",
+                    "--max_new_tokens", "20",        "--num_samples", "2"};
+  const Json plain = report_of(command);
+  CHECK_FALSE(plain.contains("logprobs"));
+  command.insert(command.end(), {"--logprobs", "2"});
+  const Json report = report_of(command);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(report["samples"][i]["text"] == plain["samples"][i]["text"]);
+    CHECK(report["samples"][i]["logprobs"].size() == report["samples"][i]["tokens"]);
+  }
+  const std::string table = output_of(command);
+  CHECK(holds(table, "position  log-probability (nats)  probability  rank  chosen  likeliest"));
+  command.push_back("--stream");
+  CHECK(output_of(command) == table);
+  check_refused({"generate", given.model, "--logprobs", "-1"}, {"--logprobs", "at least 0", "-1"});
+}

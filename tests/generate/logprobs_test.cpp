@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cmath>
+
+#include "generate/test_models.h"
+#include "headlight/autograd/autograd.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// The log softmax [V] of what a plain forward pass gives after `context`.
+std::vector<double> plain_log_probabilities(const Gpt& model,
+                                            const std::vector<std::int32_t>& context) {
+  const NoGrad no_grad;
+  const std::vector<double> logits = model.logits(make_batch({context})).to_vector();
+  std::vector<double> last(logits.end() - model.config().vocab_size, logits.end());
+  double sum = 0;
+  for (const double logit : last) {
+    sum += std::exp(logit);
+  }
+  for (double& logit : last) {
+    logit -= std::log(sum);
+  }
+  return last;
+}
+
+GenerateOptions wild(Index count, Index logprobs) {
+  GenerateOptions options;
+  options.max_new_tokens = count;
+  options.ignore_end_of_text = true;
+  options.logprobs = logprobs;
+  return options;
+}
+
+// Follows the text with a window of its own: cut to half a block when it is full.
+void check_against_model(const Gpt& model, const GenerateResult& result) {
+  std::vector<std::int32_t> window = byte_ids("ab");
+  const Index block = model.config().block_size;
+  REQUIRE(result.choices.size() == result.tokens.size());
+  for (std::size_t i = 0; i < result.tokens.size(); ++i) {
+    INFO("token " << i);
+    if (std::ssize(window) > block) {
+      window.erase(window.begin(), window.end() - (block + 1) / 2);
+    }
+    const std::vector<double> expected = plain_log_probabilities(model, window);
+    const TokenChoice& choice = result.choices[i];
+    CHECK(choice.token == result.tokens[i]);
+    const auto own = expected[static_cast<std::size_t>(choice.token)];
+    CHECK(choice.log_probability == Approx(own).margin(1e-4));
+    CHECK(choice.rank ==
+          1 + std::count_if(expected.begin(), expected.end(), [&](double x) { return x > own; }));
+    double best = 1;
+    for (const TokenLogProbability& other : choice.likeliest) {
+      CHECK(other.log_probability ==
+            Approx(expected[static_cast<std::size_t>(other.token)]).margin(1e-4));
+      CHECK(other.log_probability <= best);
+      best = other.log_probability;
+    }
+    CHECK(choice.likeliest.front().log_probability ==
+          Approx(*std::max_element(expected.begin(), expected.end())).margin(1e-4));
+    window.push_back(result.tokens[i]);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("log-probabilities are those of a plain forward pass, also past the block") {
+  const auto model = lively_model(257, 16);
+  for (const bool use_cache : {true, false}) {
+    GenerateOptions options = wild(50, 4);
+    options.use_cache = use_cache;
+    const GenerateResult result = generate(*model, ByteTokenizer(), "ab", options);
+    REQUIRE(result.tokens.size() == 50);
+    CHECK(result.choices[0].likeliest.size() == 4);
+    check_against_model(*model, result);
+  }
+}
+
+TEST_CASE("log-probabilities are the model's own, before penalty, temperature and filters") {
+  const auto model = lively_model(257, 16);
+  GenerateOptions options = wild(30, 2);
+  options.sampling.temperature = 0.3;
+  options.sampling.top_k = 3;
+  options.sampling.min_p = 0.05;
+  options.sampling.repetition_penalty = 1.5;
+  check_against_model(*model, generate(*model, ByteTokenizer(), "ab", options));
+}
+
+TEST_CASE("log-probabilities of rounded weights are those of the rounded model") {
+  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
+    const auto model = lively_model(257, 32);
+    round_weights(*model, format);
+    Decoder decoder(*model, format);
+    check_against_model(*model, generate(decoder, ByteTokenizer(), "ab", wild(40, 1)));
+  }
+}
+
+TEST_CASE("log-probabilities change no text, and are not there unless they are asked for") {
+  const auto model = lively_model(257, 32);
+  Decoder decoder(*model);
+  GenerateOptions options = wild(40, 3);
+  const auto with = generate_samples(decoder, ByteTokenizer(), "ab", options, 3);
+  options.logprobs.reset();
+  const auto without = generate_samples(decoder, ByteTokenizer(), "ab", options, 3);
+  for (std::size_t sample = 0; sample < 3; ++sample) {
+    CHECK(with[sample].tokens == without[sample].tokens);
+    CHECK(without[sample].choices.empty());
+    check_against_model(*model, with[sample]);
+  }
+}
+
+TEST_CASE("choices are told as soon as they are made, the end of the text included") {
+  const auto model = scripted_model(257, script_of("ab"));
+  GenerateOptions options = greedy(10);
+  options.logprobs = 0;
+  std::vector<std::int32_t> told;
+  options.on_choice = [&](const TokenChoice& choice) { told.push_back(choice.token); };
+  std::vector<std::size_t> told_at_piece;
+  const GenerateResult result =
+      generate(*model, ByteTokenizer(), "?", options,
+               [&](std::string_view) { told_at_piece.push_back(told.size()); });
+  CHECK(told == result.tokens);
+  CHECK(told_at_piece == std::vector<std::size_t>{1, 2});
+  REQUIRE(result.choices.size() == 3);
+  CHECK(result.choices[2].token == ByteTokenizer().end_of_text());
+  CHECK(result.choices[0].likeliest.empty());
+  CHECK(result.choices[0].rank == 1);
+}

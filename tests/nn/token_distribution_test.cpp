@@ -1,0 +1,60 @@
+#include "headlight/nn/token_distribution.h"
+
+#include <cmath>
+#include <limits>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
+  const std::vector<float> logits{1, 3, 2, 3, -2};
+  const TokenDistribution expected(logits);
+  double sum = 0;
+  for (const double logit : logits) {
+    sum += std::exp(logit);
+  }
+  double entropy = 0;
+  for (std::int32_t id = 0; id < 5; ++id) {
+    const double log_probability = logits[static_cast<std::size_t>(id)] - std::log(sum);
+    CHECK(expected.log_probability(id) == Approx(log_probability).epsilon(1e-12));
+    entropy -= std::exp(log_probability) * log_probability;
+  }
+  CHECK(expected.entropy() == Approx(entropy).epsilon(1e-12));
+}
+
+TEST_CASE("ranks count from the likeliest token, of equal ones from the first", "[nn]") {
+  const std::vector<float> logits{1, 3, 2, 3, -2};
+  const TokenDistribution expected(logits);
+  const std::vector<Index> ranks{4, 1, 3, 2, 5};
+  for (std::int32_t id = 0; id < 5; ++id) {
+    CHECK(expected.rank(id) == ranks[static_cast<std::size_t>(id)]);
+  }
+  const std::vector<TokenLogProbability> top = expected.likeliest(3);
+  REQUIRE(top.size() == 3);
+  CHECK(top[0].token == 1);
+  CHECK(top[1].token == 3);
+  CHECK(top[2].token == 2);
+  CHECK(top[2].log_probability == expected.log_probability(2));
+  CHECK(expected.likeliest(99).size() == 5);
+  CHECK(expected.likeliest(0).empty());
+}
+
+TEST_CASE("large logits overflow nothing, and impossible tokens stay impossible", "[nn]") {
+  const float none = -std::numeric_limits<float>::infinity();
+  const std::vector<float> logits{3e38F, none, 3e38F};
+  const TokenDistribution expected(logits);
+  CHECK(expected.log_probability(0) == Approx(-std::log(2)));
+  CHECK(expected.log_probability(1) == -std::numeric_limits<double>::infinity());
+  CHECK(expected.entropy() == Approx(std::log(2)));
+  CHECK(expected.rank(1) == 3);
+}
+
+TEST_CASE("ids outside the vocabulary have no probability", "[nn]") {
+  const std::vector<float> logits{1, 2};
+  const TokenDistribution expected(logits);
+  CHECK(mentions(error_of([&] { expected.log_probability(2); }), {"from 0 to 1", "got 2"}));
+  CHECK(mentions(error_of([&] { expected.rank(-1); }), {"from 0 to 1", "got -1"}));
+  CHECK(mentions(error_of([] { TokenDistribution(std::span<const float>()); }), {"logits [V]"}));
+}
