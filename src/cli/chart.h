@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -19,6 +20,32 @@ struct ChartOptions {
 // A curve of block characters with the range on its left, for terminals; the values are averaged
 // to fit the width. Values that are not finite are left out; "" when none is left.
 std::string line_chart(const std::vector<double>& values, const ChartOptions& options = {});
+
+// A curve among others.
+struct ChartSeries {
+  std::vector<double> x;
+  std::vector<double> y;  // as many
+  char mark = '*';        // where there are no colours, and of points
+  int colour = 0;         // place in the palette
+  bool points = false;    // marks at the values, instead of the line that joins them
+};
+
+struct SeriesChartOptions {
+  int width = 70;  // columns of the curves
+  int height = 16;
+  bool colours = false;  // lines of dots in colours; otherwise of marks
+  double y_high = std::numeric_limits<double>::infinity();  // what is higher is cut off
+  std::string x_label = {};
+  std::function<std::string(double)> x_text = {};  // of a tick; empty: a whole number
+};
+
+// Several curves over common axes, for terminals; later ones lie above earlier ones. "" when there
+// is no finite value.
+std::string series_chart(const std::vector<ChartSeries>& series,
+                         const SeriesChartOptions& options = {});
+
+// `text` in the colour of a series.
+std::string in_series_colour(const std::string& text, int colour);
 
 // The values of a chart that may go on for days, in memory that does not grow: when there are too
 // many, neighbours become their mean, and every point stands for twice as many values from then on.

@@ -9,6 +9,8 @@ namespace headlight::cli {
 
 int run_train(const std::vector<std::string>& arguments);
 int run_eval(const std::vector<std::string>& arguments);
+// Shows what several runs did, side by side.
+int run_compare(const std::vector<std::string>& arguments);
 int run_info(const std::vector<std::string>& arguments);
 
 // Continues a prompt with a model.

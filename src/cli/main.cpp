@@ -38,6 +38,7 @@ constexpr std::array kCommands{
     Command{"attribute", "What every head adds to the logit of a token", run_attribute},
     Command{"lab", "Experiments that show how attention works, and why", run_lab},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
+    Command{"compare", "Runs side by side: settings, losses, speed, one chart", run_compare},
     Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
     Command{"tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
     Command{"export", "Write a model for transformers, nanoGPT or NumPy", run_export},

@@ -90,7 +90,7 @@ Span span_of(const LinePlot& plot) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) {
         span.across.include(series.x[i]);
-        span.up.include(series.y[i]);
+        span.up.include(std::min(series.y[i], plot.y_high));
       }
     }
   }
@@ -142,12 +142,12 @@ std::string curve(const PlotSeries& series, const Frame& frame, const std::strin
     const std::string y = svg_number(frame.down(series.y[i]));
     path += (pen_down ? "L" : "M") + x + " " + y;
     pen_down = true;
-    if (points) {
+    if (points || series.points) {
       dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
     }
   }
   return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
-         (series.faint ? "1" : "2") + "\" stroke-linejoin=\"round\"/>\n" + dots;
+         (series.faint || series.thin ? "1" : "2") + "\" stroke-linejoin=\"round\"/>\n" + dots;
 }
 
 struct NamedColour {
@@ -239,6 +239,13 @@ std::string marks(const LinePlot& plot, const Frame& frame) {
   return out;
 }
 
+// Without what lies above the axes.
+std::string clipped(const std::string& curves) {
+  return "<clipPath id=\"axes\"><rect x=\"0\" y=\"" + svg_number(kTop) + "\" width=\"" +
+         svg_number(kWidth) + "\" height=\"" + svg_number(kHeight - kTop) +
+         "\"/></clipPath>\n<g clip-path=\"url(#axes)\">\n" + curves + "</g>\n";
+}
+
 // A plot without what surrounds it. Faint curves lie below the others.
 std::string panel(const LinePlot& plot, const Frame& frame) {
   std::string out =
@@ -247,15 +254,23 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
       axes(frame, plot) + marks(plot, frame);
   std::string curves;
   std::vector<NamedColour> named;
+  std::size_t next = 0;  // colour of a series that names none
   for (const PlotSeries& series : plot.series) {
     if (series.faint) {
       out += curve(series, frame, kFaintCurve, plot.points);
       continue;
     }
-    named.push_back({series.name, kColours[named.size() % kColours.size()]});
-    curves += curve(series, frame, named.back().colour, plot.points);
+    const std::size_t place = series.colour >= 0 ? static_cast<std::size_t>(series.colour) : next++;
+    const char* colour = kColours[place % kColours.size()];
+    curves += curve(series, frame, colour, plot.points);
+    if (!series.name.empty()) {
+      named.push_back({series.name, colour});
+    }
   }
-  return out + curves + (plot.series.size() > 1 ? legend(named, plot, frame) : "");
+  if (std::isfinite(plot.y_high)) {
+    curves = clipped(curves);
+  }
+  return out + curves + (plot.series.size() > 1 && !named.empty() ? legend(named, plot, frame) : "");
 }
 
 }  // namespace

@@ -110,6 +110,21 @@ bool DirectoryLock::has_file(const fs::path& directory) {
   return fs::exists(fs::symlink_status(directory / kName, ignored));
 }
 
+// The file of a lock that was given back is empty, so that only the remains of a killed process are
+// tried, for a moment, with a lock that other lookers-on may share.
+bool DirectoryLock::is_held(const fs::path& directory) {
+  const int descriptor = open_descriptor(directory / kName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) {
+    return false;
+  }
+  const FileDescriptor file(descriptor);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || status.st_size == 0) {
+    return false;
+  }
+  return ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 void DirectoryLock::remove_file() { ::unlink(path_.c_str()); }
 
 }  // namespace headlight

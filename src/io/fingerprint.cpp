@@ -60,4 +60,10 @@ std::string fingerprint(const NamedTensors& tensors) {
   return hash.text();
 }
 
+std::string fingerprint(std::string_view bytes) {
+  Hash hash;
+  hash.add(bytes.data(), bytes.size());
+  return hash.text();
+}
+
 }  // namespace headlight

@@ -3,47 +3,29 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
 #include "headlight/io/file_writer.h"
-#include "io/input_file.h"
+#include "io/file_lines.h"
 #include "io/posix_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;        // bytes read at once
-constexpr std::size_t kLongestLine = std::size_t{1} << 26;  // bytes
-
 // Those that are wanted. What follows the last line end is one, too.
 void copy_lines(const InputFile& file, const LineLog::Keep& keep, FileWriter& writer) {
-  const auto size = static_cast<std::size_t>(file.size());
-  std::string text;  // the begin of a line, and the piece that follows it
-  for (std::size_t offset = 0; offset < size; offset += kPiece) {
-    const std::size_t begun = text.size();
-    require(begun <= kLongestLine, shown(file.path()), ": expected lines of at most ", kLongestLine,
-            " bytes");
-    text.resize(begun + std::min(kPiece, size - offset));
-    file.read(static_cast<Index>(offset),
-              std::as_writable_bytes(std::span<char>(text).subspan(begun)));
-    std::string kept;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos;
-         begin = end + 1) {
-      const std::string line = text.substr(begin, end - begin);
-      kept += keep(line) ? line + "\n" : "";
+  constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes written at once
+  std::string kept;
+  for_each_line(file, [&](const std::string& line) {
+    kept += keep(line) ? line + "\n" : "";
+    if (kept.size() >= kPiece) {
+      writer.write(kept);
+      kept.clear();
     }
-    text.erase(0, begin);
-    writer.write(kept);
-  }
-  if (!text.empty() && keep(text)) {
-    writer.write(text + "\n");
-  }
+  });
+  writer.write(kept);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "train/metrics_log.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -30,15 +32,69 @@ bool changes_bits(const SettingChange& change) {
   });
 }
 
-LineLog::Keep lines_before(const TrainingState& state) {
-  return [&state](const std::string& line) { return is_before(state, line); };
+// Beyond it nothing is a loss, a count or a time.
+constexpr double kLargestNumber = 1e15;
+
+// A number that is missing, or not possible, is NaN.
+double number_of(const nlohmann::json& line, const char* key, double least) {
+  const auto found = line.find(key);
+  const double value = found != line.end() && found->is_number()
+                           ? found->get<double>()
+                           : std::numeric_limits<double>::quiet_NaN();
+  return value >= least && value <= kLargestNumber ? value
+                                                   : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace
 
+std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
+  const auto line = nlohmann::json::parse(text, nullptr, false);
+  if (!line.is_object()) {
+    return std::nullopt;
+  }
+  using Kind = MetricsLine::Kind;
+  const bool evaluated = line.contains("validation_loss");
+  const bool returned = line.contains("rollback_from");
+  const double iteration = number_of(line, "iteration", 0);
+  if (std::isnan(iteration) || (!evaluated && !returned && !line.contains("loss"))) {
+    return MetricsLine{.kind = Kind::other};
+  }
+  return MetricsLine{
+      .kind = evaluated ? Kind::evaluation : returned ? Kind::rollback : Kind::step,
+      .iteration = static_cast<Index>(iteration),
+      .loss = number_of(line, evaluated ? "validation_loss" : "loss", -kLargestNumber),
+      .bits_per_byte = number_of(line, "validation_bits_per_byte", 0),
+      .tokens = number_of(line, "tokens", 0),
+      .seconds = number_of(line, "seconds", 0),
+      .elapsed = number_of(line, "elapsed_seconds", 0),
+      .skipped = line.contains("skipped")};
+}
+
+void ElapsedSeconds::add(const MetricsLine& line) {
+  using Kind = MetricsLine::Kind;
+  if (line.kind != Kind::step && line.kind != Kind::evaluation) {
+    return;
+  }
+  if (!std::isnan(line.elapsed)) {
+    total_ = std::max(total_, line.elapsed);
+  } else {
+    known_ = false;
+    total_ += std::isnan(line.seconds) ? 0 : line.seconds;
+  }
+}
+
 MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
                        LineLog::OnFailure on_failure) {
-  saving([&] { lines_.emplace(std::move(path), lines_before(begin), std::move(on_failure)); });
+  ElapsedSeconds before;
+  const LineLog::Keep keep = [&](const std::string& line) {
+    const bool kept = is_before(begin, line);
+    if (const auto metrics = kept ? parse_metrics_line(line) : std::nullopt) {
+      before.add(*metrics);
+    }
+    return kept;
+  };
+  saving([&] { lines_.emplace(std::move(path), keep, std::move(on_failure)); });
+  before_ = before.total();
 }
 
 void MetricsLog::on_start(const RunPlan& plan) {
@@ -75,7 +131,8 @@ void MetricsLog::on_step(const StepMetrics& metrics) {
                               {"learning_rate", metrics.learning_rate},
                               {"gradient_norm", metrics.gradient_norm},
                               {"tokens", metrics.tokens},
-                              {"seconds", metrics.seconds}};
+                              {"seconds", metrics.seconds},
+                              {"elapsed_seconds", elapsed()}};
   if (metrics.outcome != StepOutcome::updated) {
     line["skipped"] = metrics.reason;
   }
@@ -90,7 +147,8 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
                               {"validation_bits_per_byte", nullptr},
                               {"validation_tokens", validation.tokens},
                               {"best", metrics.best},
-                              {"seconds", metrics.seconds}};
+                              {"seconds", metrics.seconds},
+                              {"elapsed_seconds", elapsed()}};
   if (validation.bytes > 0) {
     line["validation_bits_per_byte"] = validation.bits_per_byte;
   }

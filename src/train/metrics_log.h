@@ -6,12 +6,45 @@
 
 #include "headlight/train/run.h"
 #include "io/line_log.h"
+#include "tensor/stopwatch.h"
 
 namespace headlight {
 
+// A line of metrics.jsonl as it is read again. Numbers that it lacks are NaN.
+struct MetricsLine {
+  enum class Kind { step, evaluation, rollback, other };
+
+  Kind kind = Kind::step;
+  Index iteration = 0;
+  double loss = 0;           // of the update, or in validation
+  double bits_per_byte = 0;  // in validation
+  double tokens = 0;         // that the update learned from
+  double seconds = 0;        // that the update or evaluation took
+  double elapsed = 0;        // seconds since the run began
+  bool skipped = false;      // the update was left out
+};
+
+// None for a line that is damaged or cut off: no JSON object.
+std::optional<MetricsLine> parse_metrics_line(const std::string& line);
+
+// Seconds that a run has taken until the last line that was added: the log says it, or, if it is of
+// an older version, the updates and evaluations alone.
+class ElapsedSeconds {
+ public:
+  void add(const MetricsLine& line);
+  double total() const { return total_; }
+  // False when some lines did not say it.
+  bool is_known() const { return known_; }
+
+ private:
+  double total_ = 0;
+  bool known_ = true;
+};
+
 // Appends one JSON object a line to metrics.jsonl: every update, every evaluation, every return to
-// a checkpoint, every change of settings that changes what updates do. A line that the disk does
-// not take is kept and written before the next one.
+// a checkpoint, every change of settings that changes what updates do. "elapsed_seconds" counts from
+// the begin of the run through all its processes, but what a killed one did after its last
+// checkpoint. A line that the disk does not take is kept and written before the next one.
 class MetricsLog : public TrainObserver {
  public:
   // `begin` is where the run begins or goes on: lines about what comes after it are dropped first.
@@ -30,8 +63,11 @@ class MetricsLog : public TrainObserver {
 
  private:
   void append_changes(Index iteration, const std::vector<SettingChange>& changes);
+  double elapsed() const { return before_ + watch_.seconds(); }
 
   std::optional<LineLog> lines_;  // always there
+  double before_ = 0;             // seconds of the processes before this
+  Stopwatch watch_;
 };
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #include "cli/chart.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "support/catch.h"
@@ -43,4 +44,46 @@ TEST_CASE("a chart of many values looks like that of their means", "[cli]") {
   }
   CHECK(headlight::cli::line_chart(values.points(), {.width = 64}) ==
         headlight::cli::line_chart(all, {.width = 64}));
+}
+
+TEST_CASE("a chart of several curves marks each with its letter", "[cli]") {
+  const std::string chart = headlight::cli::series_chart(
+      {{.x = {0, 10}, .y = {0, 1}, .mark = 'a'}, {.x = {0, 10}, .y = {1, 0}, .mark = 'b'}},
+      {.width = 5, .height = 5, .x_label = "time"});
+  CHECK(chart ==
+        "   0.900 ┤b   a\n"
+        "         │ b a \n"
+        "         │  b  \n"
+        "         │ a b \n"
+        "   0.100 ┤a   b\n"
+        "         └─────\n"
+        "          0  10\n"
+        "          time\n");
+}
+
+TEST_CASE("points lie above lines, and what is too high is cut off", "[cli]") {
+  const std::string chart = headlight::cli::series_chart(
+      {{.x = {0, 2, 4}, .y = {1, 1, 1}, .mark = 'A', .points = true},
+       {.x = {0, 1, 4}, .y = {1e15, 1, 1}, .mark = 'a'},
+       {.x = {4}, .y = {0}, .mark = 'z'}},
+      {.width = 5, .height = 2, .y_high = 1});
+  CHECK(chart ==
+        "   0.750 ┤AaAaA\n"
+        "   0.250 ┤    z\n"
+        "         └─────\n"
+        "          0   4\n");
+}
+
+TEST_CASE("curves in colours are dots of Braille, points stay letters", "[cli]") {
+  const std::string chart = headlight::cli::series_chart(
+      {{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
+       {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
+      {.width = 2, .height = 2, .colours = true});
+  CHECK(chart.find("⣀") != std::string::npos);
+  CHECK(chart.find("\x1B[38;5;208mB\x1B[0m") != std::string::npos);
+}
+
+TEST_CASE("a chart of nothing is nothing", "[cli]") {
+  CHECK(headlight::cli::series_chart({}).empty());
+  CHECK(headlight::cli::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }

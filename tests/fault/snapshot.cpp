@@ -55,7 +55,7 @@ Snapshot part_of(const Snapshot& snapshot, const std::string& folder) {
 }
 
 Snapshot without_times(Snapshot run) {
-  static const std::regex times(R"re(,"(seconds|tokens_per_second)":[-+.0-9e]+)re");
+  static const std::regex times(R"re(,"(seconds|elapsed_seconds|tokens_per_second)":[-+.0-9e]+)re");
   const auto metrics = run.find("metrics.jsonl");
   if (metrics != run.end()) {
     metrics->second.content = std::regex_replace(metrics->second.content, times, "");

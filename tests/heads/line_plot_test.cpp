@@ -79,3 +79,28 @@ TEST_CASE("a line plot refuses what it cannot draw") {
   CHECK(mentions(error_of([] { line_plot_svg({}); }), {"line_plot_svg", "finite"}));
   CHECK(mentions(error_of([] { line_panels_svg({}); }), {"line_panels_svg", "at least one"}));
 }
+
+TEST_CASE("series that belong together share a colour and one name") {
+  const std::string svg =
+      line_plot_svg({.title = "t",
+                     .series = {{.name = "run", .x = {0, 1}, .y = {0, 1}, .thin = true, .colour = 1},
+                                {.name = "", .x = {0, 1}, .y = {1, 0}, .points = true, .colour = 1},
+                                {.name = "other", .x = {0, 1}, .y = {1, 1}}}});
+  CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"1\""));
+  CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"2\""));
+  CHECK(holds(svg, "r=\"3\" fill=\"#d55e00\""));
+  CHECK(holds(svg, "stroke=\"#0072b2\" stroke-width=\"2\""));  // the first that nobody names
+  std::size_t names = 0;
+  for (std::size_t at = 0; (at = svg.find("stroke-width=\"3\"", at)) != std::string::npos; ++at) {
+    ++names;
+  }
+  CHECK(names == 2);
+}
+
+TEST_CASE("values above the highest one wanted are cut off by the axes") {
+  const std::string svg =
+      line_plot_svg({.title = "t", .series = {{"", {0, 1, 2}, {100, 1, 0}}}, .y_high = 1});
+  CHECK(holds(svg, ">0.8<"));
+  CHECK_FALSE(holds(svg, ">100<"));
+  CHECK(holds(svg, "clip-path=\"url(#axes)\""));
+}

@@ -25,6 +25,7 @@ std::vector<Json> metrics_of(const std::filesystem::path& run) {
   std::vector<Json> lines = json_lines(run / "metrics.jsonl");
   for (Json& line : lines) {
     line.erase("seconds");
+    line.erase("elapsed_seconds");
   }
   return lines;
 }

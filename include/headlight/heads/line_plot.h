@@ -1,15 +1,19 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace headlight {
 
 struct PlotSeries {
-  std::string name;       // in the legend; may be empty when there is only one
+  std::string name;       // in the legend; empty: it is not there
   std::vector<double> x;  // ascending
   std::vector<double> y;  // as many; values that are not finite leave a gap
   bool faint = false;     // thin and grey, without a name in the legend: one of many
+  bool thin = false;
+  bool points = false;    // a dot at every value
+  int colour = -1;        // place in the palette, for series that belong together; -1: the next
 };
 
 struct LinePlot {
@@ -18,7 +22,9 @@ struct LinePlot {
   std::string y_label = {};
   std::vector<PlotSeries> series = {};
   bool y_from_zero = false;        // else the axis spans the values
-  bool points = false;             // a dot at every value, for few of them
+  // What is higher is cut off, so that a few values do not press the others together.
+  double y_high = std::numeric_limits<double>::infinity();
+  bool points = false;             // a dot at every value of all series, for few of them
   std::vector<double> marks = {};  // of x: a dashed line from top to bottom
 };
 

@@ -27,6 +27,8 @@ class DirectoryLock {
 
   // True when the directory is locked, or was once.
   static bool has_file(const std::filesystem::path& directory);
+  // True while a process holds the directory. Changes nothing there.
+  static bool is_held(const std::filesystem::path& directory);
   // Removes the lock's file, for a directory that is to be as if it had never been locked.
   void remove_file();
 

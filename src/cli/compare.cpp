@@ -1,0 +1,438 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/chart.h"
+#include "cli/commands.h"
+#include "cli/display.h"
+#include "cli/json_output.h"
+#include "cli/log.h"
+#include "cli/numbers.h"
+#include "cli/options.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "headlight/heads/line_plot.h"
+#include "headlight/io/file_writer.h"
+#include "headlight/train/run_history.h"
+
+namespace headlight::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostRuns = 26;  // each has a letter
+
+constexpr const char* kDetails =
+    "Shows the settings that differ, how far each run is, its losses, speed and time, and one\n"
+    "chart of the losses: lines of small letters (on a terminal: of dots in colours) are training\n"
+    "losses, smoothed; capital letters are validation losses. A few first losses that lie far "
+    "above\n"
+    "the others are cut off. Runs that are still in progress or were killed are shown as far as\n"
+    "they are; what a run made again after a resume or a return to a checkpoint counts once. A "
+    "time\n"
+    "after > comes from a log of an older version: that of updates and evaluations alone.\n\n"
+    "Losses are in nats a token, which means something else for another tokenizer: runs of\n"
+    "different tokenizers are shown in bits per byte when all of them know it (training losses\n"
+    "converted by the bytes that a token has in validation).\n\n"
+    "JSON keys: unit (nats_per_token or bits_per_byte, of the curves), x, same_tokenizer,\n"
+    "same_validation, settings (of those that differ, a list of each run's value), runs: of each,\n"
+    "directory, running, updates, max_updates, tokens, tokens_per_second, seconds, "
+    "seconds_are_partial\n"
+    "(a log of an older version: updates and evaluations alone), training_loss (the last one,\n"
+    "smoothed), validation_loss (the last one), best_validation_loss, best_updates,\n"
+    "best_bits_per_byte, skipped, rollbacks, training and validation (curves: x and loss, at most\n"
+    "1000 points). What is not known is null.";
+
+Options make_options() {
+  Options options({.name = "compare",
+                   .summary = "Runs side by side: settings that differ, losses, speed, one chart.",
+                   .positional = "RUN...",
+                   .details = kDetails,
+                   .examples = {"headlight compare runs/a runs/b",
+                                "headlight compare runs/* --x seconds --smooth 0.99",
+                                "headlight compare runs/a runs/b --svg losses.svg",
+                                "headlight compare runs/a runs/b --json"}});
+  options.value("x", "What the losses are drawn against: updates, tokens or seconds", "updates")
+      .value("smooth", "Weight of what came before in the average of training losses; 0: none",
+             "0.95")
+      .value("svg", "Also write the chart to this .svg file");
+  return options;
+}
+
+// A run as it is shown.
+struct ComparedRun {
+  RunHistory history;
+  std::string name;  // as the user gave it
+  LossCurve training;
+  LossCurve validation;
+};
+
+struct Comparison {
+  std::vector<ComparedRun> runs;
+  std::vector<SettingDifference> settings;
+  Comparability comparability;
+  CurveOptions curves;
+  double y_high = std::numeric_limits<double>::infinity();  // of the chart
+
+  std::string unit() const { return curves.bits_per_byte ? "bits per byte" : "nats a token"; }
+};
+
+std::string letter_of(std::size_t run) { return std::string(1, static_cast<char>('a' + run)); }
+
+// Above the losses of all but the first part of the axis, when those before lie far above.
+double top_of(const std::vector<ComparedRun>& runs) {
+  constexpr double kFirstPart = 0.05;
+  constexpr double kFar = 1.5;
+  double end = 0;
+  for (const ComparedRun& run : runs) {
+    for (const LossCurve* curve : {&run.training, &run.validation}) {
+      end = std::max(end, curve->empty() ? 0 : curve->x.back());
+    }
+  }
+  double low = std::numeric_limits<double>::infinity();
+  double later = -low;
+  double highest = -low;
+  for (const ComparedRun& run : runs) {
+    for (const LossCurve* curve : {&run.training, &run.validation}) {
+      for (std::size_t i = 0; i < curve->x.size(); ++i) {
+        low = std::min(low, curve->loss[i]);
+        highest = std::max(highest, curve->loss[i]);
+        later = curve->x[i] >= kFirstPart * end ? std::max(later, curve->loss[i]) : later;
+      }
+    }
+  }
+  const bool cuts = later > low && highest - low > kFar * (later - low);
+  return cuts ? later : std::numeric_limits<double>::infinity();
+}
+
+Comparison compare(const std::vector<std::string>& directories, const Options& options) {
+  Comparison comparison;
+  about_option([&] {
+    comparison.curves = {.axis = parse_history_axis(options.text("x")),
+                         .smoothing = options.number("smooth")};
+    comparison.curves.validate();
+  });
+  std::vector<RunHistory> histories;
+  for (const std::string& directory : directories) {
+    histories.push_back(read_run_history(directory));
+  }
+  comparison.settings = differing_settings(histories);
+  comparison.comparability = comparability(histories);
+  comparison.curves.bits_per_byte =
+      !comparison.comparability.same_tokenizer && comparison.comparability.bits_per_byte;
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    LossCurve training = training_curve(histories[i], comparison.curves);
+    LossCurve validation = validation_curve(histories[i], comparison.curves);
+    comparison.runs.push_back({std::move(histories[i]), visible_text(directories[i]),
+                               std::move(training), std::move(validation)});
+  }
+  comparison.y_high = top_of(comparison.runs);
+  return comparison;
+}
+
+// What a reader must know; one line each.
+void warn(const Comparison& comparison) {
+  const Comparability& same = comparison.comparability;
+  if (!same.same_tokenizer) {
+    log_warning(comparison.curves.bits_per_byte
+                    ? "the tokenizers differ, so that losses a token cannot be compared: the chart "
+                      "shows bits per byte"
+                    : "the tokenizers differ and not every run knows its bits per byte: losses a "
+                      "token cannot be compared");
+  }
+  if (!same.same_validation) {
+    log_warning("the runs are evaluated on different texts or parts of them: compare validation "
+                "losses with care");
+  }
+  for (const ComparedRun& run : comparison.runs) {
+    const RunHistory& history = run.history;
+    if (history.settings.empty()) {
+      log_warning(run.name + ": no config.toml: its settings are not known");
+    }
+    if (history.damaged_lines > 1) {
+      log_warning(run.name + ": metrics.jsonl: " +
+                  counted(static_cast<std::size_t>(history.damaged_lines), "damaged line") +
+                  " left out");
+    }
+    if (run.training.empty() && run.validation.empty()) {
+      const bool has_losses = !history.training.empty() || !history.validation.empty();
+      log_warning(run.name + ": metrics.jsonl " +
+                  (has_losses ? "does not say how many " +
+                                    std::string(history_axis_name(comparison.curves.axis)) +
+                                    " its losses took"
+                              : "holds no loss yet"));
+    }
+  }
+}
+
+std::string number_or_dash(double value, int decimals) {
+  return std::isfinite(value) ? fixed_number(value, decimals) : "-";
+}
+
+std::string count_or_dash(double value) {
+  return std::isfinite(value) ? grouped(std::llround(value)) : "-";
+}
+
+std::string state_of(const RunHistory& run) {
+  if (run.is_running) {
+    return "running";
+  }
+  return run.max_updates() > 0 && run.updates < run.max_updates() ? "stopped" : "done";
+}
+
+std::string time_of(const RunHistory& run) {
+  return std::isfinite(run.elapsed_seconds)
+             ? (run.elapsed_is_partial ? "> " : "") + duration_text(run.elapsed_seconds)
+             : "-";
+}
+
+// The last place on the axis that all curves reach; NaN: they do not meet, or all end there.
+double common_end(const Comparison& comparison) {
+  double end = std::numeric_limits<double>::infinity();
+  double begin = -end;
+  double last = -end;
+  for (const ComparedRun& run : comparison.runs) {
+    if (run.training.empty()) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    begin = std::max(begin, run.training.x.front());
+    end = std::min(end, run.training.x.back());
+    last = std::max(last, run.training.x.back());
+  }
+  return begin <= end && end < last ? end : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string axis_text(HistoryAxis axis, double value) {
+  return axis == HistoryAxis::seconds ? duration_text(value) : grouped(std::llround(value));
+}
+
+// One row for each figure, one column for each run.
+class Figures {
+ public:
+  explicit Figures(const Comparison& comparison)
+      : comparison_(comparison), table_(columns(comparison)) {}
+
+  template <class CellOf>
+  void add(const std::string& title, const CellOf& cell_of) {
+    std::vector<std::string> cells{title};
+    for (const ComparedRun& run : comparison_.runs) {
+      cells.push_back(cell_of(run));
+    }
+    table_.add(std::move(cells));
+  }
+  void add(const SettingDifference& setting) {
+    std::vector<std::string> cells{setting.key};
+    for (const std::string& value : setting.values) {
+      cells.push_back(value.empty() ? "-" : visible_text(value));
+    }
+    table_.add(std::move(cells));
+  }
+  std::string text() const { return table_.text(); }
+
+ private:
+  static std::vector<Table::Column> columns(const Comparison& comparison) {
+    std::vector<Table::Column> columns{{"", true}};
+    for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
+      columns.push_back({letter_of(run)});
+    }
+    return columns;
+  }
+
+  const Comparison& comparison_;
+  Table table_;
+};
+
+std::string figures_text(const Comparison& comparison) {
+  Figures figures(comparison);
+  for (const SettingDifference& setting : comparison.settings) {
+    figures.add(setting);
+  }
+  figures.add("", [](const ComparedRun&) { return std::string(); });
+  figures.add("state", [](const ComparedRun& run) { return state_of(run.history); });
+  figures.add("updates", [](const ComparedRun& run) {
+    const Index most = run.history.max_updates();
+    return grouped(run.history.updates) + (most > 0 ? " of " + grouped(most) : "");
+  });
+  figures.add("tokens", [](const ComparedRun& run) { return count_or_dash(run.history.tokens); });
+  figures.add("tokens/s", [](const ComparedRun& run) {
+    return count_or_dash(run.history.tokens_per_second());
+  });
+  figures.add("time", [](const ComparedRun& run) { return time_of(run.history); });
+  const auto any = [&](Index RunHistory::*count) {
+    return std::any_of(comparison.runs.begin(), comparison.runs.end(),
+                       [&](const ComparedRun& run) { return run.history.*count > 0; });
+  };
+  for (const auto& [title, count] : {std::pair{"updates left out", &RunHistory::skipped},
+                                     std::pair{"rollbacks", &RunHistory::rollbacks}}) {
+    if (any(count)) {
+      figures.add(title, [&](const ComparedRun& run) { return grouped(run.history.*count); });
+    }
+  }
+  return figures.text();
+}
+
+std::string losses_text(const Comparison& comparison) {
+  const auto last = [](const LossCurve& curve) {
+    return curve.empty() ? std::string("-") : fixed_number(curve.loss.back(), 4);
+  };
+  const auto best = [](const LossCurve& curve) {
+    return std::min_element(curve.loss.begin(), curve.loss.end()) - curve.loss.begin();
+  };
+  const HistoryAxis axis = comparison.curves.axis;
+  Figures figures(comparison);
+  figures.add("training, last", [&](const ComparedRun& run) { return last(run.training); });
+  figures.add("validation, last", [&](const ComparedRun& run) { return last(run.validation); });
+  figures.add("validation, best", [&](const ComparedRun& run) {
+    const auto place = static_cast<std::size_t>(best(run.validation));
+    return run.validation.empty() ? std::string("-") : fixed_number(run.validation.loss[place], 4);
+  });
+  figures.add("  at " + std::string(history_axis_name(axis)), [&](const ComparedRun& run) {
+    const auto place = static_cast<std::size_t>(best(run.validation));
+    return run.validation.empty() ? std::string("-") : axis_text(axis, run.validation.x[place]);
+  });
+  if (!comparison.curves.bits_per_byte && comparison.comparability.bits_per_byte) {
+    figures.add("  bits per byte", [](const ComparedRun& run) {
+      return number_or_dash(run.history.best_validation()->bits_per_byte, 4);
+    });
+  }
+  if (const double end = common_end(comparison); std::isfinite(end)) {
+    figures.add("training, at " + axis_text(axis, end), [&](const ComparedRun& run) {
+      return number_or_dash(run.training.at(end), 4);
+    });
+  }
+  return "loss (" + comparison.unit() + "; training smoothed)\n" + figures.text();
+}
+
+std::string chart_text(const Comparison& comparison) {
+  const bool colours = colours_on_output();
+  std::vector<ChartSeries> series;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const ComparedRun& run = comparison.runs[i];
+    const char letter = letter_of(i)[0];
+    const int colour = static_cast<int>(i);
+    series.push_back({run.training.x, run.training.loss, letter, colour});
+    series.push_back({run.validation.x, run.validation.loss,
+                      static_cast<char>(letter - 'a' + 'A'), colour, true});
+  }
+  const HistoryAxis axis = comparison.curves.axis;
+  constexpr int kMargin = 12;
+  const int columns = columns_of(Stream::output).value_or(kUsualColumns);
+  return series_chart(series, {.width = std::clamp(columns - kMargin, 20, 100),
+                               .colours = colours,
+                               .y_high = comparison.y_high,
+                               .x_label = std::string(axis == HistoryAxis::seconds
+                                                          ? "time"
+                                                          : history_axis_name(axis)) +
+                                          (colours ? "; lines" : "; small letters") +
+                                          ": training, smoothed; capitals: validation",
+                               .x_text = [&](double value) { return axis_text(axis, value); }});
+}
+
+std::string names_text(const Comparison& comparison) {
+  std::string text;
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const std::string line = letter_of(i) + "  " + comparison.runs[i].name;
+    text += (colours_on_output() ? in_series_colour(line, static_cast<int>(i)) : line) + "\n";
+  }
+  return text;
+}
+
+std::string svg_of(const Comparison& comparison) {
+  LinePlot plot{.title = "Training (lines, smoothed) and validation (dots) losses",
+                .x_label = std::string(history_axis_name(comparison.curves.axis)),
+                .y_label = comparison.unit(),
+                .y_high = comparison.y_high};
+  for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
+    const ComparedRun& run = comparison.runs[i];
+    const int colour = static_cast<int>(i);
+    plot.series.push_back({.name = run.name,
+                           .x = run.training.x,
+                           .y = run.training.loss,
+                           .thin = true,
+                           .colour = colour});
+    plot.series.push_back({.name = "",
+                           .x = run.validation.x,
+                           .y = run.validation.loss,
+                           .points = true,
+                           .colour = colour});
+  }
+  return line_plot_svg(plot);
+}
+
+Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json curve_json(const LossCurve& curve) { return {{"x", curve.x}, {"loss", curve.loss}}; }
+
+Json run_json(const ComparedRun& run) {
+  const RunHistory& history = run.history;
+  const HistoryPoint* best = history.best_validation();
+  const auto last = [](const LossCurve& curve) {
+    return curve.empty() ? Json() : Json(curve.loss.back());
+  };
+  return {{"directory", history.directory.string()},
+          {"running", history.is_running},
+          {"updates", history.updates},
+          {"max_updates", history.max_updates() > 0 ? Json(history.max_updates()) : Json()},
+          {"tokens", number_json(history.tokens)},
+          {"tokens_per_second", number_json(history.tokens_per_second())},
+          {"seconds", number_json(history.elapsed_seconds)},
+          {"seconds_are_partial", history.elapsed_is_partial},
+          {"training_loss", last(run.training)},
+          {"validation_loss", last(run.validation)},
+          {"best_validation_loss", best == nullptr ? Json() : Json(best->loss)},
+          {"best_updates", best == nullptr ? Json() : Json(best->updates)},
+          {"best_bits_per_byte", best == nullptr ? Json() : number_json(best->bits_per_byte)},
+          {"skipped", history.skipped},
+          {"rollbacks", history.rollbacks},
+          {"training", curve_json(run.training)},
+          {"validation", curve_json(run.validation)}};
+}
+
+Json json_of(const Comparison& comparison) {
+  Json json{{"unit", comparison.curves.bits_per_byte ? "bits_per_byte" : "nats_per_token"},
+            {"x", history_axis_name(comparison.curves.axis)},
+            {"same_tokenizer", comparison.comparability.same_tokenizer},
+            {"same_validation", comparison.comparability.same_validation},
+            {"settings", Json::object()},
+            {"runs", Json::array()}};
+  for (const SettingDifference& setting : comparison.settings) {
+    json["settings"][setting.key] = setting.values;
+  }
+  for (const ComparedRun& run : comparison.runs) {
+    json["runs"].push_back(run_json(run));
+  }
+  return json;
+}
+
+}  // namespace
+
+int run_compare(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const std::vector<std::string>& directories = options.positionals();
+  require(!directories.empty() && directories.size() <= kMostRuns, "expected 1 to ", kMostRuns,
+          " run directories, got ", directories.size(), " (see headlight compare --help)");
+  const std::string svg = options.given("svg") ? output_file(options, "svg", ".svg") : "";
+  const Comparison comparison = compare(directories, options);
+  warn(comparison);
+  const std::string chart = chart_text(comparison);
+  if (!svg.empty()) {
+    require(!chart.empty(), "--svg: no run has a loss to draw");
+    write_file(svg, svg_of(comparison));
+  }
+  if (options.json()) {
+    print_json(json_of(comparison));
+  } else {
+    std::cout << names_text(comparison) << "\n"
+              << figures_text(comparison) << "\n"
+              << losses_text(comparison) << "\n"
+              << chart;
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

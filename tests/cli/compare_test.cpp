@@ -1,0 +1,162 @@
+#include <filesystem>
+#include <sstream>
+
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+
+using namespace headlight::test;
+using Json = nlohmann::json;
+
+namespace {
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Makes a run directory without a model: `updates` losses that fall from 5 towards `floor`.
+std::string make_run(const ScratchFolder& folder, const std::string& name, int updates,
+                     double floor, const std::string& settings) {
+  std::filesystem::create_directory(folder.at(name));
+  std::ostringstream log;
+  for (int i = 0; i < updates; ++i) {
+    const double loss = floor + (5 - floor) / (1 + i);
+    if (i > 0 && i % 50 == 0) {
+      log << R"({"iteration":)" << i << R"(,"validation_loss":)" << loss
+          << R"(,"validation_bits_per_byte":)" << loss / 3
+          << R"(,"seconds":0.1,"elapsed_seconds":)" << i << "}\n";
+    }
+    log << R"({"iteration":)" << i << R"(,"loss":)" << loss
+        << R"(,"tokens":64,"seconds":0.5,"elapsed_seconds":)" << i + 1 << "}\n";
+  }
+  folder.write(name + "/metrics.jsonl", log.str());
+  folder.write(name + "/config.toml", "out_dir = \"" + name + "\"\nmax_iters = 200\n" + settings);
+  return folder.at(name);
+}
+
+struct Given {
+  ScratchFolder folder;
+  std::string one = make_run(folder, "one", 200, 1, "learning_rate = 1e-3\ntokenizer = \"char\"\n");
+  std::string two = make_run(folder, "two", 120, 2, "learning_rate = 2e-3\ntokenizer = \"char\"\n");
+  std::string bytes = make_run(folder, "bytes", 200, 2, "tokenizer = \"byte\"\n");
+};
+
+}  // namespace
+
+TEST_CASE("compare shows settings, losses and one chart of several runs", "[compare]") {
+  const Given given;
+  const std::string text = output_of({"compare", given.one, given.two});
+  CHECK(holds(text, "a  " + given.one + "\nb  " + given.two + "\n"));
+  CHECK(holds(text, "learning_rate"));
+  CHECK_FALSE(holds(text, "max_iters"));
+  CHECK(holds(text, "200 of 200"));
+  CHECK(holds(text, "120 of 200"));
+  CHECK(holds(text, "stopped"));
+  CHECK(holds(text, "training, at 119"));
+  CHECK(holds(text, "└──"));
+  CHECK(holds(text, "aaa"));
+  CHECK(holds(text, "B"));
+  CHECK_FALSE(holds(text, "\x1B"));
+}
+
+TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
+  const Given given;
+  const Json report = report_of({"compare", given.one, given.two, "--x", "tokens", "--smooth", "0"});
+  CHECK(report["unit"] == "nats_per_token");
+  CHECK(report["x"] == "tokens");
+  CHECK(report["settings"]["learning_rate"] == Json({"0.001", "0.002"}));
+  REQUIRE(report["runs"].size() == 2);
+  const Json& two = report["runs"][1];
+  CHECK(two["updates"] == 120);
+  CHECK(two["max_updates"] == 200);
+  CHECK(two["tokens"] == 120 * 64);
+  CHECK(two["tokens_per_second"] == 128);
+  CHECK(two["seconds"] == 120);
+  CHECK(two["running"] == false);
+  CHECK(two["best_updates"] == 100);
+  CHECK(two["training"]["x"].size() == 120);
+  CHECK(two["training"]["x"][2] == 128);
+  CHECK(two["training"]["loss"][0] == 5);
+  CHECK(two["validation"]["x"] == Json({50 * 64, 100 * 64}));
+}
+
+TEST_CASE("compare shows runs of different tokenizers in bits per byte and says so", "[compare]") {
+  const Given given;
+  const ProgramResult result = run_headlight({"compare", given.one, given.bytes});
+  CHECK(result.exit_code == 0);
+  CHECK(holds(result.err, "the tokenizers differ"));
+  CHECK(holds(result.err, "bits per byte"));
+  CHECK(result.messages().size() == 1);
+  const Json report = report_of({"compare", given.one, given.bytes, "--smooth", "0"});
+  CHECK(report["unit"] == "bits_per_byte");
+  CHECK(report["same_tokenizer"] == false);
+  CHECK(report["runs"][0]["training"]["loss"][0].get<double>() == Approx(5.0 / 3));
+}
+
+TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
+  const Given given;
+  const std::string svg = given.folder.at("losses.svg");
+  output_of({"compare", given.one, given.two, "--svg", svg, "--x", "seconds"});
+  const std::string figure = file_contents(svg);
+  CHECK(holds(figure, "<svg"));
+  CHECK(holds(figure, "nats a token"));
+  CHECK(holds(figure, ">seconds<"));
+  CHECK(holds(figure, "<circle"));
+  const std::string text = given.folder.write("notes.txt", "mine");
+  check_refused({"compare", given.one, "--svg", text}, {"--svg", "no .svg file"});
+  CHECK(file_contents(text) == "mine");
+}
+
+TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compare]") {
+  const Given given;
+  const std::string log = given.two + "/metrics.jsonl";
+  const std::string text = file_contents(log);
+  given.folder.write("two/metrics.jsonl", text.substr(0, text.size() - 20));
+  CHECK(run_headlight({"compare", given.one, given.two}).err.empty());
+  given.folder.write("two/metrics.jsonl", "\x01\n{\n" + text);
+  CHECK(holds(run_headlight({"compare", given.one, given.two}).err, "damaged line"));
+  given.folder.write("two/metrics.jsonl", "");
+  std::filesystem::remove(given.two + "/config.toml");
+  const ProgramResult result = run_headlight({"compare", given.one, given.two});
+  CHECK(result.exit_code == 0);
+  CHECK(holds(result.err, "holds no loss yet"));
+  CHECK(holds(result.err, "no config.toml"));
+  check_refused({"compare", given.two, "--svg", given.folder.at("x.svg")},
+                {"--svg", "no run has a loss"});
+}
+
+TEST_CASE("compare refuses what is no run and options out of range", "[compare]") {
+  const Given given;
+  check_refused({"compare"}, {"1 to 26 run directories", "got 0"});
+  check_refused({"compare", given.one, given.folder.at("none")}, {"none", "no such run directory"});
+  check_refused({"compare", given.folder.path().string()}, {"metrics.jsonl"});
+  check_refused({"compare", given.one, "--x", "hours"},
+                {"--x: expected updates, tokens or seconds, got 'hours'"});
+  check_refused({"compare", given.one, "--smooth", "1"}, {"--smooth", "below 1", "got 1"});
+}
+
+TEST_CASE("compare reads what train writes", "[compare]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write(
+      "data.txt", "abc abd acb abc abd acb abc abd acb bca cab abc abd acb bca cab abc bca\n");
+  for (const std::string kind : {"char", "byte"}) {
+    const ProgramResult trained = run_headlight(
+        {"train", "--data", data, "--out_dir", folder.at(kind), "--tokenizer", kind, "--n_layer",
+         "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8", "--batch_size", "2",
+         "--max_iters", "6", "--eval_interval", "3", "--warmup_iters", "1", "--lr_decay_iters", "6",
+         "--threads", "1"});
+    INFO(trained.err);
+    REQUIRE(trained.exit_code == 0);
+  }
+  const Json report = report_of({"compare", folder.at("char"), folder.at("byte")});
+  CHECK(report["unit"] == "bits_per_byte");
+  for (const Json& run : report["runs"]) {
+    CHECK(run["updates"] == 6);
+    CHECK(run["seconds"] > 0);
+    CHECK(run["seconds_are_partial"] == false);
+    CHECK(run["training"]["x"].size() == 6);
+    CHECK(run["validation"]["x"] == Json({3, 6}));
+  }
+  CHECK(report["settings"].contains("tokenizer"));
+  CHECK_FALSE(report["settings"].contains("out_dir"));
+}
