@@ -84,8 +84,9 @@ class DotCanvas {
       } else if (!colours) {
         text += cell.series->mark;
       } else {
-        text += in_series_colour(cell.marked ? std::string(1, cell.series->mark) : braille(cell.dots),
-                                 cell.series->colour);
+        text +=
+            in_series_colour(cell.marked ? std::string(1, cell.series->mark) : braille(cell.dots),
+                             cell.series->colour);
       }
     }
     return text;

@@ -143,8 +143,9 @@ void warn(const Comparison& comparison) {
                       "token cannot be compared");
   }
   if (!same.same_validation) {
-    log_warning("the runs are evaluated on different texts or parts of them: compare validation "
-                "losses with care");
+    log_warning(
+        "the runs are evaluated on different texts or parts of them: compare validation "
+        "losses with care");
   }
   for (const ComparedRun& run : comparison.runs) {
     const RunHistory& history = run.history;
@@ -205,6 +206,9 @@ double common_end(const Comparison& comparison) {
 }
 
 std::string axis_text(HistoryAxis axis, double value) {
+  if (!std::isfinite(value)) {
+    return "-";
+  }
   return axis == HistoryAxis::seconds ? duration_text(value) : grouped(std::llround(value));
 }
 
@@ -267,7 +271,8 @@ std::string figures_text(const Comparison& comparison) {
   for (const auto& [title, count] : {std::pair{"updates left out", &RunHistory::skipped},
                                      std::pair{"rollbacks", &RunHistory::rollbacks}}) {
     if (any(count)) {
-      figures.add(title, [&](const ComparedRun& run) { return grouped(run.history.*count); });
+      figures.add(title,
+                  [count = count](const ComparedRun& run) { return grouped(run.history.*count); });
     }
   }
   return figures.text();
@@ -277,20 +282,21 @@ std::string losses_text(const Comparison& comparison) {
   const auto last = [](const LossCurve& curve) {
     return curve.empty() ? std::string("-") : fixed_number(curve.loss.back(), 4);
   };
-  const auto best = [](const LossCurve& curve) {
-    return std::min_element(curve.loss.begin(), curve.loss.end()) - curve.loss.begin();
+  const auto best = [](const ComparedRun& run, const auto& cell_of) {
+    const HistoryPoint* point = run.history.best_validation();
+    return point == nullptr ? std::string("-") : cell_of(*point);
   };
   const HistoryAxis axis = comparison.curves.axis;
   Figures figures(comparison);
   figures.add("training, last", [&](const ComparedRun& run) { return last(run.training); });
   figures.add("validation, last", [&](const ComparedRun& run) { return last(run.validation); });
   figures.add("validation, best", [&](const ComparedRun& run) {
-    const auto place = static_cast<std::size_t>(best(run.validation));
-    return run.validation.empty() ? std::string("-") : fixed_number(run.validation.loss[place], 4);
+    return best(run, [&](const HistoryPoint& point) {
+      return number_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss, 4);
+    });
   });
   figures.add("  at " + std::string(history_axis_name(axis)), [&](const ComparedRun& run) {
-    const auto place = static_cast<std::size_t>(best(run.validation));
-    return run.validation.empty() ? std::string("-") : axis_text(axis, run.validation.x[place]);
+    return best(run, [&](const HistoryPoint& point) { return axis_text(axis, point.on(axis)); });
   });
   if (!comparison.curves.bits_per_byte && comparison.comparability.bits_per_byte) {
     figures.add("  bits per byte", [](const ComparedRun& run) {
@@ -298,9 +304,8 @@ std::string losses_text(const Comparison& comparison) {
     });
   }
   if (const double end = common_end(comparison); std::isfinite(end)) {
-    figures.add("training, at " + axis_text(axis, end), [&](const ComparedRun& run) {
-      return number_or_dash(run.training.at(end), 4);
-    });
+    figures.add("training, at " + axis_text(axis, end),
+                [&](const ComparedRun& run) { return number_or_dash(run.training.at(end), 4); });
   }
   return "loss (" + comparison.unit() + "; training smoothed)\n" + figures.text();
 }
@@ -313,21 +318,21 @@ std::string chart_text(const Comparison& comparison) {
     const char letter = letter_of(i)[0];
     const int colour = static_cast<int>(i);
     series.push_back({run.training.x, run.training.loss, letter, colour});
-    series.push_back({run.validation.x, run.validation.loss,
-                      static_cast<char>(letter - 'a' + 'A'), colour, true});
+    series.push_back({run.validation.x, run.validation.loss, static_cast<char>(letter - 'a' + 'A'),
+                      colour, true});
   }
   const HistoryAxis axis = comparison.curves.axis;
   constexpr int kMargin = 12;
   const int columns = columns_of(Stream::output).value_or(kUsualColumns);
-  return series_chart(series, {.width = std::clamp(columns - kMargin, 20, 100),
-                               .colours = colours,
-                               .y_high = comparison.y_high,
-                               .x_label = std::string(axis == HistoryAxis::seconds
-                                                          ? "time"
-                                                          : history_axis_name(axis)) +
-                                          (colours ? "; lines" : "; small letters") +
-                                          ": training, smoothed; capitals: validation",
-                               .x_text = [&](double value) { return axis_text(axis, value); }});
+  return series_chart(
+      series,
+      {.width = std::clamp(columns - kMargin, 20, 100),
+       .colours = colours,
+       .y_high = comparison.y_high,
+       .x_label = std::string(axis == HistoryAxis::seconds ? "time" : history_axis_name(axis)) +
+                  (colours ? "; lines" : "; small letters") +
+                  ": training, smoothed; capitals: validation",
+       .x_text = [&](double value) { return axis_text(axis, value); }});
 }
 
 std::string names_text(const Comparison& comparison) {
@@ -363,6 +368,8 @@ std::string svg_of(const Comparison& comparison) {
 
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
+Json count_json(double value) { return std::isfinite(value) ? Json(std::llround(value)) : Json(); }
+
 Json curve_json(const LossCurve& curve) { return {{"x", curve.x}, {"loss", curve.loss}}; }
 
 Json run_json(const ComparedRun& run) {
@@ -375,14 +382,14 @@ Json run_json(const ComparedRun& run) {
           {"running", history.is_running},
           {"updates", history.updates},
           {"max_updates", history.max_updates() > 0 ? Json(history.max_updates()) : Json()},
-          {"tokens", number_json(history.tokens)},
+          {"tokens", count_json(history.tokens)},
           {"tokens_per_second", number_json(history.tokens_per_second())},
           {"seconds", number_json(history.elapsed_seconds)},
           {"seconds_are_partial", history.elapsed_is_partial},
           {"training_loss", last(run.training)},
           {"validation_loss", last(run.validation)},
           {"best_validation_loss", best == nullptr ? Json() : Json(best->loss)},
-          {"best_updates", best == nullptr ? Json() : Json(best->updates)},
+          {"best_updates", best == nullptr ? Json() : count_json(best->updates)},
           {"best_bits_per_byte", best == nullptr ? Json() : number_json(best->bits_per_byte)},
           {"skipped", history.skipped},
           {"rollbacks", history.rollbacks},

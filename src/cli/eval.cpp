@@ -2,6 +2,7 @@
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/json_output.h"
@@ -30,7 +31,8 @@ Options make_options() {
            "input and of what follows it, logits [N, V], and offsets, the row at which each "
            "block\n"
            "begins.\n\n"
-           "--per_token tells, before that, the log-probability of every token (natural logarithm:\n"
+           "--per_token tells, before that, the log-probability of every token (natural "
+           "logarithm:\n"
            "nats; its mean with the sign changed is the loss), its rank (1: the model held no "
            "other\n"
            "token for likelier) and the entropy of what the model expected there. The first token\n"
@@ -86,31 +88,31 @@ EvaluationOptions evaluation_options(const Options& options) {
           .max_batches = count_option(options, "max_batches", 0)};
 }
 
-TokenView token_view(const Options& options) {
+// How the tokens are to be shown; none: not at all.
+std::optional<TokenReport::Options> report_options(const Options& options) {
   for (const char* name : {"view", "limit"}) {
     require(options.is_set("per_token") || !options.given(name), "--", name,
             ": expected --per_token beside it");
   }
-  const std::string name = options.text("view");
-  require(!options.given("view") || name == "table" || name == "text",
-          "--view: expected table or text, got '", name, "'");
+  const std::string view = options.text("view");
+  require(!options.given("view") || view == "table" || view == "text",
+          "--view: expected table or text, got '", view, "'");
   require(!options.given("view") || !options.json(), "--view: does not go with --json");
-  if (options.json()) {
-    return TokenView::json;
+  if (!options.is_set("per_token")) {
+    return std::nullopt;
   }
-  const bool coloured = options.given("view") ? name == "text" : colours_on_output();
-  return coloured ? TokenView::text : TokenView::table;
+  const bool coloured = options.given("view") ? view == "text" : colours_on_output();
+  return TokenReport::Options{.view = options.json() ? TokenView::json
+                                      : coloured     ? TokenView::text
+                                                     : TokenView::table,
+                              .limit = count_option(options, "limit", 0)};
 }
 
-// Tells of the tokens on the way when it shall.
-Evaluation run(const Options& options, const LoadedModel& loaded, const TokenDataset& dataset,
-               const EvaluationOptions& evaluation) {
-  if (!options.is_set("per_token")) {
-    return evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
-  }
-  TokenReport report(*loaded.tokenizer, {.view = token_view(options),
-                                         .limit = count_option(options, "limit", 0),
-                                         .documents = dataset.documents});
+Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDataset& dataset,
+                                    const EvaluationOptions& evaluation,
+                                    TokenReport::Options options) {
+  options.documents = dataset.documents;
+  TokenReport report(*loaded.tokenizer, options);
   const Evaluation result =
       evaluate_tokens(*loaded.model, *loaded.tokenizer, dataset, evaluation,
                       [&](const TokenEvaluation& token) { report.add(token); });
@@ -127,8 +129,7 @@ int run_eval(const std::vector<std::string>& arguments) {
   }
   const WeightFormat format =
       about_option([&] { return parse_weight_format(options.text("weights")); });
-  static_cast<void>(token_view(options));  // before the model is read
-  count_option(options, "limit", 0);
+  const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
@@ -137,7 +138,9 @@ int run_eval(const std::vector<std::string>& arguments) {
     write_npz(output_file(options, "logits", ".npz"),
               evaluation_logits(*loaded.model, dataset, evaluation));
   }
-  const Evaluation result = run(options, loaded, dataset, evaluation);
+  const Evaluation result = report.has_value()
+                                ? evaluate_and_show_tokens(loaded, dataset, evaluation, *report)
+                                : evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
   require(std::isfinite(result.loss), options.positional(),
           ": the loss is not a number: the weights are too large");
   print(result, options.json());

@@ -54,12 +54,13 @@ Options make_options() {
        .summary = "Continue a text with a model.",
        .positional = "MODEL",
        .details = kDetails,
-       .examples = {"headlight generate runs/toy --prompt \"Once upon a time\" --stream",
-                    "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
-                    "200",
-                    "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
-                    "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
-                    "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json"}});
+       .examples = {
+           "headlight generate runs/toy --prompt \"Once upon a time\" --stream",
+           "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
+           "200",
+           "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
+           "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
+           "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json"}});
   options.value("prompt", "Text to continue")
       .value("prompt_file", "UTF-8 file with the text to continue")
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
@@ -73,8 +74,7 @@ Options make_options() {
       .value("seed", "Of the random choices", "1337")
       .value("num_samples", "Texts to generate, side by side", "1")
       .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
-      .value("logprobs",
-             "Also each token's log-probability, and that of so many of the likeliest")
+      .value("logprobs", "Also each token's log-probability, and that of so many of the likeliest")
       .value("stop", "End before this text; may be given several times")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")

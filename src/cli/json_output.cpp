@@ -16,8 +16,7 @@ Json head_json(const HeadId& id) {
 }
 
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
-  return id < tokenizer.vocab_size() ? tokenizer.token_label(id)
-                                     : "<|" + std::to_string(id) + "|>";
+  return id < tokenizer.vocab_size() ? tokenizer.token_label(id) : "<|" + std::to_string(id) + "|>";
 }
 
 Json token_json(std::int32_t id, const Tokenizer& tokenizer) {

@@ -173,7 +173,8 @@ void TokenReport::finish() {
     std::cout << "\n";
   }
   if (options_.limit > 0 && count_ > options_.limit) {
-    std::cout << "... and " << counted(static_cast<std::size_t>(count_ - options_.limit), "more token")
+    std::cout << "... and "
+              << counted(static_cast<std::size_t>(count_ - options_.limit), "more token")
               << ", counted in what follows\n";
   }
   std::cout << "\n";
@@ -181,11 +182,8 @@ void TokenReport::finish() {
 
 std::string choices_table(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
   const bool alternatives = !choices.empty() && !choices.front().likeliest.empty();
-  std::vector<Table::Column> columns{{"position"},
-                                     {"log-probability (nats)"},
-                                     {"probability"},
-                                     {"rank"},
-                                     {"chosen", true}};
+  std::vector<Table::Column> columns{
+      {"position"}, {"log-probability (nats)"}, {"probability"}, {"rank"}, {"chosen", true}};
   if (alternatives) {
     columns.push_back({"likeliest", true});
   }

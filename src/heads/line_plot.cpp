@@ -270,7 +270,8 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
   if (std::isfinite(plot.y_high)) {
     curves = clipped(curves);
   }
-  return out + curves + (plot.series.size() > 1 && !named.empty() ? legend(named, plot, frame) : "");
+  return out + curves +
+         (plot.series.size() > 1 && !named.empty() ? legend(named, plot, frame) : "");
 }
 
 }  // namespace

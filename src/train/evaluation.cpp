@@ -109,18 +109,17 @@ std::vector<TokenEvaluation> score_targets(const Gpt& model, const Batch& batch)
     const Tensor logits = to_contiguous(convert(
         linear(slice(hidden, 0, first, first + rows), model.head_weight()), DType::float32));
     const float* start = logits.data<float>();
-    kernels::parallel_for(
-        rows, kernels::row_grain(vocabulary), [&](Index begin, Index end) {
-          for (Index row = begin; row < end; ++row) {
-            const TokenDistribution expected(
-                {start + row * vocabulary, static_cast<std::size_t>(vocabulary)});
-            TokenEvaluation& token = scored[static_cast<std::size_t>(first + row)];
-            token.token = targets[first + row];
-            token.log_probability = expected.log_probability(token.token);
-            token.entropy = expected.entropy();
-            token.rank = expected.rank(token.token);
-          }
-        });
+    kernels::parallel_for(rows, kernels::row_grain(vocabulary), [&](Index begin, Index end) {
+      for (Index row = begin; row < end; ++row) {
+        const TokenDistribution expected(
+            {start + row * vocabulary, static_cast<std::size_t>(vocabulary)});
+        TokenEvaluation& token = scored[static_cast<std::size_t>(first + row)];
+        token.token = targets[first + row];
+        token.log_probability = expected.log_probability(token.token);
+        token.entropy = expected.entropy();
+        token.rank = expected.rank(token.token);
+      }
+    });
   }
   return scored;
 }

@@ -48,6 +48,10 @@ double number_of(const nlohmann::json& line, const char* key, double least) {
 }  // namespace
 
 std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
+  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would take a thousandfold
+  if (text.size() > kLongest) {
+    return std::nullopt;
+  }
   const auto line = nlohmann::json::parse(text, nullptr, false);
   if (!line.is_object()) {
     return std::nullopt;
@@ -60,7 +64,9 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
     return MetricsLine{.kind = Kind::other};
   }
   return MetricsLine{
-      .kind = evaluated ? Kind::evaluation : returned ? Kind::rollback : Kind::step,
+      .kind = evaluated  ? Kind::evaluation
+              : returned ? Kind::rollback
+                         : Kind::step,
       .iteration = static_cast<Index>(iteration),
       .loss = number_of(line, evaluated ? "validation_loss" : "loss", -kLargestNumber),
       .bits_per_byte = number_of(line, "validation_bits_per_byte", 0),

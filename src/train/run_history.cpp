@@ -111,18 +111,6 @@ std::string tokenizer_fingerprint(const fs::path& run) {
   return fingerprint(read_whole_file(*model / "tokenizer.json", kLargest));
 }
 
-double value_on(HistoryAxis axis, const HistoryPoint& point) {
-  switch (axis) {
-    case HistoryAxis::tokens:
-      return point.tokens;
-    case HistoryAxis::seconds:
-      return point.seconds;
-    case HistoryAxis::updates:
-      break;
-  }
-  return point.updates;
-}
-
 // Bits a byte of a nat a token, from the evaluations; NaN when they do not know.
 double bits_per_byte_of_a_nat(const RunHistory& run) {
   for (auto point = run.validation.rbegin(); point != run.validation.rend(); ++point) {
@@ -135,9 +123,8 @@ double bits_per_byte_of_a_nat(const RunHistory& run) {
 
 bool knows_bits_per_byte(const RunHistory& run) {
   return !run.validation.empty() &&
-         std::none_of(run.validation.begin(), run.validation.end(), [](const HistoryPoint& point) {
-           return std::isnan(point.bits_per_byte);
-         });
+         std::none_of(run.validation.begin(), run.validation.end(),
+                      [](const HistoryPoint& point) { return std::isnan(point.bits_per_byte); });
 }
 
 // In place. The sum of the weights so far takes the place of 1, which a long average has.
@@ -187,7 +174,7 @@ LossCurve thinned(const LossCurve& curve, Index parts) {
 LossCurve curve_of(const std::vector<HistoryPoint>& points, HistoryAxis axis) {
   LossCurve curve;
   for (const HistoryPoint& point : points) {
-    const double x = value_on(axis, point);
+    const double x = point.on(axis);
     if (!std::isnan(x) && !std::isnan(point.loss)) {
       curve.x.push_back(x);
       curve.loss.push_back(point.loss);
@@ -209,13 +196,28 @@ std::string shown_value(const RunHistory& run, const std::string& key) {
   return run.setting(key);
 }
 
+// Runs without settings say nothing about any.
 bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
-  return std::all_of(runs.begin(), runs.end(), [&](const RunHistory& run) {
-    return run.setting(key) == runs.front().setting(key);
+  const auto first = std::find_if(runs.begin(), runs.end(),
+                                  [](const RunHistory& run) { return !run.settings.empty(); });
+  return std::all_of(first, runs.end(), [&](const RunHistory& run) {
+    return run.settings.empty() || run.setting(key) == first->setting(key);
   });
 }
 
 }  // namespace
+
+double HistoryPoint::on(HistoryAxis axis) const {
+  switch (axis) {
+    case HistoryAxis::tokens:
+      return tokens;
+    case HistoryAxis::seconds:
+      return seconds;
+    case HistoryAxis::updates:
+      break;
+  }
+  return updates;
+}
 
 std::string RunHistory::setting(std::string_view key) const {
   const auto found = std::find_if(settings.begin(), settings.end(),
@@ -225,9 +227,9 @@ std::string RunHistory::setting(std::string_view key) const {
 
 Index RunHistory::max_updates() const {
   const std::string text = setting("max_iters");
-  const bool is_number = !text.empty() && text.size() <= 18 &&
-                         std::all_of(text.begin(), text.end(),
-                                     [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_number =
+      !text.empty() && text.size() <= 18 &&
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   return is_number ? std::stoll(text) : 0;
 }
 
@@ -246,7 +248,8 @@ RunHistory read_run_history(const fs::path& run) {
   std::error_code error;
   require(fs::is_directory(run, error), shown(run), ": no such run directory");
   const fs::path log = run / "metrics.jsonl";
-  require(fs::exists(log, error), shown(run), ": expected a run directory, which has metrics.jsonl");
+  require(fs::exists(log, error), shown(run),
+          ": expected a run directory, which has metrics.jsonl");
   RunHistory history{.directory = run};
   if (fs::exists(run / "config.toml", error)) {
     history.settings = read_config_file(run / "config.toml");
@@ -294,12 +297,11 @@ Comparability comparability(std::span<const RunHistory> runs) {
   Comparability result;
   result.same_validation = all_same(kText);
   // Without a checkpoint, one that is learned is the same when it was learned from the same.
-  result.same_tokenizer =
-      files ? std::all_of(runs.begin(), runs.end(),
-                          [&](const RunHistory& run) {
-                            return run.tokenizer == runs.front().tokenizer;
-                          })
-            : all_same(kTokenizer) && same_setting(runs, "data");
+  result.same_tokenizer = files ? std::all_of(runs.begin(), runs.end(),
+                                              [&](const RunHistory& run) {
+                                                return run.tokenizer == runs.front().tokenizer;
+                                              })
+                                : all_same(kTokenizer) && same_setting(runs, "data");
   result.bits_per_byte = std::all_of(runs.begin(), runs.end(), knows_bits_per_byte);
   return result;
 }

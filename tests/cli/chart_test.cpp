@@ -62,11 +62,11 @@ TEST_CASE("a chart of several curves marks each with its letter", "[cli]") {
 }
 
 TEST_CASE("points lie above lines, and what is too high is cut off", "[cli]") {
-  const std::string chart = headlight::cli::series_chart(
-      {{.x = {0, 2, 4}, .y = {1, 1, 1}, .mark = 'A', .points = true},
-       {.x = {0, 1, 4}, .y = {1e15, 1, 1}, .mark = 'a'},
-       {.x = {4}, .y = {0}, .mark = 'z'}},
-      {.width = 5, .height = 2, .y_high = 1});
+  const std::string chart =
+      headlight::cli::series_chart({{.x = {0, 2, 4}, .y = {1, 1, 1}, .mark = 'A', .points = true},
+                                    {.x = {0, 1, 4}, .y = {1e15, 1, 1}, .mark = 'a'},
+                                    {.x = {4}, .y = {0}, .mark = 'z'}},
+                                   {.width = 5, .height = 2, .y_high = 1});
   CHECK(chart ==
         "   0.750 ┤AaAaA\n"
         "   0.250 ┤    z\n"
@@ -75,10 +75,10 @@ TEST_CASE("points lie above lines, and what is too high is cut off", "[cli]") {
 }
 
 TEST_CASE("curves in colours are dots of Braille, points stay letters", "[cli]") {
-  const std::string chart = headlight::cli::series_chart(
-      {{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
-       {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
-      {.width = 2, .height = 2, .colours = true});
+  const std::string chart =
+      headlight::cli::series_chart({{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
+                                    {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
+                                   {.width = 2, .height = 2, .colours = true});
   CHECK(chart.find("⣀") != std::string::npos);
   CHECK(chart.find("\x1B[38;5;208mB\x1B[0m") != std::string::npos);
 }

@@ -68,8 +68,8 @@ TEST_CASE("eval --per_token --json tells of every token on a line, and the mean 
 
 TEST_CASE("eval --per_token numbers documents and stops showing at the limit", "[cli]") {
   const Given given;
-  const Arguments command{"eval",   given.model,   "--data",  given.text, "--documents",
-                          "line",   "--per_token", "--limit", "25"};
+  const Arguments command{"eval", given.model,   "--data",  given.text, "--documents",
+                          "line", "--per_token", "--limit", "25"};
   const std::string table = output_of(command);
   CHECK(holds(table, "document  position  log-probability (nats)"));
   CHECK(holds(table, "<|endoftext|>"));
@@ -86,8 +86,8 @@ TEST_CASE("eval --per_token numbers documents and stops showing at the limit", "
 
 TEST_CASE("eval --per_token --view text colours the text and leaves it as it is", "[cli]") {
   const Given given;
-  std::string text = output_of(
-      {"eval", given.model, "--data", given.text, "--per_token", "--view", "text"});
+  std::string text =
+      output_of({"eval", given.model, "--data", given.text, "--per_token", "--view", "text"});
   CHECK(holds(text, "\x1B["));
   for (std::size_t at = 0; (at = text.find("\x1B[")) != std::string::npos;) {
     text.erase(at, text.find('m', at) + 1 - at);
@@ -113,7 +113,7 @@ TEST_CASE("the options of --per_token are refused without it", "[cli]") {
 
 TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli]") {
   const Given given;
-  const Arguments command{"generate", given.model,  "--prompt", "ab", "--max_new_tokens",
+  const Arguments command{"generate", given.model,  "--prompt", "ab",          "--max_new_tokens",
                           "40",       "--logprobs", "99",       "--ignore_eos"};
   const Json report = report_of(command);
   REQUIRE(report["logprobs"].size() == 40);
@@ -134,7 +134,8 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   CHECK(holds(output_of(command), "<|15|>"));  // an id without a name
 }
 
-TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes no text", "[cli]") {
+TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes no text",
+          "[cli]") {
   const Given given;
   Arguments command{"generate",         given.model, "--prompt",      "ab",
                     "--max_new_tokens", "20",        "--num_samples", "2"};

@@ -81,11 +81,11 @@ TEST_CASE("a line plot refuses what it cannot draw") {
 }
 
 TEST_CASE("series that belong together share a colour and one name") {
-  const std::string svg =
-      line_plot_svg({.title = "t",
-                     .series = {{.name = "run", .x = {0, 1}, .y = {0, 1}, .thin = true, .colour = 1},
-                                {.name = "", .x = {0, 1}, .y = {1, 0}, .points = true, .colour = 1},
-                                {.name = "other", .x = {0, 1}, .y = {1, 1}}}});
+  const std::string svg = line_plot_svg(
+      {.title = "t",
+       .series = {{.name = "run", .x = {0, 1}, .y = {0, 1}, .thin = true, .colour = 1},
+                  {.name = "", .x = {0, 1}, .y = {1, 0}, .points = true, .colour = 1},
+                  {.name = "other", .x = {0, 1}, .y = {1, 1}}}});
   CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"1\""));
   CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"2\""));
   CHECK(holds(svg, "r=\"3\" fill=\"#d55e00\""));

@@ -88,7 +88,8 @@ double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& 
 
 }  // namespace
 
-TEST_CASE("every token of a stream comes once, with what a plain forward pass gives it", "[train]") {
+TEST_CASE("every token of a stream comes once, with what a plain forward pass gives it",
+          "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const std::vector<std::int32_t> ids = tokenizer.encode(kText);  // longer than three blocks

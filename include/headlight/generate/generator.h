@@ -32,7 +32,8 @@ struct GenerateOptions {
   bool use_cache = true;  // false: compute every token from the whole window again; slower
   Index sample = 0;       // number of the text among several from one seed
   // Not none: tell what the model thought of every token that was chosen, and name so many of the
-  // likeliest in its place. With more than one text at a time, on_choice is called for each in turn.
+  // likeliest in its place. With more than one text at a time, on_choice is called for each in
+  // turn.
   std::optional<Index> logprobs = {};
   std::function<void(const TokenChoice&)> on_choice = {};  // as soon as a token is chosen
 
@@ -53,7 +54,7 @@ struct GenerateResult {
   // Every token that was chosen, a final <|endoftext|> and those of a stop text included.
   std::vector<std::int32_t> tokens;
   std::vector<TokenChoice> choices;  // of each token with GenerateOptions::logprobs, else none
-  std::string text;  // UTF-8, without the stop text
+  std::string text;                  // UTF-8, without the stop text
   FinishReason finish_reason = FinishReason::length;
   Index prompt_tokens = 0;            // <|endoftext|> included when it begins the prompt
   bool prompt_was_cut = false;        // the prompt was longer than the block

@@ -12,8 +12,8 @@ struct PlotSeries {
   std::vector<double> y;  // as many; values that are not finite leave a gap
   bool faint = false;     // thin and grey, without a name in the legend: one of many
   bool thin = false;
-  bool points = false;    // a dot at every value
-  int colour = -1;        // place in the palette, for series that belong together; -1: the next
+  bool points = false;  // a dot at every value
+  int colour = -1;      // place in the palette, for series that belong together; -1: the next
 };
 
 struct LinePlot {
@@ -21,7 +21,7 @@ struct LinePlot {
   std::string x_label = {};
   std::string y_label = {};
   std::vector<PlotSeries> series = {};
-  bool y_from_zero = false;        // else the axis spans the values
+  bool y_from_zero = false;  // else the axis spans the values
   // What is higher is cut off, so that a few values do not press the others together.
   double y_high = std::numeric_limits<double>::infinity();
   bool points = false;             // a dot at every value of all series, for few of them

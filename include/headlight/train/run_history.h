@@ -11,6 +11,13 @@
 
 namespace headlight {
 
+// What a curve is drawn against.
+enum class HistoryAxis { updates, tokens, seconds };
+
+std::string_view history_axis_name(HistoryAxis axis);
+// Throws Error for a text that is no axis.
+HistoryAxis parse_history_axis(std::string_view name);
+
 // A loss of a run, and where the run stood then.
 struct HistoryPoint {
   double updates = 0;        // made or left out before it
@@ -18,6 +25,8 @@ struct HistoryPoint {
   double seconds = 0;        // since the run began; NaN: the log does not say
   double loss = 0;           // nats a token
   double bits_per_byte = 0;  // in validation; NaN: not known
+
+  double on(HistoryAxis axis) const;
 };
 
 // What a run directory tells about the run so far.
@@ -59,10 +68,10 @@ struct SettingDifference {
   std::vector<std::string> values = {};  // of each run; empty: it does not have it
 };
 
-// In the order of the files, without out_dir.
+// In the order of the files, without out_dir, of runs that have settings.
 std::vector<SettingDifference> differing_settings(std::span<const RunHistory> runs);
 
-// What stands in the way of comparing the losses of these runs; a line each.
+// What stands in the way of comparing the losses of these runs, as far as they tell.
 struct Comparability {
   bool same_tokenizer = true;  // else a loss in nats a token is one of another unit
   bool same_validation = true;
@@ -70,12 +79,6 @@ struct Comparability {
 };
 
 Comparability comparability(std::span<const RunHistory> runs);
-
-enum class HistoryAxis { updates, tokens, seconds };
-
-std::string_view history_axis_name(HistoryAxis axis);
-// Throws Error for a text that is no axis.
-HistoryAxis parse_history_axis(std::string_view name);
 
 struct CurveOptions {
   HistoryAxis axis = HistoryAxis::updates;
