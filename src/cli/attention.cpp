@@ -6,10 +6,12 @@
 #include "cli/attention_files.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/log.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
 #include "cli/text_data.h"
 #include "headlight/data/documents.h"
+#include "headlight/heads/head_score_file.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/text/text_file.h"
@@ -155,14 +157,21 @@ std::string title_of(const std::string& model) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-// A model's maps of every document, with the classes of its heads.
 // Those of the file that --scores names at `place`, for MODEL and --compare.
 std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t place,
-                                          const GptConfig& model) {
+                                          const Gpt& model) {
   const std::vector<std::string> files = split_at_commas(options.text("scores"));
-  return place < files.size() ? read_head_scores(files[place], model)
-                              : std::map<HeadId, HeadScore>();
+  if (place >= files.size()) {
+    return {};
+  }
+  HeadScoreFile file = read_head_scores(files[place], model);
+  if (!file.names_model) {
+    log_warning(files[place] + ": does not say which model its scores are of");
+  }
+  return std::move(file.scores);
 }
+
+// A model's maps of every document, with the classes of its heads.
 
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
@@ -190,7 +199,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   const auto beside = static_cast<Index>(documents.size());
   for (AttentionMaps& maps :
        maps_of(record_attention_batch(*other.model, *other.tokenizer, texts, recording),
-               alike ? path : title_of(path), scores_option(options, 1, other.model->config()))) {
+               alike ? path : title_of(path), scores_option(options, 1, *other.model))) {
     documents.push_back(std::move(maps));
   }
   return beside;
@@ -258,7 +267,7 @@ int run_attention(const std::vector<std::string>& arguments) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
   std::vector<AttentionMaps> documents = maps_of(recorded, title_of(options.positional()),
-                                                 scores_option(options, 0, loaded.model->config()));
+                                                 scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   const auto contents = attention_files(recorded, documents, wanted);
   const bool is_batch = options.text("documents") != "none" || texts.size() > 1;

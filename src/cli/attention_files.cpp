@@ -9,19 +9,8 @@
 #include "headlight/heads/attention_text.h"
 #include "headlight/heads/bertviz_json.h"
 #include "headlight/nn/batch.h"
-#include "headlight/text/text_file.h"
 
 namespace headlight::cli {
-namespace {
-
-HeadId head_of(const nlohmann::json& entry) {
-  const std::vector<HeadId> heads = parse_heads(entry.at("head").get<std::string>());
-  require(heads.size() == 1, "one head in each entry");
-  return heads.front();
-}
-
-}  // namespace
-
 NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch) {
   NamedTensors arrays;
@@ -56,34 +45,6 @@ std::string attention_tokens_json(const RecordedAttention& recorded) {
     json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
   }
   return json.dump(1) + "\n";
-}
-
-std::map<HeadId, HeadScore> read_head_scores(const std::string& path, const GptConfig& model) {
-  const std::string text = read_text_file(path);
-  std::map<HeadId, HeadScore> scores;
-  try {
-    const nlohmann::json file = nlohmann::json::parse(text);
-    for (const nlohmann::json& entry : file.at("heads")) {
-      const nlohmann::json verdict = entry.value("verdict", nlohmann::json());
-      const nlohmann::json score =
-          entry.value("verdict_score", entry.value("score", nlohmann::json()));
-      if (verdict.is_string() && score.is_number()) {
-        std::string name = verdict.get<std::string>();
-        std::replace(name.begin(), name.end(), '_', ' ');
-        scores[head_of(entry)] = {name, score.get<double>()};
-      }
-    }
-  } catch (const std::exception& error) {
-    fail(path,
-         ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "
-         "as ",
-         "headlight heads writes it: ", error.what());
-  }
-  for (const auto& [id, score] : scores) {
-    require(id.layer < model.n_layer && id.head < model.heads(id.layer), path, ": tells of head ",
-            head_name(id), ", which the model does not have; expected the scores of this model");
-  }
-  return scores;
 }
 
 std::vector<std::pair<std::string, std::string>> attention_files(

@@ -21,12 +21,6 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
 // ids, labels and text of every document; layers and heads.
 std::string attention_tokens_json(const RecordedAttention& recorded);
 
-// The classes of heads in a file that `headlight heads --out` wrote, heads.json: {"heads":
-// [{"head": "0.1", "verdict": "previous token", "verdict_score": 0.97}]}; "score" is read as well.
-// Heads without a verdict or a score are left out. Throws Error naming the file when it is
-// something else, or tells of heads that the model does not have.
-std::map<HeadId, HeadScore> read_head_scores(const std::string& path, const GptConfig& model);
-
 struct AttentionFilesOptions {
   std::set<std::string> formats = {};
   AttentionPageOptions page = {};

@@ -27,7 +27,13 @@ constexpr const char* kIntroduction =
     "measured on random tokens that are repeated; 'copying' and 'k_composition' come from the\n"
     "weight matrices alone, with norms, biases and MLPs left out. mul.* and abs.* are the numbers\n"
     "of TransformerLens's head_detector on the text.\n"
+    "Without --text and --data all scores are measured on those random tokens.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n";
+
+constexpr const char* kEvidence =
+    "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the table)\n"
+    "lies on one side of its threshold: the bootstrap's over 10 documents or more, else at least\n"
+    "Hoeffding's for the number of places that were measured. Others are marked ?.\n\n";
 
 constexpr const char* kFiles =
     "--out DIR also writes heads.json, heads.csv, heads.npz (every column as an array [heads];\n"
@@ -37,10 +43,12 @@ constexpr const char* kFiles =
     "quotes,\n"
     "brackets, subjects, names and phrases of the documents are.\n"
     "Intervals are of 95 % (bootstrap over documents, or the blocks that one is cut into).\n\n"
-    "JSON keys: sequences, tokens, heads[{head, layer, index, verdict, verdict_score, sentence,\n"
-    "every score (null: not measured), best_offset, k_source, intervals{score{low, high}},\n"
-    "detector{mul{...}, abs{...}}}], layers[{layer, entropy, mean_distance, confidence,\n"
-    "sparsity}], clusters, cluster_threshold, compared_queries, files.\n\n"
+    "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all verdicts are\n"
+    "settled), heads[{head, layer, index, verdict, verdict_score, verdict_measure,\n"
+    "verdict_interval{low, high}, verdict_places, settled, sentence, every score (null: not\n"
+    "measured), best_offset, k_source, intervals{score{low, high}}, detector{mul{...}, abs{...}}}],\n"
+    "layers[{layer, entropy (nats), mean_distance, confidence, sparsity}], clusters,\n"
+    "cluster_threshold, compared_queries, files.\n\n"
     "--over_time reads no text: it shows what a run that was trained with --track_heads N has\n"
     "written to heads.jsonl, with the training loss beside it, and writes heads_over_time.svg "
     "into\n"
@@ -85,9 +93,10 @@ Options make_options() {
       {.name = "heads",
        .summary = "What every attention head does.",
        .positional = "MODEL",
-       .details = kIntroduction + scores_help() + verdicts_help() + kFiles,
+       .details = kIntroduction + scores_help() + verdicts_help() + kEvidence + kFiles,
        .examples = {
            "headlight heads runs/toy --data data/toy.txt --documents blank_line",
+           "headlight heads runs/toy",
            "headlight heads runs/toy --text \"the cat sat. the cat ran.\" --sort induction",
            "headlight heads runs/toy --data data/toy.txt --documents blank_line --annotations "
            "data/toy.annotations.jsonl --out toy-heads",
@@ -113,7 +122,7 @@ Options make_options() {
       .flag("exclude_current_token", "mul and abs: without the query's own token")
       .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
       .value("seed", "Of the bootstrap and of random tokens", "1337")
-      .value("lang", "Language of the sentences: en or ko", "en")
+      .value("lang", "Language of tables and sentences: en or ko", "en")
       .value("out", "Directory for heads.json, .csv, .npz and figures");
   return options;
 }
@@ -125,11 +134,7 @@ struct HeadsText {
 };
 
 HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
-  require(options.given("text") != options.given("data"), "expected either --text or --data");
-  require(!options.given("annotations") || options.given("data"),
-          "--annotations: expected --data beside it");
-  require(!options.given("text") || !options.given("documents"),
-          "--documents: expected --data beside it");
+  require(!options.given("text") || !options.given("data"), "expected either --text or --data");
   if (options.given("text")) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
@@ -148,6 +153,11 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
         read_annotations(options.text("annotations"), documents, tokenizer, of_documents ? 1 : 0);
   }
   return text;
+}
+
+// What takes the place of a text when there is none.
+HeadsText random_text(const RepeatOptions& repeats, const GptConfig& config) {
+  return {about_option([&] { return repeated_sequences(repeats, config); }), {}};
 }
 
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
@@ -186,8 +196,11 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   report.threshold = redundancy.threshold;
   require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
-  HeadsText text = read_text(options, *loaded.tokenizer);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
+  report.random_tokens = !options.given("text") && !options.given("data");
+  HeadsText text = report.random_tokens
+                       ? random_text(scoring.repeats, loaded.model->config())
+                       : read_text(options, *loaded.tokenizer);
   scoring.annotations = std::move(text.annotations);
   {
     CountProgress progress("scoring heads");
@@ -231,6 +244,14 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
   return heads;
 }
 
+// What says something about --data only.
+void check_text_options(const Options& options) {
+  for (const char* name : {"annotations", "documents"}) {
+    require(!options.given(name) || options.given("data"), "--", name,
+            ": expected --data beside it");
+  }
+}
+
 // Columns, filter and order, before anything is computed with them.
 void check_display(const Options& options) {
   std::vector<ScoredHead> none;
@@ -259,6 +280,7 @@ int run_heads(const std::vector<std::string>& arguments) {
     show_heads_over_time(options);
     return 0;
   }
+  check_text_options(options);
   check_display(options);
   const HeadScoreOptions scoring = score_options(options);
   const LoadedModel loaded = load_model(options.positional());

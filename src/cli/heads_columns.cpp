@@ -15,21 +15,28 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-HeadColumn number_column(std::string name, std::string title,
+struct ColumnTitle {
+  std::string english;
+  std::string korean;
+};
+
+HeadColumn number_column(std::string name, ColumnTitle title,
                          std::function<double(const ScoredHead&)> number, int decimals) {
   HeadColumn column;
   column.name = std::move(name);
-  column.title = std::move(title);
+  column.title = std::move(title.english);
+  column.korean_title = std::move(title.korean);
   column.decimals = decimals;
   column.number = std::move(number);
   return column;
 }
 
-HeadColumn text_column(std::string name, std::string title,
+HeadColumn text_column(std::string name, ColumnTitle title,
                        std::function<std::string(const ScoredHead&)> text) {
   HeadColumn column;
   column.name = std::move(name);
-  column.title = std::move(title);
+  column.title = std::move(title.english);
+  column.korean_title = std::move(title.korean);
   column.is_text = true;
   column.text = std::move(text);
   return column;
@@ -38,7 +45,7 @@ HeadColumn text_column(std::string name, std::string title,
 HeadColumn score_column(std::size_t place) {
   const ScoreInfo& info = score_list()[place];
   HeadColumn column = number_column(
-      std::string(info.name), std::string(info.title),
+      std::string(info.name), {std::string(info.title), std::string(info.korean_title)},
       [place](const ScoredHead& head) {
         const ScoreValue& score = head.scores[place];
         return score.measured() ? score.value.mean : kNothing;
@@ -62,37 +69,71 @@ void add_detector_columns(std::vector<HeadColumn>& columns) {
        {"induction_head", &DetectorScores::induction_head}}};
   for (const Part& part : kParts) {
     const auto score = part.score;
+    const std::string mul = std::string("mul.") + part.name;
+    const std::string abs = std::string("abs.") + part.name;
     columns.push_back(number_column(
-        std::string("mul.") + part.name, std::string("mul.") + part.name,
-        [score](const ScoredHead& head) { return head.mul.*score; }, 3));
+        mul, {mul, mul}, [score](const ScoredHead& head) { return head.mul.*score; }, 3));
     columns.push_back(number_column(
-        std::string("abs.") + part.name, std::string("abs.") + part.name,
-        [score](const ScoredHead& head) { return head.abs.*score; }, 3));
+        abs, {abs, abs}, [score](const ScoredHead& head) { return head.abs.*score; }, 3));
   }
+}
+
+// What the head is called, on what score that rests, and how firmly.
+void add_verdict_columns(std::vector<HeadColumn>& columns) {
+  columns.push_back(text_column("verdict", {"does", "하는 일"}, [](const ScoredHead& head) {
+    return std::string(head.verdict.name);
+  }));
+  columns.back().label = [](const ScoredHead& head, Language language) {
+    return std::string(verdict_label(head.verdict.name, language)) +
+           (head.verdict.settled ? "" : " ?");
+  };
+  columns.push_back(text_column("verdict_measure", {"by", "근거"}, [](const ScoredHead& head) {
+    return std::string(head.verdict.measure);
+  }));
+  columns.back().label = [](const ScoredHead& head, Language language) {
+    const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
+    return std::string(language == Language::korean ? info.korean_title : info.title);
+  };
+  const auto add = [&](const char* name, ColumnTitle title, auto number, int decimals) {
+    columns.push_back(number_column(name, std::move(title), number, decimals));
+    columns.back().is_share = decimals > 0;
+  };
+  add(
+      "verdict_score", {"score", "점수"},
+      [](const ScoredHead& head) { return head.verdict.score; }, 2);
+  add(
+      "verdict_low", {"from", "하한"},
+      [](const ScoredHead& head) { return head.verdict.range.low; }, 2);
+  add(
+      "verdict_high", {"to", "상한"},
+      [](const ScoredHead& head) { return head.verdict.range.high; }, 2);
+  add(
+      "verdict_places", {"places", "자리"},
+      [](const ScoredHead& head) { return head.verdict.places; }, 0);
+  add(
+      "settled", {"settled", "확실"},
+      [](const ScoredHead& head) { return head.verdict.settled ? 1.0 : 0.0; }, 0);
 }
 
 std::vector<HeadColumn> all_columns() {
   std::vector<HeadColumn> columns{
-      text_column("head", "head", [](const ScoredHead& head) { return head_name(head.head); }),
+      text_column("head", {"head", "헤드"},
+                  [](const ScoredHead& head) { return head_name(head.head); }),
       number_column(
-          "layer", "layer",
+          "layer", {"layer", "층"},
           [](const ScoredHead& head) { return static_cast<double>(head.head.layer); }, 0),
       number_column(
-          "index", "index",
-          [](const ScoredHead& head) { return static_cast<double>(head.head.head); }, 0),
-      text_column("verdict", "does",
-                  [](const ScoredHead& head) { return std::string(head.verdict.label); }),
-      number_column(
-          "verdict_score", "score", [](const ScoredHead& head) { return head.verdict.score; }, 2)};
-  columns.back().is_share = true;
+          "index", {"index", "번호"},
+          [](const ScoredHead& head) { return static_cast<double>(head.head.head); }, 0)};
+  add_verdict_columns(columns);
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     columns.push_back(score_column(place));
     if (score_list()[place].name == "offset_share") {
       columns.push_back(number_column(
-          "best_offset", "back",
+          "best_offset", {"back", "몇 칸"},
           [](const ScoredHead& head) { return static_cast<double>(head.best_offset); }, 0));
     } else if (score_list()[place].name == "k_composition") {
-      columns.push_back(text_column("k_source", "with", [](const ScoredHead& head) {
+      columns.push_back(text_column("k_source", {"with", "상대"}, [](const ScoredHead& head) {
         return head.k_source ? head_name(*head.k_source) : std::string("-");
       }));
     }
@@ -163,9 +204,9 @@ bool meets(const ScoredHead& head, const Condition& condition) {
 
 }  // namespace
 
-std::string HeadColumn::cell(const ScoredHead& head) const {
+std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
   if (is_text) {
-    return text(head);
+    return label ? label(head, language) : text(head);
   }
   const double value = number(head);
   return std::isnan(value) ? "-" : fixed_number(value, decimals);
@@ -199,7 +240,12 @@ std::vector<HeadColumn> parse_columns(const std::string& names) {
 }
 
 std::vector<HeadColumn> usual_columns(const HeadScores& scores) {
-  std::vector<HeadColumn> columns{head_column("head"), head_column("verdict")};
+  std::vector<HeadColumn> columns{head_column("head"), head_column("verdict"),
+                                  head_column("verdict_measure"), head_column("verdict_score")};
+  if (std::any_of(scores.heads.begin(), scores.heads.end(),
+                  [](const ScoredHead& head) { return !head.verdict.settled; })) {
+    columns.push_back(head_column("verdict_places"));
+  }
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     const bool measured =
         std::any_of(scores.heads.begin(), scores.heads.end(),

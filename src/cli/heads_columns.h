@@ -12,14 +12,21 @@ namespace headlight::cli {
 struct HeadColumn {
   std::string name;   // "previous_token"
   std::string title;  // "prev"
+  std::string korean_title;
   bool is_text = false;
   bool is_share = false;  // a number from 0 to 1
   int decimals = 2;
   // Exactly one of them, after is_text. A number that was not measured is NaN.
   std::function<double(const ScoredHead&)> number = {};
   std::function<std::string(const ScoredHead&)> text = {};
+  // How people read a text, where that differs from what programs do.
+  std::function<std::string(const ScoredHead&, Language)> label = {};
 
-  std::string cell(const ScoredHead& head) const;
+  // For tables that people read.
+  std::string cell(const ScoredHead& head, Language language) const;
+  const std::string& heading(Language language) const {
+    return language == Language::korean ? korean_title : title;
+  }
 };
 
 // Every column: those of the head, all of score_list(), and TransformerLens's scores.
@@ -28,7 +35,8 @@ const std::vector<HeadColumn>& head_columns();
 const HeadColumn& head_column(const std::string& name, const std::string& option = "columns");
 // The columns called "a,b,c". Throws Error "columns: ..." when there is none of that name.
 std::vector<HeadColumn> parse_columns(const std::string& names);
-// What a table shows when no columns are chosen: what is usual and was measured.
+// What a table shows when no columns are chosen: what verdicts rest on, then what is usual and was
+// measured.
 std::vector<HeadColumn> usual_columns(const HeadScores& scores);
 
 // Keeps the heads that meet every condition of "induction>0.5,layer>=2,verdict=induction". Throws

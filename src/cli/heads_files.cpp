@@ -25,6 +25,10 @@ Json json_of(const ScoredHead& head, Language language) {
   Json json = head_json(head.head);
   json["verdict"] = head.verdict.name;
   json["verdict_score"] = head.verdict.score;
+  json["verdict_measure"] = head.verdict.measure;
+  json["verdict_interval"] = {{"low", head.verdict.range.low}, {"high", head.verdict.range.high}};
+  json["verdict_places"] = head.verdict.places;
+  json["settled"] = head.verdict.settled;
   json["sentence"] = head_sentence(head, language);
   Json intervals = Json::object();
   for (std::size_t place = 0; place < score_list().size(); ++place) {
@@ -191,8 +195,12 @@ std::vector<LayerMeans> layer_means(const HeadScores& scores) {
 }
 
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads) {
-  Json json{{"sequences", report.scores.sequences},
+  const std::string caution = verdict_caution(heads, report.language);
+  Json json{{"model_fingerprint", report.scores.model_fingerprint},
+            {"sequences", report.scores.sequences},
             {"tokens", report.scores.tokens},
+            {"random_tokens", report.random_tokens},
+            {"caution", caution.empty() ? Json(nullptr) : Json(caution)},
             {"heads", Json::array()},
             {"layers", Json::array()}};
   for (const ScoredHead& head : heads) {

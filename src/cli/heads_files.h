@@ -17,6 +17,7 @@ struct HeadsReport {
   std::optional<HeadDistances> distances;  // of all heads that were scored
   double threshold = 0;                    // of `distances`
   Language language = Language::english;
+  bool random_tokens = false;  // the scores are of repeated random tokens: there was no text
 };
 
 // The means of a score over the heads of each layer that has any.

@@ -15,6 +15,7 @@ struct HeadsTextOptions {
   bool legend = false;  // what the numbers of the usual columns are
 };
 
+
 // The report for people: a table of these heads, what each does, how layers differ, and which heads
 // do the same.
 std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,

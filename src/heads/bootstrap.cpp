@@ -56,11 +56,15 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
+void check_level(const char* where, double level) {
+  require(level > 0 && level < 1, "[", where, "] level: expected a share between 0 and 1, got ",
+          level);
+}
+
 void check(const BootstrapOptions& options, Index least) {
   require(options.resamples >= least, "[bootstrap_mean] resamples: expected at least ", least,
           ", got ", options.resamples);
-  require(options.level > 0 && options.level < 1,
-          "[bootstrap_mean] level: expected a share between 0 and 1, got ", options.level);
+  check_level("bootstrap_mean", options.level);
 }
 
 Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means,
@@ -104,6 +108,15 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
     intervals.push_back(interval_of(measures[i], std::move(means[i]), options.level));
   }
   return intervals;
+}
+
+Interval bounded_mean(double mean, double count, double level) {
+  check_level("bounded_mean", level);
+  if (count <= 0) {
+    return {mean, 0, 1};
+  }
+  const double half = std::sqrt(std::log(2 / (1 - level)) / (2 * count));
+  return {mean, std::max(0.0, mean - half), std::min(1.0, mean + half)};
 }
 
 }  // namespace headlight

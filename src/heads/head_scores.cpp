@@ -6,6 +6,7 @@
 #include "heads/layer_maps.h"
 #include "heads/repeated_tokens.h"
 #include "heads/score_sums.h"
+#include "io/fingerprint.h"
 
 namespace headlight {
 namespace {
@@ -64,6 +65,7 @@ class HeadScoring {
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
     }
+    result.model_fingerprint = fingerprint(model_.parameters());
     return result;
   }
 
@@ -155,7 +157,7 @@ class HeadScoring {
     for (std::size_t head = 0; head < heads_.size(); ++head) {
       for (std::size_t score = 0; score < score_list().size(); ++score) {
         double count = 0;
-        int groups = 0;  // that have a query
+        Index groups = 0;  // that have a query
         for (const DocumentSum& group : sums.groups(head, score)) {
           count += group.weight;
           groups += group.weight > 0 ? 1 : 0;
@@ -165,6 +167,7 @@ class HeadScoring {
           values.push_back(&result.heads[head].scores[score]);
           values.back()->count = count;
           values.back()->has_interval = resampled && groups > 1;
+          values.back()->documents = groups;
         }
       }
     }

@@ -20,6 +20,7 @@ std::vector<VerdictRule> pattern_rules() {
   return {
       {"induction",
        "induction",
+       "귀납",
        {"induction"},
        kHalf,
        0,
@@ -29,6 +30,7 @@ std::vector<VerdictRule> pattern_rules() {
        "둡니다"},
       {"duplicate_token",
        "duplicate token",
+       "같은 토큰",
        {"duplicate_token"},
        kHalf,
        0,
@@ -36,6 +38,7 @@ std::vector<VerdictRule> pattern_rules() {
        "{head}: 앞에 나온 같은 토큰을 봅니다. 가중치의 {score}"},
       {"delimiter",
        "delimiter",
+       "따옴표·괄호",
        {"quote", "quote_ahead", "bracket", "bracket_ahead"},
        kHalf,
        0,
@@ -43,6 +46,7 @@ std::vector<VerdictRule> pattern_rules() {
        "{head}: 닫는 따옴표나 괄호의 짝을 찾습니다. 그 자리에서 가중치의 {score}"},
       {"agreement",
        "agreement",
+       "주어-동사",
        {"agreement", "agreement_ahead"},
        kHalf,
        0,
@@ -50,6 +54,7 @@ std::vector<VerdictRule> pattern_rules() {
        "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"},
       {"previous_token",
        "previous token",
+       "바로 앞 토큰",
        {"previous_token"},
        kHalf,
        0,
@@ -57,6 +62,7 @@ std::vector<VerdictRule> pattern_rules() {
        "{head}: 바로 앞 토큰을 봅니다. 가중치의 {score}"},
       {"same_token",
        "same token",
+       "자기 자리",
        {"same_token"},
        kHalf,
        0,
@@ -67,6 +73,7 @@ std::vector<VerdictRule> pattern_rules() {
 std::vector<VerdictRule> other_rules() {
   return {{"fixed_offset",
            "fixed offset",
+           "일정한 거리",
            {"offset_share"},
            kPositional,
            1,
@@ -74,6 +81,7 @@ std::vector<VerdictRule> other_rules() {
            "{head}: {offset}칸 앞을 봅니다. 질의의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
           {"first_token",
            "first token",
+           "첫 토큰",
            {"first_token"},
            kHalf,
            1,
@@ -81,6 +89,7 @@ std::vector<VerdictRule> other_rules() {
            "{head}: 첫 토큰에 머뭅니다. 가중치의 {score}"},
           {"local",
            "local",
+           "가까운 곳",
            {"near"},
            kLocal,
            2,
@@ -88,6 +97,7 @@ std::vector<VerdictRule> other_rules() {
            "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"},
           {"diffuse",
            "diffuse",
+           "고르게",
            {"spread"},
            kDiffuse,
            2,
@@ -95,6 +105,7 @@ std::vector<VerdictRule> other_rules() {
            "{head}: 모두를 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
           {"mixed",
            "mixed",
+           "무늬 없음",
            {},
            0,
            3,
@@ -119,6 +130,48 @@ BestScore best_score(const VerdictRule& rule, const ScoredHead& head) {
   return best;
 }
 
+// What a score, which is a share, may be on more of the same text.
+Interval range_of(const ScoreValue& score) {
+  if (score.has_interval && score.documents >= kEnoughDocuments) {
+    return score.value;
+  }
+  const Interval bound = bounded_mean(score.value.mean, score.count);
+  return score.has_interval ? Interval{score.value.mean, std::min(bound.low, score.value.low),
+                                       std::max(bound.high, score.value.high)}
+                            : bound;
+}
+
+// True when more of the same text could not bring out a pattern. What was left out on purpose, or
+// has no place in such texts, does not count; every text of two tokens has positions.
+bool excludes_patterns(const ScoredHead& head) {
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.rank > kLastNamedRank) {
+      continue;
+    }
+    for (const std::string_view name : rule.scores) {
+      const ScoreValue& score = head.score(name);
+      const bool is_positional = score_list()[score_index(name)].group == "positional";
+      if ((score.measured() || is_positional) && range_of(score).high >= rule.threshold) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+Verdict verdict_of(const VerdictRule& rule, const ScoredHead& head) {
+  const BestScore best = best_score(rule, head);
+  const ScoreValue& score = head.score(best.name);
+  const Interval range = range_of(score);
+  return {.name = rule.name,
+          .measure = best.name,
+          .score = best.value,
+          .leans = {},
+          .range = range,
+          .places = score.count,
+          .settled = range.low >= rule.threshold};
+}
+
 // The rule of a rank with the highest score among those that reach their threshold, if any.
 const VerdictRule* best_rule(int rank, bool reaching, const ScoredHead& head) {
   const VerdictRule* best = nullptr;
@@ -135,6 +188,15 @@ const VerdictRule* best_rule(int rank, bool reaching, const ScoredHead& head) {
   return best;
 }
 
+const VerdictRule& rule_called(std::string_view name) {
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.name == name) {
+      return rule;
+    }
+  }
+  fail("no verdict is called '", name, "'");
+}
+
 std::string number_text(double value) {
   std::array<char, 32> buffer;
   std::snprintf(buffer.data(), buffer.size(), "%.2f", value);
@@ -146,6 +208,17 @@ void replace(std::string_view what, const std::string& by, std::string& text) {
   if (place != std::string::npos) {
     text.replace(place, what.size(), by);
   }
+}
+
+// " (unsure: 0.32 to 1.00 from 3 places)"
+std::string doubt_text(const Verdict& verdict, Language language) {
+  const std::string low = number_text(verdict.range.low);
+  const std::string high = number_text(verdict.range.high);
+  const auto places = static_cast<Index>(verdict.places);
+  return language == Language::korean
+             ? concat_text(" (불확실: ", places, "곳에서 재어 ", low, "~", high, ")")
+             : concat_text(" (unsure: ", low, " to ", high, " from ", places,
+                           places == 1 ? " place)" : " places)");
 }
 
 std::string offset_text(Index offset, Language language) {
@@ -176,8 +249,7 @@ Language parse_language(std::string_view name) {
 Verdict judge_head(const ScoredHead& head) {
   for (int rank = 0; rank < verdict_rules().back().rank; ++rank) {
     if (const VerdictRule* rule = best_rule(rank, true, head)) {
-      const BestScore best = best_score(*rule, head);
-      return {rule->name, rule->label, best.name, best.value, {}};
+      return verdict_of(*rule, head);
     }
   }
   const VerdictRule* nearest = best_rule(0, false, head);
@@ -185,24 +257,44 @@ Verdict judge_head(const ScoredHead& head) {
     const VerdictRule* other = best_rule(rank, false, head);
     nearest = best_score(*other, head).value > best_score(*nearest, head).value ? other : nearest;
   }
-  const VerdictRule& mixed = verdict_rules().back();
-  const BestScore best = best_score(*nearest, head);
-  return {mixed.name, mixed.label, best.name, best.value, nearest->label};
+  Verdict verdict = verdict_of(*nearest, head);
+  verdict.leans = nearest->name;
+  verdict.name = verdict_rules().back().name;
+  verdict.settled = excludes_patterns(head);
+  return verdict;
+}
+
+std::string_view verdict_label(std::string_view name, Language language) {
+  const VerdictRule& rule = rule_called(name);
+  return language == Language::korean ? rule.korean_label : rule.label;
 }
 
 std::string head_sentence(const ScoredHead& head, Language language) {
-  std::string text;
-  for (const VerdictRule& rule : verdict_rules()) {
-    if (rule.name == head.verdict.name) {
-      text = language == Language::korean ? rule.korean : rule.english;
-    }
-  }
+  const Verdict& verdict = head.verdict;
+  const VerdictRule& rule = rule_called(verdict.name);
+  std::string text(language == Language::korean ? rule.korean : rule.english);
   replace("{head}", head_name(head.head), text);
-  replace("{score}", number_text(head.verdict.score), text);
+  replace("{score}", number_text(verdict.score), text);
   replace("{offset}", offset_text(head.best_offset, language), text);
-  replace("{meaning}", std::string(score_list()[score_index(head.verdict.measure)].meaning), text);
-  replace("{name}", std::string(head.verdict.leans), text);
-  return text;
+  replace("{meaning}", std::string(score_list()[score_index(verdict.measure)].meaning), text);
+  if (!verdict.leans.empty()) {
+    replace("{name}", std::string(verdict_label(verdict.leans, language)), text);
+  }
+  return verdict.settled ? text : text + doubt_text(verdict, language);
+}
+
+std::string verdict_caution(const std::vector<ScoredHead>& heads, Language language) {
+  const auto unsettled = std::count_if(heads.begin(), heads.end(), [](const ScoredHead& head) {
+    return !head.verdict.settled;
+  });
+  if (unsettled == 0) {
+    return "";
+  }
+  return language == Language::korean
+             ? concat_text("주의: 이 글은 판정 ", heads.size(), "개 중 ", unsettled,
+                           "개를 확정하기에 모자랍니다(? 표시). 글이 더 많으면 바뀔 수 있습니다")
+             : concat_text("caution: this text does not settle ", unsettled, " of ", heads.size(),
+                           " verdicts (marked ?): they may be chance and change with more text");
 }
 
 }  // namespace headlight

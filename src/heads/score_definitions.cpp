@@ -137,21 +137,21 @@ DocumentSum sparsity(const HeadMap& map) {
 
 std::vector<ScoreDefinition> positional_scores() {
   const std::string_view group = "positional";
-  return {{{"previous_token", "prev", group, "weight on the token before", 0, 1, true},
+  return {{{"previous_token", "prev", group, "weight on the token before", 0, 1, true, "앞"},
            ScoreSource::text,
            at_offset<1>},
-          {{"second_previous", "prev2", group, "weight on the token two back", 0, 1, false},
+          {{"second_previous", "prev2", group, "weight on the token two back", 0, 1, false, "앞2"},
            ScoreSource::text,
            at_offset<2>},
-          {{"first_token", "first", group, "weight on the first token (sink)", 0, 1, true},
+          {{"first_token", "first", group, "weight on the first token (sink)", 0, 1, true, "첫"},
            ScoreSource::text,
            first_token},
-          {{"same_token", "self", group, "weight on the query's own place", 0, 1, true},
+          {{"same_token", "self", group, "weight on the query's own place", 0, 1, true, "자기"},
            ScoreSource::text,
            at_offset<0>},
           {{"offset_share", "offset", group,
             "share of queries whose largest weight is best_offset back (Voita et al. 2019)", 0, 1,
-            false},
+            false, "거리율"},
            ScoreSource::offsets}};
 }
 
@@ -159,19 +159,21 @@ std::vector<ScoreDefinition> content_scores() {
   const std::string_view group = "content";
   return {
       {{"duplicate_token", "dupl", group, "weight on earlier occurrences of the query's token", 0,
-        1, true},
+        1, true, "중복"},
        ScoreSource::text,
        duplicate_token},
       {{"induction", "indu", group,
-        "weight on what followed the query's token earlier, in repeated random tokens", 0, 1, true},
+        "weight on what followed the query's token earlier, in repeated random tokens", 0, 1, true,
+        "귀납"},
        ScoreSource::repeats,
        induction},
       {{"copying", "copy", group,
         "sum of the eigenvalues of W_E W_V W_O W_U over that of their sizes: 1 copies", -1, 1,
-        true},
+        true, "복사"},
        ScoreSource::weights},
       {{"k_composition", "k-comp", group,
-        "largest K-composition with a head of an earlier layer (Elhage et al. 2021)", 0, 1, false},
+        "largest K-composition with a head of an earlier layer (Elhage et al. 2021)", 0, 1, false,
+        "K합성"},
        ScoreSource::weights}};
 }
 
@@ -179,34 +181,34 @@ std::vector<ScoreDefinition> structure_scores() {
   const std::string_view group = "structure";
   const auto text = ScoreSource::text;
   return {
-      {{"quote", "quote", group, "a closing quote to its opening quote", 0, 1, true},
+      {{"quote", "quote", group, "a closing quote to its opening quote", 0, 1, true, "따옴"},
        text,
        back_to<PairKind::quote>},
       {{"quote_ahead", "quote>", group, "the token before a closing quote to the opening one", 0, 1,
-        false},
+        false, "따옴>"},
        text,
        ahead_to<PairKind::quote>},
-      {{"bracket", "brack", group, "a closing bracket to its opening bracket", 0, 1, true},
+      {{"bracket", "brack", group, "a closing bracket to its opening bracket", 0, 1, true, "괄호"},
        text,
        back_to<PairKind::bracket>},
       {{"bracket_ahead", "brack>", group, "the token before a closing bracket to the opening one",
-        0, 1, false},
+        0, 1, false, "괄호>"},
        text,
        ahead_to<PairKind::bracket>},
-      {{"agreement", "agree", group, "a verb to the subject that it agrees with", 0, 1, true},
+      {{"agreement", "agree", group, "a verb to the subject that it agrees with", 0, 1, true, "일치"},
        text,
        back_to<PairKind::agreement>},
-      {{"agreement_ahead", "agree>", group, "the token before a verb to its subject", 0, 1, false},
+      {{"agreement_ahead", "agree>", group, "the token before a verb to its subject", 0, 1, false, "일치>"},
        text,
        ahead_to<PairKind::agreement>},
-      {{"name", "name", group, "a name to its last mention", 0, 1, true},
+      {{"name", "name", group, "a name to its last mention", 0, 1, true, "이름"},
        text,
        back_to<PairKind::name>},
-      {{"name_ahead", "name>", group, "the token before a name to its last mention", 0, 1, false},
+      {{"name_ahead", "name>", group, "the token before a name to its last mention", 0, 1, false, "이름>"},
        text,
        ahead_to<PairKind::name>},
       {{"phrase", "phrase", group, "inside a repeated phrase to what came next the first time", 0,
-        1, true},
+        1, true, "구절"},
        text,
        phrase}};
 }
@@ -215,22 +217,22 @@ std::vector<ScoreDefinition> shape_scores() {
   const std::string_view group = "shape";
   const auto text = ScoreSource::text;
   return {
-      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true},
+      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true, "엔트로피"},
        text,
        entropy},
-      {{"spread", "spread", group, "entropy over the largest that is possible", 0, 1, false},
+      {{"spread", "spread", group, "entropy over the largest that is possible", 0, 1, false, "퍼짐"},
        text,
        spread},
       {{"mean_distance", "dist", group, "tokens back, weighted (Vig and Belinkov 2019)", kUnbounded,
-        kUnbounded, true},
+        kUnbounded, true, "거리"},
        text,
        mean_distance},
-      {{"near", "near", group, "weight on the last 8 tokens, its own place included", 0, 1, false},
+      {{"near", "near", group, "weight on the last 8 tokens, its own place included", 0, 1, false, "근처"},
        text,
        near},
-      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true}, text, confidence},
+      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"}, text, confidence},
       {{"sparsity", "sparse", group,
-        "share of visible tokens with less than a tenth of an even share", 0, 1, false},
+        "share of visible tokens with less than a tenth of an even share", 0, 1, false, "희소"},
        text,
        sparsity}};
 }

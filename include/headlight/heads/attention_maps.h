@@ -24,6 +24,7 @@ struct LayerAttention {
 struct HeadScore {
   std::string name;    // its class, as "previous token"
   double score = 0.0;  // how well it fits; 1 is best
+  bool settled = true;  // false: rests on too little, see Verdict; shown with a question mark
 };
 
 // Every recorded attention map of one sequence.

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ScoreInfo {
   double low = 0;            // its range; equal to `high`: no upper end
   double high = 1;
   bool usual = false;  // worth a column when none are chosen
+  std::string_view korean_title = {};
 };
 
 // Every score there is, in the order of ScoredHead::scores.
@@ -34,6 +36,7 @@ struct ScoreValue {
   Interval value;
   double count = 0;  // queries that it is the mean over; 0: not measured, the value is 0
   bool has_interval = false;
+  Index documents = 0;  // that have such a query, or groups of them; see score_heads()
 
   bool measured() const { return count > 0; }
 };
@@ -72,6 +75,11 @@ struct RepeatOptions {
 // `vocab_size` tokens; with what the tokenizer puts in front of every text.
 RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size);
 
+// Those random tokens as sequences of their own, [sequences] of [T], to score heads on where there is
+// no text. Throws Error for no sequence and for a block without room for two copies of a token.
+std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& repeats,
+                                                          const GptConfig& config);
+
 struct HeadScoreOptions {
   std::vector<HeadId> heads = {};  // empty: all
   Index batch_size = 12;
@@ -90,6 +98,8 @@ struct HeadScores {
   Index sequences = 0;            // as the model saw them: cut where longer than the block
   Index tokens = 0;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if asked for
+  // XXH3-128 of the model's weights in 32 hexadecimal digits: tells whose scores these are.
+  std::string model_fingerprint = {};
 };
 
 // Scores what every head does. Scores of attention weights are means over the queries for which

@@ -1,0 +1,64 @@
+#include "headlight/heads/head_score_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "headlight/text/text_file.h"
+#include "io/fingerprint.h"
+
+namespace headlight {
+namespace {
+
+using Json = nlohmann::json;
+
+HeadId head_of(const Json& entry) {
+  const std::vector<HeadId> heads = parse_heads(entry.at("head").get<std::string>());
+  require(heads.size() == 1, "one head in each entry");
+  return heads.front();
+}
+
+std::map<HeadId, HeadScore> scores_in(const Json& file) {
+  std::map<HeadId, HeadScore> scores;
+  for (const Json& entry : file.at("heads")) {
+    const Json verdict = entry.value("verdict", Json());
+    const Json score = entry.value("verdict_score", entry.value("score", Json()));
+    if (verdict.is_string() && score.is_number()) {
+      std::string name = verdict.get<std::string>();
+      std::replace(name.begin(), name.end(), '_', ' ');
+      scores[head_of(entry)] = {name, score.get<double>(), entry.value("settled", true)};
+    }
+  }
+  return scores;
+}
+
+}  // namespace
+
+HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& model) {
+  const std::string text = read_text_file(path);
+  HeadScoreFile result;
+  std::string own;  // fingerprint in the file
+  try {
+    const Json file = Json::parse(text);
+    result.scores = scores_in(file);
+    own = file.value("model_fingerprint", std::string());
+  } catch (const std::exception& error) {
+    fail(path.string(),
+         ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "
+         "as headlight heads writes it: ",
+         error.what());
+  }
+  result.names_model = !own.empty();
+  if (const std::string expected = fingerprint(model.parameters());
+      result.names_model && own != expected) {
+    fail(path.string(), ": expected the scores of this model, with the fingerprint ", expected,
+         ", got those of another one, ", own, "; headlight heads writes them anew");
+  }
+  for (const auto& [id, score] : result.scores) {
+    require(id.layer < model.config().n_layer && id.head < model.config().heads(id.layer),
+            path.string(), ": tells of head ", head_name(id),
+            ", which the model does not have; expected the scores of this model");
+  }
+  return result;
+}
+
+}  // namespace headlight
