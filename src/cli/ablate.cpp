@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/interval_text.h"
 #include "cli/json_output.h"
+#include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
@@ -28,8 +29,10 @@ constexpr const char* kDetails =
     "costs more than both heads one by one: above 0, each makes up for the other when one is "
     "gone.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-    "JSON keys: loss{mean, low, high}, mode, sequences, tokens, heads[{head, layer, index,\n"
-    "rise{mean, low, high}}], pairs[{heads, rise, beyond}].";
+    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
+    "are marked ?.\n"
+    "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens,\n"
+    "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}].";
 
 Options make_options() {
   Options options(
@@ -66,7 +69,9 @@ AblationOptions ablation_options(const Options& options) {
 }
 
 Json json_of(const AblationResult& result, AblationMode mode) {
-  Json json{{"loss", interval_json(result.loss)},
+  const std::string caution = few_documents_caution(result.sequences);
+  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
+            {"loss", interval_json(result.loss)},
             {"mode", ablation_mode_name(mode)},
             {"sequences", result.sequences},
             {"tokens", result.tokens},
@@ -89,11 +94,14 @@ void print(AblationResult result) {
   std::stable_sort(
       result.heads.begin(), result.heads.end(),
       [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean > b.rise.mean; });
+  const std::string caution = few_documents_caution(result.sequences);
+  std::cout << caution << (caution.empty() ? "" : "\n");
   std::cout << "loss " << fixed_number(result.loss.mean, 4) << " nats a token over "
-            << result.tokens << " tokens of " << result.sequences << " sequences\n\n";
+            << result.tokens << " tokens of "
+            << counted(static_cast<std::size_t>(result.sequences), "sequence") << "\n\n";
   Table heads({{"head", true}, {"rise of the loss (95 %)", true}});
   for (const HeadEffect& effect : result.heads) {
-    heads.add({head_name(effect.head), change_text(effect.rise)});
+    heads.add({head_name(effect.head), change_text(effect.rise, result.sequences)});
   }
   std::cout << heads.text();
   if (result.pairs.empty()) {
@@ -101,8 +109,9 @@ void print(AblationResult result) {
   }
   Table pairs({{"heads", true}, {"rise of the loss (95 %)", true}, {"beyond both alone", true}});
   for (const PairEffect& pair : result.pairs) {
-    pairs.add({head_name(pair.first) + " " + head_name(pair.second), change_text(pair.rise),
-               change_text(pair.beyond)});
+    pairs.add({head_name(pair.first) + " " + head_name(pair.second),
+               change_text(pair.rise, result.sequences),
+               change_text(pair.beyond, result.sequences)});
   }
   std::cout << "\n" << pairs.text();
 }

@@ -9,6 +9,7 @@
 #include "cli/log.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
+#include "cli/terminal.h"
 #include "cli/text_data.h"
 #include "headlight/data/documents.h"
 #include "headlight/heads/head_score_file.h"
@@ -34,12 +35,19 @@ constexpr const char* kDetails =
     "  attention.html   every head of every document as one interactive page: open it in a "
     "browser\n"
     "  bertviz.json     on request: the parameters of BertViz' head view\n"
-    "--view terminal (or --format text) prints the maps instead: name one or a few --heads.\n"
+    "--view terminal (or --format text) prints the maps instead: name one or a few --heads. With\n"
+    "--out it also writes them, without colours, to attention.txt.\n"
+    "More weight stands out more everywhere: darker on the light ground of figures and pages,\n"
+    "brighter on a dark one. --ground says which one the terminal has; auto: what COLORFGBG says,\n"
+    "or dark. --scores takes only the scores of this model (heads.json has its fingerprint), and\n"
+    "marks classes that rest on too little text by ?.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory. Arrays hold the chosen heads in\n"
-    "ascending order; files of the same name in DIR are replaced, others left alone, also\n"
-    "those of another text.\n\n"
+    "ascending order. Files of the same name in DIR are replaced, and layer figures that an\n"
+    "earlier call left there removed; other files stay, also those of another text.\n\n"
     "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
     "together), directory.";
+
+constexpr int kTextColumns = 100;  // where nothing says how wide a line is
 
 constexpr const char* kFormats = "npz, json, svg, png, html, bertviz, text";
 
@@ -74,6 +82,7 @@ Options make_options() {
              "page; FILE,FILE2 for MODEL and --compare")
       .value("view", "How the page opens: model, head, neuron or grid; or terminal", "model")
       .flag("neurons", "Record queries and keys for the neuron view (--view neuron does, too)")
+      .value("ground", "Of the terminal, for its colours: dark, light or auto", "auto")
       .value("format", "What to write, of npz, json, svg, png, html, bertviz and text",
              "npz,json,svg,html")
       .value("out", "Directory to write to", "attention");
@@ -226,9 +235,48 @@ nlohmann::ordered_json json_of(const std::vector<std::string>& files,
           {"directory", directory}};
 }
 
+bool on_light_ground(const Options& options) {
+  const std::string ground = options.text("ground");
+  require(ground == "auto" || ground == "dark" || ground == "light",
+          "--ground: expected dark, light or auto, got '", ground, "'");
+  return ground == "auto" ? has_light_ground() : ground == "light";
+}
+
+void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
+  std::cout << attention_maps_text(documents,
+                                   {.columns = columns_of(Stream::output).value_or(kTextColumns),
+                                    .colours = colours_on_output(),
+                                    .light_ground = on_light_ground(options)});
+}
+
+// Figures of layers that are not among those of this call: of an earlier one, on another text or
+// with other layers, which nobody could tell from these.
+void remove_old_figures(const std::filesystem::path& directory, const std::string& extension,
+                        const std::vector<std::string>& written) {
+  const auto is_figure = [&](const std::string& name) {
+    constexpr std::string_view kPrefix = "layer_";
+    const bool has_digits = name.size() > kPrefix.size() + extension.size();
+    return has_digits && name.starts_with(kPrefix) && name.ends_with(extension) &&
+           std::all_of(name.begin() + kPrefix.size(),
+                       name.end() - static_cast<std::ptrdiff_t>(extension.size()),
+                       [](char c) { return c >= '0' && c <= '9'; });
+  };
+  std::error_code ignored;
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    if (entry.is_regular_file(ignored) && is_figure(entry.path().filename().string()) &&
+        std::find(written.begin(), written.end(), entry.path().string()) == written.end()) {
+      old.push_back(entry.path());
+    }
+  }
+  for (const std::filesystem::path& path : old) {
+    std::filesystem::remove(path, ignored);
+  }
+}
+
 // Writes the files; returns their paths.
 std::vector<std::string> write_files(
-    const Options& options, const NamedTensors& arrays,
+    const Options& options, const std::set<std::string>& formats, const NamedTensors& arrays,
     const std::vector<std::pair<std::string, std::string>>& texts) {
   const std::filesystem::path directory = options.text("out");
   std::vector<std::string> files;
@@ -243,6 +291,11 @@ std::vector<std::string> write_files(
     files.push_back((directory / name).string());
     write_file(files.back(), contents);
   }
+  for (const std::string format : {"svg", "png"}) {
+    if (formats.contains(format)) {
+      remove_old_figures(directory, "." + format, files);
+    }
+  }
   return files;
 }
 
@@ -255,6 +308,7 @@ int run_attention(const std::vector<std::string>& arguments) {
   }
   const RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
+  on_light_ground(options);  // refuses another value before the work
   if (!is_terminal_view(options)) {
     wanted.page.view = about_option([&] { return parse_attention_view(options.text("view")); });
   }
@@ -269,14 +323,18 @@ int run_attention(const std::vector<std::string>& arguments) {
   std::vector<AttentionMaps> documents = maps_of(recorded, title_of(options.positional()),
                                                  scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
-  const auto contents = attention_files(recorded, documents, wanted);
+  auto contents = attention_files(recorded, documents, wanted);
+  if (wanted.formats.contains("text") && options.given("out")) {
+    contents.emplace_back("attention.txt",
+                          attention_maps_text(documents, {.columns = kTextColumns}));
+  }
   const bool is_batch = options.text("documents") != "none" || texts.size() > 1;
   const NamedTensors arrays = wanted.formats.count("npz") > 0
                                   ? attention_arrays(recorded, *loaded.tokenizer, is_batch)
                                   : NamedTensors{};
-  const std::vector<std::string> files = write_files(options, arrays, contents);
+  const std::vector<std::string> files = write_files(options, wanted.formats, arrays, contents);
   if (wanted.formats.count("text") > 0) {
-    std::cout << attention_terminal_text(documents);
+    print_maps(options, documents);
   }
   if (options.json()) {
     print_json(json_of(files, recorded, std::filesystem::path(options.text("out")).string()));

@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/png.h"
-#include "cli/terminal.h"
 #include "headlight/heads/attention_svg.h"
-#include "headlight/heads/attention_text.h"
 #include "headlight/heads/bertviz_json.h"
 #include "headlight/nn/batch.h"
 
@@ -76,10 +74,8 @@ std::vector<std::pair<std::string, std::string>> attention_files(
   return files;
 }
 
-std::string attention_terminal_text(const std::vector<AttentionMaps>& documents) {
-  constexpr int kColumns = 100;  // where nothing says how wide a line is
-  const AttentionTextOptions options{.columns = columns_of(Stream::output).value_or(kColumns),
-                                     .colours = colours_on_output()};
+std::string attention_maps_text(const std::vector<AttentionMaps>& documents,
+                                const AttentionTextOptions& options) {
   std::string text;
   for (const AttentionMaps& maps : documents) {
     for (const LayerAttention& layer : maps.layers) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/heads/attention_html.h"
+#include "headlight/heads/attention_text.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/io/npz.h"
 #include "headlight/text/tokenizer.h"
@@ -32,7 +33,8 @@ std::vector<std::pair<std::string, std::string>> attention_files(
     const RecordedAttention& recorded, const std::vector<AttentionMaps>& documents,
     const AttentionFilesOptions& options);
 
-// Every head of every document for terminals: in colours when stdout is one and NO_COLOR is unset.
-std::string attention_terminal_text(const std::vector<AttentionMaps>& documents);
+// Every head of every document as text for terminals.
+std::string attention_maps_text(const std::vector<AttentionMaps>& documents,
+                                const AttentionTextOptions& options);
 
 }  // namespace headlight::cli

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/display.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
@@ -17,24 +18,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kCautionColumns = 100;
+
 constexpr const char* kDetails =
     "Direct logit attribution: the logit of a token is a sum over what the embedding, every\n"
     "attention head and every MLP wrote into the residual stream (Elhage et al. 2021), with the\n"
     "scale of the last norm taken as it is. The parts sum to the logit exactly.\n"
     "Without --token it is the likeliest next token. --against B takes the logit of B off, which\n"
     "removes what all tokens get. A token is given as its text or as its number, #42.\n"
+    "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
+    "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
+    "marked ?.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-    "JSON keys: token{id, token}, against{id, token} or null, position, logit, parts[{part, head\n"
-    "(null for other parts), logit}].";
+    "JSON keys: caution (null: none), token{id, token}, probability, likeliest{id, token},\n"
+    "against{id, token} or null, position, logit, parts[{part, head (null for other parts),\n"
+    "logit, reliable}].";
 
 Options make_options() {
   Options options({.name = "attribute",
                    .summary = "What every head adds to the logit of a token.",
                    .positional = "MODEL",
                    .details = kDetails,
-                   .examples = {"headlight attribute runs/toy --text \"Mina lost her k\" --token i",
-                                "headlight attribute runs/toy --text \"Mina lost her k\" --token i "
-                                "--against a"}});
+                   .examples = {
+                       "headlight attribute runs/toy --text \"Mina could not find her red key. She "
+                       "looked under the table, but there was no red\"",
+                       "headlight attribute runs/toy --text \"Mina could not find her red key. She "
+                       "looked under the table, but there was no red\" --token \" key\" --against "
+                       "\" hat\""}});
   options.value("text", "Text to read")
       .value("token", "Token whose logit is taken apart; the likeliest by default")
       .value("against", "Token whose logit is taken off")
@@ -62,9 +72,20 @@ AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
   return task;
 }
 
+std::string caution_of(const AttributionResult& result, const AttributionTask& task,
+                       const Tokenizer& tokenizer) {
+  return attribution_caution(
+      result, visible_text(tokenizer.token_label(task.target)),
+      visible_text(tokenizer.token_label(task.against.value_or(result.likeliest))));
+}
+
 Json json_of(const AttributionResult& result, const AttributionTask& task,
              const Tokenizer& tokenizer) {
-  Json json{{"token", token_json(task.target, tokenizer)},
+  const std::string caution = caution_of(result, task, tokenizer);
+  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
+            {"token", token_json(task.target, tokenizer)},
+            {"probability", result.probability},
+            {"likeliest", token_json(result.likeliest, tokenizer)},
             {"against", task.against ? token_json(*task.against, tokenizer) : Json()},
             {"position", task.position.value_or(static_cast<Index>(task.text.size()) - 1)},
             {"logit", result.logit},
@@ -72,7 +93,8 @@ Json json_of(const AttributionResult& result, const AttributionTask& task,
   for (const LogitPart& part : result.parts) {
     json["parts"].push_back({{"part", part.name},
                              {"head", part.head ? Json(head_name(*part.head)) : Json()},
-                             {"logit", part.logit}});
+                             {"logit", part.logit},
+                             {"reliable", caution.empty()}});
   }
   return json;
 }
@@ -81,14 +103,20 @@ void print(AttributionResult result, const AttributionTask& task, const Tokenize
   std::stable_sort(
       result.parts.begin(), result.parts.end(),
       [](const LogitPart& a, const LogitPart& b) { return std::abs(a.logit) > std::abs(b.logit); });
-  std::cout << "logit of '" << tokenizer.token_label(task.target) << "'";
-  if (task.against) {
-    std::cout << " less that of '" << tokenizer.token_label(*task.against) << "'";
+  const std::string caution = caution_of(result, task, tokenizer);
+  if (!caution.empty()) {
+    std::cout << wrapped(caution, kCautionColumns) << "\n";
   }
-  std::cout << ": " << signed_number(result.logit, 3) << "\n\n";
+  std::cout << "logit of '" << visible_text(tokenizer.token_label(task.target)) << "'";
+  if (task.against) {
+    std::cout << " less that of '" << visible_text(tokenizer.token_label(*task.against)) << "'";
+  }
+  std::cout << ": " << signed_number(result.logit, 3) << "; its probability "
+            << fixed_number(result.probability, 3) << "\n\n";
   Table table({{"part", true}, {"logit", false}});
   for (const LogitPart& part : result.parts) {
-    table.add({part.head ? "head " + part.name : part.name, signed_number(part.logit, 3)});
+    table.add({part.head ? "head " + part.name : part.name,
+               signed_number(part.logit, 3) + (caution.empty() ? "" : " ?")});
   }
   std::cout << table.text();
 }

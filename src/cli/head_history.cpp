@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cli/head_tracker.h"
+#include "headlight/heads/bootstrap.h"
 
 namespace headlight::cli {
 namespace {
@@ -114,6 +115,8 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
     history.first_copy.push_back(number_of(line, "first_copy_loss"));
     history.second_copy.push_back(number_of(line, "second_copy_loss"));
     history.in_context.push_back(number_of(line, "in_context"));
+    history.text_places = number_of(line, "text_places");
+    history.repeat_places = number_of(line, "repeat_places");
     add_scores(line, history);
   });
   require(!history.iterations.empty() && !history.heads.empty(), path.string(),
@@ -130,13 +133,18 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
 std::vector<HeadBirth> head_births(const HeadHistory& history, const std::string& score,
                                    double threshold) {
   std::vector<HeadBirth> births;
+  const double places = score == "induction" ? history.repeat_places : history.text_places;
   const auto& curves = history.scores.at(score);
   for (std::size_t head = 0; head < curves.size(); ++head) {
     const auto reached = std::find_if(curves[head].begin(), curves[head].end(),
                                       [&](double value) { return value >= threshold; });
     if (reached != curves[head].end()) {
-      births.push_back(
-          {history.heads[head], static_cast<std::size_t>(reached - curves[head].begin())});
+      // NaN compares as smaller.
+      const double most =
+          *std::max_element(reached, curves[head].end(), [](double a, double b) { return a < b; });
+      births.push_back({history.heads[head],
+                        static_cast<std::size_t>(reached - curves[head].begin()),
+                        std::isnan(places) || bounded_mean(most, places).low >= threshold});
     }
   }
   std::stable_sort(births.begin(), births.end(),

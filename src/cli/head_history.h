@@ -18,6 +18,10 @@ struct HeadHistory {
   std::vector<double> second_copy;
   std::vector<double> in_context;  // second_copy - first_copy
   std::vector<HeadId> heads;
+  // Queries that the scores of a time are means over: on the text, and on repeated random tokens.
+  // NaN where an older version of the program has not written them.
+  double text_places = 0;
+  double repeat_places = 0;
   // Of a score: the curve of every head, [heads][times].
   std::map<std::string, std::vector<std::vector<double>>> scores;
 };
@@ -30,6 +34,9 @@ HeadHistory read_head_history(const std::filesystem::path& run);
 struct HeadBirth {
   HeadId head;
   std::size_t time = 0;  // place in the history
+  // False where so few places were measured that the head may never have had the score: even the
+  // most that it had lies less above the threshold than chance allows, see bounded_mean().
+  bool settled = true;
 };
 
 // Of every head that reached `threshold`, the earliest first.

@@ -124,13 +124,15 @@ std::string HeadTracker::measure(Index iteration, const double* loss) const {
   const HeadScores scores = score_heads(*model_, text_, options_);
   Json line{{"iteration", iteration},     {"loss", loss == nullptr ? Json(nullptr) : Json(*loss)},
             {"first_copy_loss", nullptr}, {"second_copy_loss", nullptr},
-            {"in_context", nullptr},      {"heads", Json::array()}};
+            {"in_context", nullptr},      {"text_places", scores.tokens - scores.sequences},
+            {"repeat_places", 0},         {"heads", Json::array()}};
   if (model_->config().block_size >= 5) {
     const RepeatLoss repeats = repeat_loss(*model_, options_.repeats);
     line["first_copy_loss"] = repeats.first;
     line["second_copy_loss"] = repeats.second;
     line["in_context"] = repeats.in_context();
   }
+  line["repeat_places"] = scores.heads.front().score("induction").count;
   for (const ScoredHead& head : scores.heads) {
     line["heads"].push_back(json_of(head));
   }

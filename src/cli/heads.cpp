@@ -31,8 +31,8 @@ constexpr const char* kIntroduction =
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n";
 
 constexpr const char* kEvidence =
-    "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the table)\n"
-    "lies on one side of its threshold: the bootstrap's over 10 documents or more, else at least\n"
+    "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the\n"
+    "table) lies on one side of its threshold: the bootstrap's over 10 documents or more, else at least\n"
     "Hoeffding's for the number of places that were measured. Others are marked ?.\n\n";
 
 constexpr const char* kFiles =
@@ -43,11 +43,12 @@ constexpr const char* kFiles =
     "quotes,\n"
     "brackets, subjects, names and phrases of the documents are.\n"
     "Intervals are of 95 % (bootstrap over documents, or the blocks that one is cut into).\n\n"
-    "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all verdicts are\n"
-    "settled), heads[{head, layer, index, verdict, verdict_score, verdict_measure,\n"
+    "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all verdicts\n"
+    "are settled), heads[{head, layer, index, verdict, verdict_score, verdict_measure,\n"
     "verdict_interval{low, high}, verdict_places, settled, sentence, every score (null: not\n"
-    "measured), best_offset, k_source, intervals{score{low, high}}, detector{mul{...}, abs{...}}}],\n"
-    "layers[{layer, entropy (nats), mean_distance, confidence, sparsity}], clusters,\n"
+    "measured), best_offset, k_source, intervals{score{low, high}}, detector{mul{...},\n"
+    "abs{...}}}], layers[{layer, entropy (nats), mean_distance, confidence, sparsity}],\n"
+    "even_weights{score} (of a head that gives all tokens the same weight), clusters,\n"
     "cluster_threshold, compared_queries, files.\n\n"
     "--over_time reads no text: it shows what a run that was trained with --track_heads N has\n"
     "written to heads.jsonl, with the training loss beside it, and writes heads_over_time.svg "
@@ -55,7 +56,8 @@ constexpr const char* kFiles =
     "the run directory or --out. --columns are the scores to show. JSON keys then: iterations, "
     "loss,\n"
     "first_copy_loss, second_copy_loss, in_context, scores{score{head[]}}, births[{score, head,\n"
-    "threshold, iteration, loss, in_context}], files.";
+    "threshold, settled, iteration, loss, in_context}], files, caution (null: none). A birth is\n"
+    "settled when even the fewest places measured leave the head's best score above the threshold.";
 
 std::string scores_help() {
   std::string text = "\nScores:\n";

@@ -46,6 +46,17 @@ Json json_of(const ScoredHead& head, Language language) {
   return json;
 }
 
+// Of every score that is known for a head with even weights.
+Json even_json(const HeadScores& scores) {
+  Json json = Json::object();
+  for (std::size_t place = 0; place < score_list().size(); ++place) {
+    if (const double even = scores.heads.front().scores[place].even; std::isfinite(even)) {
+      json[std::string(score_list()[place].name)] = even;
+    }
+  }
+  return json;
+}
+
 // The shortest digits that stand for exactly this number.
 std::string shortest_text(double value) {
   const bool whole = value == std::floor(value);
@@ -213,6 +224,7 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
                               {"confidence", layer.confidence},
                               {"sparsity", layer.sparsity}});
   }
+  json["even_weights"] = even_json(report.scores);
   json["clusters"] = Json::array();
   if (report.distances) {
     for (const std::vector<HeadId>& cluster : report.distances->clusters) {

@@ -113,7 +113,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
   }
   require(!panels.empty(), "[heads_over_time] heads.jsonl holds no number of these scores");
   const auto first = std::find_if(births.begin(), births.end(), [&](const Birth& birth) {
-    return birth.score == scores.front();
+    return birth.score == scores.front() && birth.birth.settled;
   });
   for (LinePlot& panel : panels) {
     if (first != births.end()) {
@@ -142,6 +142,18 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
   return text;
 }
 
+// Where too few places were measured for some births to be told from chance.
+std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births) {
+  const auto unsettled = std::count_if(births.begin(), births.end(), [](const Birth& birth) {
+    return !birth.birth.settled;
+  });
+  return unsettled == 0
+             ? ""
+             : concat_text("caution: scores of ", history.text_places, " places of text and ",
+                           history.repeat_places, " of repeated tokens do not settle ", unsettled,
+                           " of ", births.size(), " births (marked ?)");
+}
+
 std::string births_text(const HeadHistory& history, const std::vector<std::string>& scores,
                         const std::vector<Birth>& births) {
   std::string text;
@@ -151,8 +163,9 @@ std::string births_text(const HeadHistory& history, const std::vector<std::strin
             fixed_number(birth.threshold, 2) + " by update " +
             updates_text(history.iterations[time]);
     text += std::isfinite(history.loss[time])
-                ? ", at a training loss of " + fixed_number(history.loss[time], 3) + "\n"
-                : "\n";
+                ? ", at a training loss of " + fixed_number(history.loss[time], 3)
+                : "";
+    text += birth.birth.settled ? "\n" : " ?\n";
   }
   for (const std::string& score : scores) {
     if (std::none_of(births.begin(), births.end(),
@@ -171,6 +184,7 @@ Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
     list.push_back({{"score", birth.score},
                     {"head", head_name(birth.birth.head)},
                     {"threshold", birth.threshold},
+                    {"settled", birth.birth.settled},
                     {"iteration", static_cast<Index>(history.iterations[time])},
                     {"loss", history.loss[time]},
                     {"in_context", history.in_context[time]}});
@@ -217,13 +231,17 @@ void show_heads_over_time(const Options& options) {
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);
   const std::vector<std::string> files = write_picture(options, picture(history, scores, births));
+  const std::string caution = births_caution(history, births);
   if (options.json()) {
-    print_json(report_json(history, scores, births, files));
+    Json json = report_json(history, scores, births, files);
+    json["caution"] = caution.empty() ? Json() : Json(caution);
+    print_json(json);
   } else {
     std::cout << grouped(static_cast<Index>(history.heads.size())) << " heads, "
               << grouped(static_cast<Index>(history.iterations.size())) << " times from update "
               << updates_text(history.iterations.front()) << " to "
-              << updates_text(history.iterations.back()) << "\n\n"
+              << updates_text(history.iterations.back()) << "\n"
+              << (caution.empty() ? "" : caution + "\n") << "\n"
               << charts(history, scores) << births_text(history, scores, births);
     for (const std::string& file : files) {
       std::cout << "wrote " << file << "\n";

@@ -30,10 +30,11 @@ const char* verdict_style(std::string_view verdict) {
     std::string_view verdict;
     const char* style;
   };
-  constexpr std::array<Style, 8> kStyles{{{"induction", "\033[1;35m"},
+  constexpr std::array<Style, 9> kStyles{{{"induction", "\033[1;35m"},
                                           {"duplicate_token", "\033[35m"},
                                           {"delimiter", "\033[1;33m"},
                                           {"agreement", "\033[33m"},
+                                          {"name_mover", "\033[1;32m"},
                                           {"previous_token", "\033[1;36m"},
                                           {"same_token", "\033[36m"},
                                           {"fixed_offset", "\033[36m"},
@@ -127,12 +128,13 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
             "\n";
   }
   if (shape.left_out > 0) {
-    text += painted(concat_text("(", in(language, "", "창이 더 넓으면 열 "), shape.left_out,
-                                in(language,
-                                   " more columns in a wider window, or choose some with --columns)",
-                                   "개가 더 보입니다. --columns로 골라도 됩니다)")),
-                    kDim, options.colour) +
-            "\n";
+    const std::string note =
+        language == Language::korean
+            ? concat_text("(창이 더 넓으면 열 ", shape.left_out,
+                          "개가 더 보입니다. --columns로 골라도 됩니다)")
+            : concat_text("(", shape.left_out,
+                          " more columns in a wider window, or choose some with --columns)");
+    text += painted(note, kDim, options.colour) + "\n";
   }
   return text;
 }
@@ -216,8 +218,8 @@ std::string measured_on(const HeadsReport& report) {
   const std::string tokens = grouped(report.scores.tokens);
   const std::string sequences = grouped(report.scores.sequences);
   if (report.language == Language::korean) {
-    return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") + tokens +
-           "개 토큰, 시퀀스 " + sequences + "개\n";
+    return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
+           tokens + "개 토큰, 시퀀스 " + sequences + "개\n";
   }
   return (report.random_tokens ? "no text given, so measured on random tokens that are repeated: "
                                : "") +

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/interval_text.h"
 #include "cli/json_output.h"
+#include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/table.h"
 #include "cli/text_data.h"
@@ -28,9 +29,11 @@ constexpr const char* kDetails =
     "Below the table stands how much the three rankings agree (Spearman's rank correlation).\n"
     "--no_ablation leaves out the third, which costs as many forward passes as half the heads.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-    "JSON keys: loss, sequences, tokens, heads[{head, layer, index, sensitivity{mean, low, high},\n"
-    "normalized, taylor{...}, ablation{...}}], rank_correlation{sensitivity_taylor,\n"
-    "sensitivity_ablation, taylor_ablation}.";
+    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
+    "are marked ?.\n"
+    "JSON keys: caution (null: none), loss, sequences, tokens, heads[{head, layer, index,\n"
+    "sensitivity{mean, low, high}, normalized, taylor{...}, ablation{...}}],\n"
+    "rank_correlation{sensitivity_taylor, sensitivity_ablation, taylor_ablation}.";
 
 Options make_options() {
   Options options({.name = "importance",
@@ -85,7 +88,9 @@ Json correlations(const Measures& measures) {
 }
 
 Json json_of(const Measures& measures) {
-  Json json{{"loss", measures.gates.loss},
+  const std::string caution = few_documents_caution(measures.gates.sequences);
+  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
+            {"loss", measures.gates.loss},
             {"sequences", measures.gates.sequences},
             {"tokens", measures.gates.tokens},
             {"heads", Json::array()},
@@ -118,18 +123,22 @@ void print(const Measures& measures) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
   Table table(columns);
+  const std::string doubt = measures.gates.sequences < kEnoughDocuments ? " ?" : "";
   for (const std::size_t i : order) {
     const HeadImportance& head = measures.gates.heads[i];
-    std::vector<std::string> cells{head_name(head.head), fixed_number(head.sensitivity.mean, 4),
-                                   fixed_number(head.normalized, 3), change_text(head.taylor)};
+    std::vector<std::string> cells{
+        head_name(head.head), fixed_number(head.sensitivity.mean, 4) + doubt,
+        fixed_number(head.normalized, 3), change_text(head.taylor, measures.gates.sequences)};
     if (!measures.effects.empty()) {
-      cells.push_back(change_text(measures.effects[i].rise));
+      cells.push_back(change_text(measures.effects[i].rise, measures.gates.sequences));
     }
     table.add(cells);
   }
+  const std::string caution = few_documents_caution(measures.gates.sequences);
+  std::cout << caution << (caution.empty() ? "" : "\n");
   std::cout << "loss " << fixed_number(measures.gates.loss, 4) << " nats a token over "
-            << measures.gates.tokens << " tokens of " << measures.gates.sequences
-            << " sequences\n\n"
+            << measures.gates.tokens << " tokens of "
+            << counted(static_cast<std::size_t>(measures.gates.sequences), "sequence") << "\n\n"
             << table.text() << "\nrank correlation";
   const Json agreement = correlations(measures);
   for (const auto& [names, value] : agreement.items()) {

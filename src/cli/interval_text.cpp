@@ -4,13 +4,14 @@
 
 namespace headlight::cli {
 
-std::string change_text(const Interval& change) {
+std::string change_text(const Interval& change, Index documents) {
   constexpr int kDecimals = 4;
-  if (change.low == change.high) {  // of a single document
-    return signed_number(change.mean, kDecimals);
+  std::string text = signed_number(change.mean, kDecimals);
+  if (change.low != change.high) {  // as of a single document
+    text += " (" + signed_number(change.low, kDecimals) + " to " +
+            signed_number(change.high, kDecimals) + ")";
   }
-  return signed_number(change.mean, kDecimals) + " (" + signed_number(change.low, kDecimals) +
-         " to " + signed_number(change.high, kDecimals) + ")";
+  return text + (documents < kEnoughDocuments ? " ?" : "");
 }
 
 nlohmann::ordered_json interval_json(const Interval& interval) {

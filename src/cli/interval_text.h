@@ -7,8 +7,8 @@
 
 namespace headlight::cli {
 
-// "+0.0123 (+0.0101 to +0.0145)"
-std::string change_text(const Interval& change);
+// "+0.0123 (+0.0101 to +0.0145)"; of too few documents with " ?" behind it.
+std::string change_text(const Interval& change, Index documents);
 // {"mean": ..., "low": ..., "high": ...}
 nlohmann::ordered_json interval_json(const Interval& interval);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/display.h"
 #include "cli/json_output.h"
 #include "cli/options.h"
 #include "cli/prompt_tokens.h"
@@ -18,6 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kCautionColumns = 100;
+
 constexpr const char* kDetails =
     "Activation patching: the model reads the corrupt text while the output of one head is\n"
     "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how\n"
@@ -25,17 +28,26 @@ constexpr const char* kDetails =
     "the corrupt text's (0) to the clean one's (1). Both texts must have the same number of\n"
     "tokens. Without --answer and --wrong these are the likeliest next tokens of the two texts. A\n"
     "token is given as its text or as its number, #42. --svg FILE draws the heads as a heat map.\n"
+    "'recovered' is a share of something only when the model does the task: the answer must be\n"
+    "likelier than the wrong token after the clean text, and less likely after the corrupt one,\n"
+    "clearly so from twice as likely on (task: none, weak or clear). Otherwise the first line\n"
+    "says so, and the shares are marked ?.\n"
     "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
-    "JSON keys: clean_difference, corrupt_difference, answer{id, token}, wrong{id, token},\n"
-    "heads[{head, layer, index, difference, recovered}].";
+    "JSON keys: task, caution (null: the task is clear), clean_difference, corrupt_difference,\n"
+    "clean_next{id, token, probability} and corrupt_next{...} (the likeliest after each text),\n"
+    "answer{id, token}, wrong{id, token}, heads[{head, layer, index, difference, recovered,\n"
+    "reliable}].";
 
 Options make_options() {
   Options options({.name = "patch",
                    .summary = "Which heads carry the difference between two texts.",
                    .positional = "MODEL",
                    .details = kDetails,
-                   .examples = {"headlight patch runs/toy --clean \"One fog. One fo\" "
-                                "--corrupt \"One fox. One fo\" --answer g --wrong x"}});
+                   .examples = {
+                       "headlight patch runs/toy --clean \"Mina could not find her red key. She "
+                       "looked under the table, but there was no red\" --corrupt \"Mina could not "
+                       "find her red hat. She looked under the table, but there was no red\" "
+                       "--answer \" key\" --wrong \" hat\""}});
   options.value("clean", "Text whose answer is wanted")
       .value("corrupt", "Text of as many tokens with another answer")
       .value("answer", "Token that should follow the clean text")
@@ -74,12 +86,40 @@ std::string heat_map(const PatchingResult& result, const GptConfig& config) {
         patch.recovered;
   }
   plot.limit = 1;
+  plot.doubtful = result.strength() != TaskStrength::clear;
+  plot.note = result.strength() == TaskStrength::none
+                  ? "The model does not do this task: these are shares of nothing"
+              : plot.doubtful ? "The model hardly does this task: the shares may be chance"
+                              : "";
   return matrix_plot_svg(plot);
 }
 
+std::string caution_of(const PatchingResult& result, const PatchingTask& task,
+                       const Tokenizer& tokenizer) {
+  return patching_caution(result, visible_text(tokenizer.token_label(task.answer)),
+                          visible_text(tokenizer.token_label(task.wrong)));
+}
+
+const char* strength_name(TaskStrength strength) {
+  return strength == TaskStrength::none   ? "none"
+         : strength == TaskStrength::weak ? "weak"
+                                          : "clear";
+}
+
+Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
+  Json json = token_json(next.id, tokenizer);
+  json["probability"] = next.probability;
+  return json;
+}
+
 Json json_of(const PatchingResult& result, const PatchingTask& task, const Tokenizer& tokenizer) {
-  Json json{{"clean_difference", result.clean_difference},
+  const std::string caution = caution_of(result, task, tokenizer);
+  Json json{{"task", strength_name(result.strength())},
+            {"caution", caution.empty() ? Json() : Json(caution)},
+            {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
+            {"clean_next", next_json(result.clean_next, tokenizer)},
+            {"corrupt_next", next_json(result.corrupt_next, tokenizer)},
             {"answer", token_json(task.answer, tokenizer)},
             {"wrong", token_json(task.wrong, tokenizer)},
             {"heads", Json::array()}};
@@ -87,23 +127,37 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
     Json entry = head_json(patch.head);
     entry["difference"] = patch.difference;
     entry["recovered"] = patch.recovered;
+    entry["reliable"] = caution.empty();
     json["heads"].push_back(std::move(entry));
   }
   return json;
+}
+
+// "' Anna' (0.93)"
+std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
+  return "'" + visible_text(tokenizer.token_label(next.id)) + "' (" +
+         fixed_number(next.probability, 2) + ")";
 }
 
 void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {
   std::stable_sort(
       result.heads.begin(), result.heads.end(),
       [](const HeadPatch& a, const HeadPatch& b) { return a.recovered > b.recovered; });
-  std::cout << "logit of '" << tokenizer.token_label(task.answer) << "' less that of '"
-            << tokenizer.token_label(task.wrong) << "': clean "
+  const std::string caution = caution_of(result, task, tokenizer);
+  if (!caution.empty()) {
+    std::cout << wrapped(caution, kCautionColumns) << "\n";
+  }
+  const std::string answer = visible_text(tokenizer.token_label(task.answer));
+  const std::string wrong = visible_text(tokenizer.token_label(task.wrong));
+  std::cout << "logit of '" << answer << "' less that of '" << wrong << "': clean "
             << signed_number(result.clean_difference, 3) << ", corrupt "
-            << signed_number(result.corrupt_difference, 3) << "\n\n";
+            << signed_number(result.corrupt_difference, 3) << "\n"
+            << "likeliest next token: clean " << next_text(result.clean_next, tokenizer)
+            << ", corrupt " << next_text(result.corrupt_next, tokenizer) << "\n\n";
   Table table({{"head", true}, {"difference", false}, {"recovered", false}});
   for (const HeadPatch& patch : result.heads) {
     table.add({head_name(patch.head), signed_number(patch.difference, 3),
-               signed_number(patch.recovered, 3)});
+               signed_number(patch.recovered, 3) + (caution.empty() ? "" : " ?")});
   }
   std::cout << table.text();
 }

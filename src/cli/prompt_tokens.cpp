@@ -52,9 +52,12 @@ std::int32_t token_option(const Options& options, const std::string& name,
   }
   require_utf8(text, "--" + name);
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
+  const bool one_after_blank = ids.size() != 1 && tokenizer.encode(" " + text).size() == 1;
   require(ids.size() == 1, "--", name,
           ": expected the text of one token, or its number as #42, got ", ids.size(),
-          " tokens in '", text, "'");
+          " tokens in '", text, "'",
+          one_after_blank ? concat_text("; with the blank before a word, ' ", text, "', it is one")
+                          : std::string());
   require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), "--", name,
           ": the tokenizer does not know '", text, "'");
   return ids[0];

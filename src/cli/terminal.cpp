@@ -38,6 +38,17 @@ bool colours_on_output() {
   return is_terminal(Stream::output) && knows_codes() && (refused == nullptr || *refused == '\0');
 }
 
+// "15;0" or "0;default;15": the last number is that of the ground among 16 colours, of which 7 and
+// those from 9 on are light.
+bool has_light_ground() {
+  const char* colours = std::getenv("COLORFGBG");
+  const std::string_view text(colours == nullptr ? "" : colours);
+  const std::string_view ground = text.substr(text.find_last_of(';') + 1);
+  const bool one_digit = ground == "7" || ground == "9";
+  return one_digit || (ground.size() == 2 && ground[0] == '1' && ground[1] >= '0' &&
+                       ground[1] <= '5');
+}
+
 std::string block_bar(int eighths) {
   constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   std::string bar;

@@ -22,6 +22,9 @@ std::optional<int> columns_of(Stream stream);
 // True when stdout is a terminal and its user did not ask for plain text (https://no-color.org).
 bool colours_on_output();
 
+// True when the terminal says, by COLORFGBG, that its ground is light; most say nothing and are dark.
+bool has_light_ground();
+
 // A bar as long as `eighths` eighths of a character.
 std::string block_bar(int eighths);
 

@@ -222,7 +222,7 @@ std::string embedded_document(const CheckedDocument& document, bool coarse) {
   }
   nlohmann::json scores = nlohmann::json::object();
   for (const auto& [id, score] : maps.scores) {
-    scores[head_name(id)] = {printable_text(score.name), score.score};
+    scores[head_name(id)] = {score_label(score), score.score};
   }
   std::string out = "{\"title\":" + embedded_json(printable_text(maps.title));
   out += ",\n\"tokens\":" + embedded_json(tokens) + ",\n\"labels\":" + embedded_json(labels);

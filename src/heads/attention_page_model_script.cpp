@@ -165,12 +165,12 @@ function summary(head) {
     }
     return count > 1 ? sum / (count - 1) : null;
   };
-  const entropy = (row) => row.reduce((sum, p) => p > 0 ? sum - p * Math.log2(p) : sum, 0);
+  const entropy = (row) => row.reduce((sum, p) => p > 0 ? sum - p * Math.log(p) : sum, 0);
   return [
     ['Previous token', mean((row, query) => row[query - 1])],
     ['First token', view.hideFirst ? null : mean((row) => row[0])],
     ['Itself', mean((row, query) => row[query])],
-    ['Entropy', mean(entropy), ' bits'],
+    ['Entropy', mean(entropy), ' nats'],
   ].filter(([, value]) => value !== null);
 }
 

@@ -12,14 +12,19 @@ namespace headlight {
 namespace {
 
 constexpr Index kLongestLabel = 14;   // columns of a query's label
+constexpr Index kShortestLabel = 4;   // what it is cut to before cells stand for several tokens
 constexpr Index kHighestHeader = 10;  // lines of the keys' labels
 constexpr Index kValueCell = 4;       // columns of a cell that holds a weight in per cent
 constexpr Index kPlainCell = 2;       // of a cell that holds a colour or a digit
 
-// Of the 256 colours of terminals: a ramp from nearly black over blue to white, which stands out on
-// dark and light grounds.
-constexpr std::array<int, 12> kRamp = {234, 17, 18, 19, 25, 26, 32, 38, 74, 117, 153, 231};
-constexpr int kFirstBright = 7;  // from here on black text is readable
+constexpr int kLevels = 12;
+// Of the 256 colours of terminals: ramps over blue from what is next to the ground to what stands
+// out most from it.
+constexpr std::array<int, kLevels> kDarkRamp = {234, 17, 18, 19, 25, 26, 32, 38, 74, 117, 153, 231};
+constexpr std::array<int, kLevels> kLightRamp = {231, 195, 153, 117, 74, 38,
+                                                 32,  26,  25,  19,  18, 17};
+constexpr int kDarkLevels = 7;   // of the dark ramp: white text is readable on them
+constexpr int kLightLevels = 6;  // of the light ramp: black text is
 
 struct Layout {
   Index tokens = 0;
@@ -27,37 +32,57 @@ struct Layout {
   Index cells = 0;  // on each side
   Index cell = kPlainCell;
   Index margin = 0;                                  // columns left of the cells
-  std::vector<std::vector<std::string>> characters;  // of the labels; empty when block > 1
+  std::vector<std::vector<std::string>> characters;  // of every cell's label, [cells]
   bool colours = false;
+  bool light_ground = false;
 };
 
 Index digits_of(Index number) { return static_cast<Index>(std::to_string(number).size()); }
 
+// The labels of all tokens, those of a block joined.
+std::vector<std::vector<std::string>> cell_labels(const std::vector<std::string>& tokens,
+                                                  Index block) {
+  std::vector<std::vector<std::string>> labels;
+  for (std::size_t begin = 0; begin < tokens.size(); begin += static_cast<std::size_t>(block)) {
+    const std::size_t end = std::min(tokens.size(), begin + static_cast<std::size_t>(block));
+    std::string label;
+    for (std::size_t token = begin; token < end; ++token) {
+      label += token_label(tokens[token]);
+    }
+    labels.push_back(terminal_characters(label));
+  }
+  return labels;
+}
+
+// Tokens in a cell, so that the cells fit beside labels of a readable length.
+Index block_for(Index tokens, Index columns) {
+  const Index label = std::min(kLongestLabel, columns / 6);
+  const Index margin = digits_of(tokens - 1) + label + 3;
+  const Index most = std::max<Index>(8, (columns - margin) / kPlainCell);
+  return (tokens + most - 1) / most;
+}
+
 Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options) {
   Layout layout;
   layout.colours = options.colours;
+  layout.light_ground = options.light_ground;
   layout.tokens = static_cast<Index>(maps.tokens.size());
+  const Index numbers = digits_of(layout.tokens - 1) + 2;
+  if (numbers + kShortestLabel + 1 + layout.tokens * kPlainCell > options.columns) {
+    layout.block = block_for(layout.tokens, options.columns);
+  }
+  layout.characters = cell_labels(maps.tokens, layout.block);
+  layout.cells = static_cast<Index>(layout.characters.size());
   Index longest = 0;
-  for (const std::string& token : maps.tokens) {
-    layout.characters.push_back(terminal_characters(token_label(token)));
-    longest = std::max(longest, terminal_width(terminal_label(layout.characters.back(),  //
-                                                              kLongestLabel)));
+  for (const auto& characters : layout.characters) {
+    longest = std::max(longest, terminal_width(terminal_label(characters, kLongestLabel)));
   }
-  layout.margin = digits_of(layout.tokens - 1) + longest + 3;
-  if (layout.margin + layout.tokens * kValueCell <= options.columns) {
+  layout.margin = numbers + longest + 1;
+  if (layout.block == 1 && layout.margin + layout.cells * kValueCell <= options.columns) {
     layout.cell = kValueCell;
-  } else if (layout.margin + layout.tokens * kPlainCell > options.columns) {
-    const Index numbers = digits_of(layout.tokens - 1) + 2;
-    const Index most = std::max<Index>(8, (options.columns - numbers) / kPlainCell);
-    layout.block = (layout.tokens + most - 1) / most;
-    if (layout.block > 1) {
-      layout.margin = numbers;
-      layout.characters.clear();
-    } else {  // labels are cut to what is left beside the cells
-      layout.margin = std::max(numbers, options.columns - layout.tokens * kPlainCell);
-    }
+  } else {  // labels are cut to what is left beside the cells
+    layout.margin = std::clamp(options.columns - layout.cells * kPlainCell, numbers, layout.margin);
   }
-  layout.cells = (layout.tokens + layout.block - 1) / layout.block;
   return layout;
 }
 
@@ -84,49 +109,47 @@ std::string cell_text(float weight, const Layout& layout) {
   return (tenths == 0 ? std::string(".") : std::to_string(tenths)) + " ";
 }
 
+const std::array<int, kLevels>& ramp_of(const Layout& layout) {
+  return layout.light_ground ? kLightRamp : kDarkRamp;
+}
+
 std::string coloured(const std::string& text, float weight, const Layout& layout) {
   if (!layout.colours) {
     return text;
   }
   const double value = static_cast<double>(std::min(weight, 1.0F));
   const double strength = layout.tokens <= kLinearScaleTokens ? value : std::sqrt(value);
-  const auto level = static_cast<int>(std::lround(strength * (kRamp.size() - 1)));
-  return "\x1b[48;5;" + std::to_string(kRamp[static_cast<std::size_t>(level)]) + ";38;5;" +
-         (level >= kFirstBright ? "16" : "255") + "m" + text + "\x1b[0m";
+  const auto level = static_cast<int>(std::lround(strength * (kLevels - 1)));
+  const bool black_text = layout.light_ground ? level < kLightLevels : level >= kDarkLevels;
+  return "\x1b[48;5;" + std::to_string(ramp_of(layout)[static_cast<std::size_t>(level)]) +
+         ";38;5;" + (black_text ? "16" : "255") + "m" + text + "\x1b[0m";
 }
 
 std::string margin_of(const Layout& layout, Index cell) {
-  const Index token = cell * layout.block;
-  const std::string number = std::to_string(token);
-  if (layout.characters.empty()) {
-    return pad_left(number, layout.margin - 2) + "  ";
-  }
+  const std::string number = std::to_string(cell * layout.block);
   const Index digits = digits_of(layout.tokens - 1);
   const Index room = layout.margin - digits - 3;
   if (room < 1) {
     return pad_right(pad_left(number, digits), layout.margin);
   }
   return pad_left(number, digits) + " " +
-         pad_right(terminal_label(layout.characters[static_cast<std::size_t>(token)], room), room) +
+         pad_right(terminal_label(layout.characters[static_cast<std::size_t>(cell)], room), room) +
          "  ";
 }
 
-// Positions over the columns of a map without labels.
+// Positions over the columns of a map of blocks.
 std::string position_header(const Layout& layout) {
   constexpr Index kEvery = 5;
   std::string line(static_cast<std::size_t>(layout.margin), ' ');
   for (Index cell = 0; cell < layout.cells; cell += kEvery) {
     line += pad_right(std::to_string(cell * layout.block), kEvery * layout.cell);
   }
-  return line + "\n";
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
 // Keys' labels on one line where all fit their columns, otherwise written downwards, the last
 // character next to the column.
 std::string header(const Layout& layout) {
-  if (layout.characters.empty()) {
-    return position_header(layout);
-  }
   Index widest = 0;
   Index highest = 0;
   for (const auto& characters : layout.characters) {
@@ -134,12 +157,13 @@ std::string header(const Layout& layout) {
     highest = std::max(highest, static_cast<Index>(characters.size()));
   }
   const std::string margin(static_cast<std::size_t>(layout.margin), ' ');
-  std::string out;
+  std::string out = layout.block > 1 ? position_header(layout) : "";
   if (widest < layout.cell) {
+    out += margin;
     for (const auto& characters : layout.characters) {
       out += pad_left(terminal_label(characters, layout.cell - 1), layout.cell - 1) + " ";
     }
-    return margin + out + "\n";
+    return out + "\n";
   }
   highest = std::min(highest, kHighestHeader);
   for (Index line = 0; line < highest; ++line) {
@@ -175,7 +199,7 @@ std::string scale(const Layout& layout) {
     return "";
   }
   std::string out = "  0 ";
-  for (const int colour : kRamp) {
+  for (const int colour : ramp_of(layout)) {
     out += "\x1b[48;5;" + std::to_string(colour) + "m  ";
   }
   return out + "\x1b[0m 1" + (layout.tokens > kLinearScaleTokens ? " (square root)" : "");
@@ -195,7 +219,7 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
   const auto score = maps.scores.find(id);
   if (score != maps.scores.end()) {
     const auto percent = static_cast<int>(std::lround(100.0 * score->second.score));
-    out += printable_text(score->second.name) + ", score " + std::to_string(percent) + " %\n";
+    out += score_label(score->second) + ", score " + std::to_string(percent) + " %\n";
   }
   out += header(layout);
   const float* values = weights.head(row);

@@ -137,6 +137,10 @@ std::string token_label(std::string_view token) {
   return out.empty() ? "∅" : out;
 }
 
+std::string score_label(const HeadScore& score) {
+  return printable_text(score.name) + (score.settled ? "" : " ?");
+}
+
 std::string escape_markup(std::string_view text) {
   constexpr std::string_view kSpecial = "&<>\"'";
   constexpr std::array<std::string_view, 5> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;",

@@ -47,6 +47,9 @@ std::string token_text(std::string_view token);
 // as ∅.
 std::string token_label(std::string_view token);
 
+// The class of a head as people see it: with a question mark when it is not settled.
+std::string score_label(const HeadScore& score);
+
 // `text` for element content and quoted attributes.
 std::string escape_markup(std::string_view text);
 

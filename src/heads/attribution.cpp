@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/heads/patching.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "heads/forward_replay.h"
@@ -137,6 +138,16 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
   }
 }
 
+// What the model chooses at the position, from its logits [V].
+void take_choice(const Vector& logits, std::int32_t target, AttributionResult& result) {
+  const NextToken best = likeliest_token(logits);
+  const double behind = logits[static_cast<std::size_t>(target)] -
+                        logits[static_cast<std::size_t>(best.id)];
+  result.probability = best.probability * std::exp(behind);
+  result.likeliest = best.id;
+  result.is_choice = behind >= 0;
+}
+
 }  // namespace
 
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task) {
@@ -154,7 +165,33 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task)
   for (const LogitPart& part : result.parts) {
     result.logit += part.logit;
   }
+  result.has_against = task.against.has_value();
+  result.visible = position + 1;
+  take_choice(replay.logits_after(position).to_vector(), task.target, result);
   return result;
+}
+
+std::string attribution_caution(const AttributionResult& result, const std::string& target_label,
+                                const std::string& other_label) {
+  const double twice_as_likely = std::log(2.0);
+  if (result.has_against && result.logit <= 0) {
+    return "caution: the model prefers '" + other_label + "' to '" + target_label +
+           "' here: the parts (marked ?) explain a choice that it does not make";
+  }
+  if (result.has_against && result.logit < twice_as_likely) {
+    return "caution: the model hardly prefers '" + target_label + "' to '" + other_label +
+           "' here (less than twice as likely): the parts (marked ?) may be chance";
+  }
+  if (!result.has_against && !result.is_choice) {
+    return "caution: the model's next token here is '" + other_label + "', not '" + target_label +
+           "': the parts (marked ?) explain a choice that it does not make";
+  }
+  if (result.visible < kEnoughTokens) {
+    return concat_text("caution: only ", result.visible,
+                       result.visible == 1 ? " token" : " tokens",
+                       " to look at: what heads add here (marked ?) may be other in a longer text");
+  }
+  return "";
 }
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "headlight/tensor/error.h"
 #include "headlight/tensor/random.h"
 #include "kernels/parallel.h"
 
@@ -108,6 +109,17 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
     intervals.push_back(interval_of(measures[i], std::move(means[i]), options.level));
   }
   return intervals;
+}
+
+std::string few_documents_caution(Index documents) {
+  if (documents >= kEnoughDocuments) {
+    return "";
+  }
+  return documents == 1
+             ? "caution: a single sequence gives no interval: its figures (marked ?) may be chance"
+             : concat_text("caution: intervals over ", documents,
+                           " sequences are too narrow (from ", kEnoughDocuments,
+                           " on they hold): their figures (marked ?) may be chance");
 }
 
 Interval bounded_mean(double mean, double count, double level) {

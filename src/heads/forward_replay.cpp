@@ -47,6 +47,11 @@ std::vector<double> ForwardReplay::losses(Index layer, HeadHook& hook) const {
   return losses_of(hidden_with(layer, hook));
 }
 
+Tensor ForwardReplay::logits_after(Index place) const {
+  const NoGrad no_grad;
+  return linear(slice(hidden_, 0, place, place + 1), model_.head_weight());
+}
+
 Tensor ForwardReplay::last_logits(Index sequence) const {
   return last_logits_of(hidden_, sequence);
 }

@@ -25,6 +25,8 @@ class ForwardReplay {
   std::vector<double> losses(Index layer, HeadHook& hook) const;
   // Targets of each sequence, [B].
   const std::vector<double>& targets() const { return targets_; }
+  // The logits [1, V] that follow token `place` of the batch.
+  Tensor logits_after(Index place) const;
   // The logits [V] that follow the last token of a sequence, with a hook as above.
   Tensor last_logits(Index sequence) const;
   Tensor last_logits(Index sequence, Index layer, HeadHook& hook) const;

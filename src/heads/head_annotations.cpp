@@ -25,6 +25,8 @@ class TokenPlaces {
   }
 
   Index length() const { return length_; }
+  // Where a token ends.
+  Index end_of(Index token) const { return begins_[static_cast<std::size_t>(token) + 1]; }
   // The token that holds a place.
   Index holding(Index place) const {
     return std::upper_bound(begins_.begin(), begins_.end(), place) - begins_.begin() - 1;
@@ -54,6 +56,40 @@ std::array<Index, 4> read_pair(const Json& entry, Index length, const std::strin
   return ends;
 }
 
+// A repetition may be cut into tokens in another way than the first occurrence, at its ends if
+// nowhere else: " key" and "key". What came next the first time is known only after tokens that end
+// at the same place of the phrase. The pairs are runs of such tokens, with the one behind them.
+void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Index leading,
+                std::vector<TokenPair>& pairs) {
+  Index earlier = places.holding(ends[0]);
+  Index later = places.holding(ends[2]);
+  const Index earlier_last = places.behind(ends[1]) - 1;
+  const Index later_last = places.behind(ends[3]) - 1;
+  TokenPair run;
+  const auto close_run = [&] {
+    if (run.earlier_end <= run.later_begin && run.later_end > 0) {  // else one token is in both
+      pairs.push_back(run);
+    }
+    run = {};
+  };
+  while (earlier < earlier_last && later < later_last) {
+    const Index ahead =
+        (places.end_of(earlier) - ends[0]) - (places.end_of(later) - ends[2]);
+    if (ahead == 0) {
+      if (run.later_end == 0) {
+        run = {leading + earlier, 0, leading + later, 0};
+      }
+      run.earlier_end = leading + earlier + 2;
+      run.later_end = leading + later + 2;
+    } else {
+      close_run();
+    }
+    earlier += ahead <= 0 ? 1 : 0;
+    later += ahead >= 0 ? 1 : 0;
+  }
+  close_run();
+}
+
 SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index leading,
                          const std::string& where) {
   SequencePairs pairs;
@@ -66,6 +102,10 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
     for (const Json& entry : *found) {
       const std::array<Index, 4> ends =
           read_pair(entry, places.length(), where + ": " + std::string(kNames[kind]));
+      if (static_cast<PairKind>(kind) == PairKind::phrase) {
+        add_phrase(ends, places, leading, pairs.kinds[kind]);
+        continue;
+      }
       const TokenPair pair{leading + places.holding(ends[0]), leading + places.behind(ends[1]),
                            leading + places.holding(ends[2]), leading + places.behind(ends[3])};
       if (pair.earlier_end <= pair.later_begin) {  // else both lie in one token

@@ -30,6 +30,40 @@ SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piec
   return result;
 }
 
+// The scores of a head that gives all tokens it can see the same weight.
+class EvenScores {
+ public:
+  void add(const SequenceFacts& facts) {
+    const auto length = static_cast<std::size_t>(facts.length());
+    std::vector<float> weights(length * length);
+    for (std::size_t query = 0; query < length; ++query) {
+      const auto row = weights.begin() + static_cast<std::ptrdiff_t>(query * length);
+      std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
+                1.0F / static_cast<float>(query + 1));
+    }
+    const HeadMap map(weights.data(), facts);
+    for (std::size_t score = 0; score < sums_.size(); ++score) {
+      const ScoreDefinition& definition = score_definitions()[score];
+      if (definition.measure != nullptr && definition.source == ScoreSource::text) {
+        const DocumentSum sum = definition.measure(map);
+        sums_[score].sum += sum.sum;
+        sums_[score].weight += sum.weight;
+      }
+    }
+  }
+
+  void keep(ScoredHead& head) const {
+    for (std::size_t score = 0; score < sums_.size(); ++score) {
+      if (sums_[score].weight > 0) {
+        head.scores[score].even = sums_[score].sum / sums_[score].weight;
+      }
+    }
+  }
+
+ private:
+  std::vector<DocumentSum> sums_ = std::vector<DocumentSum>(score_definitions().size());
+};
+
 class HeadScoring {
  public:
   HeadScoring(const Gpt& model, const Sequences& sequences, const HeadScoreOptions& options)
@@ -80,6 +114,7 @@ class HeadScoring {
                             .groups = std::min(units, kMaxGroups),
                             .longest = longest,
                             .detector = {options_.exclude_bos, options_.exclude_current_token}});
+    EvenScores even;
     Index done = 0;
     for (std::size_t begin = 0; begin < pieces_.size();) {
       const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
@@ -87,6 +122,7 @@ class HeadScoring {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
         batch.push_back({facts_of(pieces_[i]), unit % kMaxGroups});
+        even.add(batch.back().facts);
         done += pieces_[i].length;
       }
       add_batch(batch, sums);
@@ -97,6 +133,9 @@ class HeadScoring {
     }
     keep_means(sums, result);
     keep_offsets(sums, result);
+    for (ScoredHead& head : result.heads) {
+      even.keep(head);
+    }
   }
 
   Index most_heads() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "headlight/heads/head_scores.h"
@@ -52,6 +53,14 @@ std::vector<VerdictRule> pattern_rules() {
        0,
        "{head} looks from {meaning}: {score} of its weight there",
        "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"},
+      {"name_mover",
+       "name mover",
+       "이름",
+       {"name", "name_ahead", "names_ahead"},
+       kHalf,
+       0,
+       "{head} looks from {meaning}: {score} of its weight there",
+       "{head}: 이름이 나올 자리에서 앞에 나온 이름을 봅니다. 그 자리에서 가중치의 {score}"},
       {"previous_token",
        "previous token",
        "바로 앞 토큰",
@@ -221,6 +230,15 @@ std::string doubt_text(const Verdict& verdict, Language language) {
                            places == 1 ? " place)" : " places)");
 }
 
+// ", where even weights give 0.07", which tells whether a score that is no verdict says something.
+std::string even_text(double even, Language language) {
+  if (std::isnan(even)) {
+    return "";
+  }
+  return language == Language::korean ? ", 고른 가중치라면 " + number_text(even)
+                                      : ", where even weights give " + number_text(even);
+}
+
 std::string offset_text(Index offset, Language language) {
   if (language == Language::korean) {
     return std::to_string(offset);
@@ -279,6 +297,7 @@ std::string head_sentence(const ScoredHead& head, Language language) {
   replace("{meaning}", std::string(score_list()[score_index(verdict.measure)].meaning), text);
   if (!verdict.leans.empty()) {
     replace("{name}", std::string(verdict_label(verdict.leans, language)), text);
+    text += even_text(head.score(verdict.measure).even, language);
   }
   return verdict.settled ? text : text + doubt_text(verdict, language);
 }

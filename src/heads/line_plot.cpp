@@ -14,7 +14,9 @@ namespace {
 
 constexpr double kWidth = 640.0;
 constexpr double kHeight = 380.0;
-constexpr double kLeft = 72.0;
+constexpr double kLeft = 72.0;  // or more, where the labels of ticks need it
+constexpr double kAxisName = 28.0;  // room for the name of the vertical axis
+constexpr double kTickGap = 8.0;
 constexpr double kTop = 52.0;
 constexpr double kBottom = 56.0;
 constexpr double kRight = 24.0;
@@ -66,11 +68,22 @@ std::string tick_text(double value, double step) {
   return text.data();
 }
 
+// How wide the widest label of an axis is.
+double label_width(const Axis& axis) {
+  double widest = 0;
+  for (double value = axis.low; value < axis.high + axis.step / 2; value += axis.step) {
+    widest = std::max(widest, 11 * text_width(tick_text(value, axis.step)));
+  }
+  return widest;
+}
+
 struct Frame {
   Axis x;
   Axis y;
+  double left = kLeft;
+  double right = kRight;
 
-  double across(double value) const { return kLeft + x.share(value) * (kWidth - kLeft - kRight); }
+  double across(double value) const { return left + x.share(value) * (kWidth - left - right); }
   double down(double value) const {
     return kTop + (1 - y.share(value)) * (kHeight - kTop - kBottom);
   }
@@ -116,12 +129,13 @@ std::string axes(const Frame& frame, const LinePlot& plot) {
     out += svg_text(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
   }
   for (double y = frame.y.low; y < frame.y.high + frame.y.step / 2; y += frame.y.step) {
-    out += grid_line(kLeft, frame.down(y), kWidth - kRight, frame.down(y));
-    out += svg_text(kLeft - 8, frame.down(y) + 4, small + "end\"", tick_text(y, frame.y.step));
+    out += grid_line(frame.left, frame.down(y), kWidth - frame.right, frame.down(y));
+    out += svg_text(frame.left - kTickGap, frame.down(y) + 4, small + "end\"",
+                    tick_text(y, frame.y.step));
   }
   const std::string name =
       std::string("font-size=\"12\" fill=\"") + kInk + "\" text-anchor=\"middle\"";
-  out += svg_text((kLeft + kWidth - kRight) / 2, kHeight - 14, name, plot.x_label);
+  out += svg_text((frame.left + kWidth - frame.right) / 2, kHeight - 14, name, plot.x_label);
   const double middle = (kTop + bottom) / 2;
   return out + svg_text(18, middle,
                         name + " transform=\"rotate(-90 18 " + svg_number(middle) + ")\"",
@@ -186,12 +200,12 @@ Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
 // The corner in which a legend hides least of the curves; the upper ones first.
 Box emptiest_corner(const LinePlot& plot, const Frame& frame, double width, double height) {
   constexpr double kRoom = 8;
-  const double right = kWidth - kRight - width - kRoom;
+  const double right = kWidth - frame.right - width - kRoom;
   const double bottom = kHeight - kBottom - height - kRoom;
   Box best;
   Index least = std::numeric_limits<Index>::max();
   for (const double top : {kTop + kRoom, bottom}) {
-    for (const double left : {right, kLeft + kRoom}) {
+    for (const double left : {right, frame.left + kRoom}) {
       const Box box{left, top, width, height};
       const Index hidden = covered(plot, frame, box);
       if (hidden < least) {
@@ -249,7 +263,8 @@ std::string clipped(const std::string& curves) {
 // A plot without what surrounds it. Faint curves lie below the others.
 std::string panel(const LinePlot& plot, const Frame& frame) {
   std::string out =
-      svg_text(kLeft, 30, std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
+      svg_text(frame.left, 30,
+               std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
                plot.title) +
       axes(frame, plot) + marks(plot, frame);
   std::string curves;
@@ -279,15 +294,23 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
 std::string line_panels_svg(const std::vector<LinePlot>& plots) {
   require(!plots.empty(), "[line_panels_svg] expected at least one plot");
   Range across;
+  std::vector<Axis> up;
   for (const LinePlot& plot : plots) {
     const Span span = span_of(plot);
     across.include(span.across.low);
     across.include(span.across.high);
+    up.push_back(axis_for(span.up));
   }
+  const Axis x = axis_for(across);
+  double left = kLeft;
+  for (const Axis& axis : up) {
+    left = std::max(left, kAxisName + label_width(axis) + kTickGap);
+  }
+  const double right = std::max(kRight, label_width(x) / 2 + kTickGap);
   std::string out =
       svg_start(kWidth, kHeight * static_cast<double>(plots.size()), plots.front().title);
   for (std::size_t i = 0; i < plots.size(); ++i) {
-    const Frame frame{axis_for(across), axis_for(span_of(plots[i]).up)};
+    const Frame frame{x, up[i], left, right};
     const std::string shift = svg_number(kHeight * static_cast<double>(i));
     out += i == 0 ? panel(plots[i], frame)
                   : "<g transform=\"translate(0 " + shift + ")\">\n" + panel(plots[i], frame) +

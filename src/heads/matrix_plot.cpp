@@ -13,7 +13,10 @@ namespace headlight {
 namespace {
 
 constexpr double kMargin = 24.0;
-constexpr double kTop = 84.0;  // title, column title and labels
+constexpr double kTitle = 48.0;   // the title
+constexpr double kNote = 18.0;    // a line of the note
+constexpr double kLabels = 36.0;  // column title and labels that lie
+constexpr double kLabelSize = 11.0;
 constexpr double kGap = 2.0;
 constexpr Colour kHigh{0, 90, 181};
 constexpr Colour kLow{220, 96, 5};
@@ -21,13 +24,27 @@ constexpr Colour kLow{220, 96, 5};
 // Where the cells stand.
 struct Cells {
   double left;
+  double top;
   double width;
   double height;
   bool with_values;
+  bool upright;  // the columns' labels
 
   double x(std::size_t column) const { return left + static_cast<double>(column) * (width + kGap); }
-  double y(std::size_t row) const { return kTop + static_cast<double>(row) * (height + kGap); }
+  double y(std::size_t row) const { return top + static_cast<double>(row) * (height + kGap); }
 };
+
+double label_width(const std::string& label) {
+  return kLabelSize * text_width(printable_text(label));
+}
+
+double widest_label(const std::vector<std::string>& labels) {
+  double widest = 0;
+  for (const std::string& label : labels) {
+    widest = std::max(widest, label_width(label));
+  }
+  return widest;
+}
 
 void check(const MatrixPlot& plot) {
   constexpr std::size_t kMost = 1024;
@@ -41,15 +58,18 @@ void check(const MatrixPlot& plot) {
 }
 
 Cells cells_for(const MatrixPlot& plot) {
-  double labels = 0;
-  for (const std::string& label : plot.rows) {
-    labels = std::max(labels, 11 * text_width(printable_text(label)));
-  }
   const bool with_values = plot.columns.size() <= 16;
-  return {.left = kMargin + 24 + labels + 8,
-          .width = with_values ? 52.0 : 18.0,
+  const double width = with_values ? 52.0 : 18.0;
+  const double widest = widest_label(plot.columns);
+  const bool upright = widest > width;
+  const double row_labels =
+      std::max(widest_label(plot.rows), label_width(plot.row_title + " ↓") - 24);
+  return {.left = kMargin + 24 + row_labels + 8,
+          .top = kTitle + (plot.note.empty() ? 0 : kNote) + kLabels + (upright ? widest : 0),
+          .width = width,
           .height = with_values ? 30.0 : 18.0,
-          .with_values = with_values};
+          .with_values = with_values,
+          .upright = upright};
 }
 
 double limit_of(const MatrixPlot& plot) {
@@ -86,7 +106,8 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
   if (!std::isfinite(value)) {
     return "";
   }
-  const Colour colour = colour_of(value, limit);
+  constexpr double kFaint = 0.3;
+  const Colour colour = colour_of(plot.doubtful ? kFaint * value : value, limit);
   std::array<char, 64> shown;
   std::snprintf(shown.data(), shown.size(), "%.6g", value);
   std::string out = "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
@@ -94,23 +115,30 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
                     "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" +
                     svg_number(cells.y(row)) + "\" width=\"" + svg_number(cells.width) +
                     "\" height=\"" + svg_number(cells.height) + "\" fill=\"#" + hex_digits(colour) +
-                    "\" stroke=\"#e3e5ec\"/>";
+                    "\" stroke=\"#e3e5ec\"" + (plot.doubtful ? " stroke-dasharray=\"3 3\"" : "") +
+                    "/>";
   if (cells.with_values) {
     out += svg_text(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
                     std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
                         (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
-                    value_text(value, limit));
+                    value_text(value, limit) + (plot.doubtful ? "?" : ""));
   }
   return out + "</g>\n";
 }
 
 std::string labels(const MatrixPlot& plot, const Cells& cells) {
   const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
-  std::string out = svg_text(cells.left, 48, small + "start\"", plot.column_title + " →");
-  out += svg_text(kMargin, kTop - 12, small + "start\"", plot.row_title + " ↓");
+  const double title = kTitle + (plot.note.empty() ? 0 : kNote);
+  std::string out = svg_text(cells.left, title, small + "start\"", plot.column_title + " →");
+  out += svg_text(kMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
   for (std::size_t column = 0; column < plot.columns.size(); ++column) {
-    out += svg_text(cells.x(column) + cells.width / 2, kTop - 8, small + "middle\"",
-                    plot.columns[column]);
+    const double centre = cells.x(column) + cells.width / 2;
+    const std::string place = svg_number(centre + 4) + " " + svg_number(cells.top - 8);
+    out += cells.upright ? svg_text(centre + 4, cells.top - 8,
+                                    small + "start\" transform=\"rotate(-90 " + place + ")\"",
+                                    plot.columns[column])
+                         : svg_text(centre, cells.top - 8, small + "middle\"",
+                                    plot.columns[column]);
   }
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {
     out += svg_text(cells.left - 8, cells.y(row) + cells.height / 2 + 4, small + "end\"",
@@ -125,10 +153,15 @@ std::string matrix_plot_svg(const MatrixPlot& plot) {
   check(plot);
   const Cells cells = cells_for(plot);
   const double limit = limit_of(plot);
-  const double title = 17 * text_width(printable_text(plot.title));
+  const double title = std::max({17 * text_width(printable_text(plot.title)),
+                                 1.1 * label_width(plot.note),
+                                 cells.left - kMargin + label_width(plot.column_title + " →")});
   std::string out = svg_start(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin,
                               cells.y(plot.rows.size()) + kMargin, plot.title);
   out += svg_text(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
+  if (!plot.note.empty()) {
+    out += svg_text(kMargin, kTitle, "font-size=\"12\" fill=\"#b45309\"", plot.note);
+  }
   out += labels(plot, cells);
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {
     for (std::size_t column = 0; column < plot.columns.size(); ++column) {

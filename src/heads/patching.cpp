@@ -9,6 +9,8 @@
 namespace headlight {
 namespace {
 
+constexpr double kTwiceAsLikely = 0.6931471805599453;  // ln 2, as a difference of logits
+
 void require_token(std::int32_t id, const Gpt& model, const char* name) {
   require(id >= 0 && id < model.config().vocab_size, name, ": expected a token from 0 to ",
           model.config().vocab_size - 1, ", got ", id);
@@ -31,12 +33,17 @@ PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
   check(task, model);
   const ForwardReplay clean(model, make_batch({task.clean}));
   const ForwardReplay corrupt(model, make_batch({task.corrupt}));
-  const auto difference = [&](const Tensor& logits) {
-    const std::vector<double> values = logits.to_vector();
-    return values[static_cast<std::size_t>(task.answer)] -
-           values[static_cast<std::size_t>(task.wrong)];
+  const auto difference = [&](const std::vector<double>& logits) {
+    return logits[static_cast<std::size_t>(task.answer)] -
+           logits[static_cast<std::size_t>(task.wrong)];
   };
-  PatchingResult result{difference(clean.last_logits(0)), difference(corrupt.last_logits(0)), {}};
+  const std::vector<double> clean_logits = clean.last_logits(0).to_vector();
+  const std::vector<double> corrupt_logits = corrupt.last_logits(0).to_vector();
+  PatchingResult result{.clean_difference = difference(clean_logits),
+                        .corrupt_difference = difference(corrupt_logits),
+                        .heads = {},
+                        .clean_next = likeliest_token(clean_logits),
+                        .corrupt_next = likeliest_token(corrupt_logits)};
   const double whole = result.clean_difference - result.corrupt_difference;
   require(whole != 0 && std::isfinite(whole),
           "corrupt: expected texts after which answer and wrong differ in their logits, got ",
@@ -47,17 +54,54 @@ PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
   }
   for (const HeadId& id : all_heads(model.config())) {
     ReplaceHeads hook(model, {id}, substitutes);
-    const double patched = difference(corrupt.last_logits(0, id.layer, hook));
+    const double patched = difference(corrupt.last_logits(0, id.layer, hook).to_vector());
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
   }
   return result;
 }
 
+NextToken likeliest_token(const std::vector<double>& logits) {
+  const auto best = std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const double logit : logits) {
+    sum += std::exp(logit - *best);
+  }
+  return {static_cast<std::int32_t>(best - logits.begin()), 1 / sum};
+}
+
+TaskStrength PatchingResult::strength() const {
+  if (!(clean_difference > 0 && corrupt_difference < 0)) {
+    return TaskStrength::none;
+  }
+  return std::min(clean_difference, -corrupt_difference) >= kTwiceAsLikely ? TaskStrength::clear
+                                                                           : TaskStrength::weak;
+}
+
+std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
+                             const std::string& wrong_label) {
+  switch (result.strength()) {
+    case TaskStrength::clear:
+      return "";
+    case TaskStrength::weak:
+      return "caution: the model hardly does this task: after one of the texts the right token is "
+             "less than twice as likely as the other, so that the shares (marked ?) may be chance";
+    case TaskStrength::none:
+      break;
+  }
+  const bool after_clean = result.clean_difference > 0;
+  const bool after_corrupt = result.corrupt_difference > 0;
+  const std::string preferred =
+      after_clean == after_corrupt
+          ? "it prefers '" + (after_clean ? answer_label : wrong_label) + "' after both texts"
+          : "it prefers '" + wrong_label + "' after the clean text and '" + answer_label +
+                "' after the corrupt one";
+  return "caution: the model does not do this task: " + preferred +
+         ", so that the shares (marked ?) are shares of nothing";
+}
+
 std::int32_t likeliest_next(const Gpt& model, const std::vector<std::int32_t>& text) {
   require(!text.empty(), "text: expected at least one token");
-  const std::vector<double> logits =
-      ForwardReplay(model, make_batch({text})).last_logits(0).to_vector();
-  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  return likeliest_token(ForwardReplay(model, make_batch({text})).last_logits(0).to_vector()).id;
 }
 
 }  // namespace headlight

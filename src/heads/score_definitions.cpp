@@ -1,5 +1,6 @@
 #include "heads/score_definitions.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headlight/text/nearest_name.h"
@@ -76,6 +77,29 @@ DocumentSum ahead_to(const HeadMap& map) {
       result.sum += map.span_weight(query, pair.earlier_begin, pair.earlier_end);
       result.weight += 1;
     }
+  }
+  return result;
+}
+
+// From the token before a later mention of a name to every mention of any name that comes twice or
+// more: a head that finds out who may come next need not know yet who it will be.
+DocumentSum names_ahead(const HeadMap& map) {
+  const std::vector<TokenPair>& pairs = map.facts().pairs.of(PairKind::name);
+  std::vector<bool> is_name(static_cast<std::size_t>(map.length()));
+  for (const TokenPair& pair : pairs) {
+    std::fill(is_name.begin() + pair.earlier_begin, is_name.begin() + pair.earlier_end, true);
+    std::fill(is_name.begin() + pair.later_begin, is_name.begin() + pair.later_end, true);
+  }
+  DocumentSum result;
+  for (const TokenPair& pair : pairs) {
+    const Index query = pair.later_begin - 1;
+    if (query + 1 < pair.earlier_end) {
+      continue;
+    }
+    for (Index key = 0; key <= query; ++key) {
+      result.sum += is_name[static_cast<std::size_t>(key)] ? map.weight(query, key) : 0;
+    }
+    result.weight += 1;
   }
   return result;
 }
@@ -195,18 +219,25 @@ std::vector<ScoreDefinition> structure_scores() {
         0, 1, false, "괄호>"},
        text,
        ahead_to<PairKind::bracket>},
-      {{"agreement", "agree", group, "a verb to the subject that it agrees with", 0, 1, true, "일치"},
+      {{"agreement", "agree", group, "a verb to the subject that it agrees with", 0, 1, true,
+        "일치"},
        text,
        back_to<PairKind::agreement>},
-      {{"agreement_ahead", "agree>", group, "the token before a verb to its subject", 0, 1, false, "일치>"},
+      {{"agreement_ahead", "agree>", group, "the token before a verb to its subject", 0, 1, false,
+        "일치>"},
        text,
        ahead_to<PairKind::agreement>},
       {{"name", "name", group, "a name to its last mention", 0, 1, true, "이름"},
        text,
        back_to<PairKind::name>},
-      {{"name_ahead", "name>", group, "the token before a name to its last mention", 0, 1, false, "이름>"},
+      {{"name_ahead", "name>", group, "the token before a name to its last mention", 0, 1, false,
+        "이름>"},
        text,
        ahead_to<PairKind::name>},
+      {{"names_ahead", "names>", group, "the token before a name to the names mentioned so far", 0,
+        1, false, "이름들>"},
+       text,
+       names_ahead},
       {{"phrase", "phrase", group, "inside a repeated phrase to what came next the first time", 0,
         1, true, "구절"},
        text,
@@ -217,20 +248,25 @@ std::vector<ScoreDefinition> shape_scores() {
   const std::string_view group = "shape";
   const auto text = ScoreSource::text;
   return {
-      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true, "엔트로피"},
+      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true,
+        "엔트로피"},
        text,
        entropy},
-      {{"spread", "spread", group, "entropy over the largest that is possible", 0, 1, false, "퍼짐"},
+      {{"spread", "spread", group, "entropy over the largest that is possible", 0, 1, false,
+        "퍼짐"},
        text,
        spread},
       {{"mean_distance", "dist", group, "tokens back, weighted (Vig and Belinkov 2019)", kUnbounded,
         kUnbounded, true, "거리"},
        text,
        mean_distance},
-      {{"near", "near", group, "weight on the last 8 tokens, its own place included", 0, 1, false, "근처"},
+      {{"near", "near", group, "weight on the last 8 tokens, its own place included", 0, 1, false,
+        "근처"},
        text,
        near},
-      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"}, text, confidence},
+      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"},
+       text,
+       confidence},
       {{"sparsity", "sparse", group,
         "share of visible tokens with less than a tenth of an even share", 0, 1, false, "희소"},
        text,

@@ -96,9 +96,36 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   CHECK(contains(result.out, "model head 1.0  rows look at columns; per cent of the row\n"));
   CHECK(contains(result.out, "\n0 a  100\n1 b"));
   CHECK_FALSE(contains(result.out, "\x1b"));
-  CHECK_FALSE(std::filesystem::exists(given.out));
+  CHECK(contains(result.out, "wrote " + given.out + "/attention.txt"));
+  const std::string text = file_contents(given.out + "/attention.txt");
+  CHECK(text == result.out.substr(0, text.size()));
+  CHECK_FALSE(contains(
+      run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
+      "wrote"));
   CHECK(given.refusal({"--format", "text", "--json"}) ==
         "error: --format text: expected none beside --json");
+}
+
+TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", "[cli]") {
+  const Material given;
+  REQUIRE(given.run({"--format", "svg"}).exit_code == 0);
+  CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
+  given.folder.write("maps/layer_one.svg", "mine");
+  given.folder.write("maps/layer_7.svg.txt", "mine");
+  REQUIRE(given.run({"--format", "npz"}).exit_code == 0);  // no figures: none are replaced
+  CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
+  REQUIRE(given.run({"--format", "svg", "--layers", "0"}).exit_code == 0);
+  CHECK(std::filesystem::exists(given.out + "/layer_0.svg"));
+  CHECK_FALSE(std::filesystem::exists(given.out + "/layer_1.svg"));
+  CHECK(file_contents(given.out + "/layer_one.svg") == "mine");
+  CHECK(file_contents(given.out + "/layer_7.svg.txt") == "mine");
+}
+
+TEST_CASE("attention knows grounds that are dark or light", "[cli]") {
+  const Material given;
+  CHECK(given.refusal({"--view", "terminal", "--ground", "blue"}) ==
+        "error: --ground: expected dark, light or auto, got 'blue'");
+  CHECK(given.run({"--view", "terminal", "--ground", "light"}).exit_code == 0);
 }
 
 TEST_CASE("attention writes BertViz JSON and pictures on request, or says what is missing",

@@ -198,3 +198,54 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
   check_refused({"attribute", given.model, "--text", "abc", "--token", "#999"},
                 {"--token", "#256", "#999"});
 }
+
+TEST_CASE("ablate and importance say when too few sequences carry their intervals", "[cli]") {
+  const Material given;
+  std::string many;
+  for (int i = 0; i < 12; ++i) {
+    many += "line " + std::to_string(i) + "\n";
+  }
+  const std::string enough = given.folder.write("many.txt", many);
+  for (const char* command : {"ablate", "importance"}) {
+    INFO(command);
+    const Arguments few{command, given.model, "--data", given.text, "--documents", "line"};
+    const std::string text = output_of(few);
+    CHECK(text.rfind("caution: intervals over 4 sequences are too narrow", 0) == 0);
+    CHECK(text.find(") ?\n") != std::string::npos);
+    CHECK(report_of(few)["caution"].is_string());
+    const Arguments settled{command, given.model, "--data", enough, "--documents", "line"};
+    CHECK(report_of(settled)["caution"].is_null());
+    CHECK(output_of(settled).find('?') == std::string::npos);
+  }
+}
+
+TEST_CASE("patch and attribute say first when the model does not do what is asked of it",
+          "[cli]") {
+  const Material given;
+  const std::string svg = given.folder.at("patch.svg");
+  // Of two tokens in both roles, the model does at most one of the two tasks.
+  int done = 0;
+  for (const auto& [answer, wrong] : {std::pair{"f", "y"}, std::pair{"y", "f"}}) {
+    const Arguments task{"patch",    given.model, "--clean", "abcde",   "--corrupt", "axcde",
+                         "--answer", answer,      "--wrong", wrong,     "--svg",     svg};
+    const Json report = report_of(task);
+    const std::string text = output_of(task);
+    const bool clear = report["task"] == "clear";
+    done += clear ? 1 : 0;
+    CHECK(report["caution"].is_null() == clear);
+    CHECK(report["heads"][0]["reliable"] == clear);
+    CHECK((text.rfind("caution: ", 0) == 0) == !clear);
+    CHECK((text.find(" ?\n") != std::string::npos) == !clear);
+    CHECK((file_contents(svg).find("The model ") != std::string::npos) == !clear);
+    CHECK(report["clean_next"]["probability"].get<double>() > 0);
+  }
+  CHECK(done <= 1);
+  const Json attribution = report_of({"attribute", given.model, "--text", "abcde"});
+  CHECK(attribution["token"] == attribution["likeliest"]);
+  CHECK(attribution["caution"].get<std::string>().find("tokens to look at") != std::string::npos);
+  const std::string other = attribution["token"]["id"] == 'f' ? "#121" : "#102";
+  const std::string text =
+      output_of({"attribute", given.model, "--text", "abcde", "--token", other});
+  CHECK(text.rfind("caution: the model's next token here is", 0) == 0);
+  CHECK(text.find(" ?\n") != std::string::npos);
+}

@@ -118,6 +118,10 @@ TEST_CASE("heads on one text prints the table, a sentence for each head and the 
   const std::string text = output_of({"heads", given.model, "--text", "abcabcabc"});
   CHECK(text.find("9 tokens in 1 sequence\n") != std::string::npos);
   CHECK(text.find("head  does") != std::string::npos);
+  CHECK(text.find("\ncaution: this text does not settle 4 of 4 verdicts (marked ?)") ==
+        text.find('\n'));
+  CHECK(text.find(" ?  ") != std::string::npos);
+  CHECK(text.find("(unsure: ") != std::string::npos);
   CHECK(text.find("entropy (nats)") != std::string::npos);
   CHECK(text.find('\033') == std::string::npos);  // no colours into a pipe
   CHECK(output_of({"heads", given.model, "--text", "abc", "--lang", "ko"}).find("0.0: ") !=
@@ -187,7 +191,8 @@ TEST_CASE("heads refuses bad input in one line", "[cli]") {
   const auto refused = [&](const Arguments& more, const std::vector<std::string>& parts) {
     check_refused(given.on_text(more), parts);
   };
-  check_refused({"heads", given.model}, {"--text", "--data"});
+  check_refused({"heads", given.model, "--repeats", "0"}, {"repeats", "at least one sequence"});
+  check_refused({"heads", given.model, "--documents", "line"}, {"--documents", "--data"});
   refused({"--text", "abc"}, {"either --text or --data"});
   refused({"--sort", "inductoin"}, {"--sort", "inductoin", "induction"});
   refused({"--columns", "head,none_such"}, {"--columns", "none_such"});
@@ -202,4 +207,95 @@ TEST_CASE("heads refuses bad input in one line", "[cli]") {
   check_refused({"heads", given.model, "--text", "abc", "--annotations", given.pairs},
                 {"--annotations", "--data"});
   check_refused({"heads", given.model, "--text", ""}, {"--text"});
+}
+
+TEST_CASE("heads tells of every verdict what it rests on", "[cli]") {
+  const Material given;
+  const Json report = report_of({"heads", given.model, "--text", "abcabcabc"});
+  CHECK(report["caution"].get<std::string>().find("4 of 4 verdicts") != std::string::npos);
+  CHECK(report["random_tokens"] == false);
+  for (const Json& head : report["heads"]) {
+    CHECK(head["settled"] == false);
+    CHECK(head["verdict_places"].get<double>() <= 9);
+    CHECK(head[head["verdict_measure"].get<std::string>()] == head["verdict_score"]);
+    CHECK(head["verdict_interval"]["high"].get<double>() -
+              head["verdict_interval"]["low"].get<double>() >
+          0.2);
+  }
+  // The score that the verdict rests on always has its column.
+  const std::string text = output_of({"heads", given.model, "--text", "abcabcabc"});
+  const std::size_t begin = text.find("head  does");
+  const std::string titles = text.substr(begin, text.find('\n', begin) - begin);
+  for (const char* title : {"  by  ", "  score  ", "  places  "}) {
+    INFO(titles);
+    CHECK(titles.find(title) != std::string::npos);
+  }
+}
+
+TEST_CASE("heads without a text measures on random tokens that are repeated", "[cli]") {
+  const Material given;
+  const Json report = report_of({"heads", given.model, "--repeats", "8", "--resamples", "20"});
+  CHECK(report["random_tokens"] == true);
+  CHECK(report["sequences"] == 8);
+  CHECK(report["tokens"] == 8 * 32);  // 16 tokens twice, in a block of 32
+  for (const Json& head : report["heads"]) {
+    CHECK(head["induction"].is_number());
+    CHECK(head["duplicate_token"].is_number());
+    CHECK(head["previous_token"].is_number());
+  }
+  CHECK(output_of({"heads", given.model}).find("random tokens that are repeated") !=
+        std::string::npos);
+}
+
+TEST_CASE("heads speaks Korean in tables as well", "[cli]") {
+  const Material given;
+  const std::string text = output_of({"heads", given.model, "--text", "abcabc", "--lang", "ko"});
+  for (const char* part : {"헤드  하는 일", "근거", "엔트로피 (nat)", "주의: ", "개 토큰"}) {
+    INFO(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+  for (const char* part : {"head  does", "layer", "tokens"}) {
+    INFO(part);
+    CHECK(text.find(part) == std::string::npos);
+  }
+}
+
+TEST_CASE("heads.csv spells verdicts as heads.json does", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("out");
+  output_of(given.on_text({"--out", out}));
+  const Json file = Json::parse(file_contents(out + "/heads.json"));
+  const std::string csv = file_contents(out + "/heads.csv");
+  for (const Json& head : file["heads"]) {
+    CHECK(csv.find("\n" + head["head"].get<std::string>() + "," + head["layer"].dump() + "," +
+                   head["index"].dump() + "," + head["verdict"].get<std::string>() + "," +
+                   head["verdict_measure"].get<std::string>() + ",") != std::string::npos);
+  }
+  CHECK(csv.find("verdict_places,settled,") != std::string::npos);
+}
+
+TEST_CASE("scores of heads are refused for another model, and doubted without its name",
+          "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("out");
+  output_of({"heads", given.model, "--text", "abcabc", "--out", out});
+  const Arguments show{"attention", given.model,         "--text",   "abc",  "--scores",
+                       out + "/heads.json", "--out", given.folder.at("maps"), "--format", "html"};
+  const ProgramResult own = run_headlight(show);
+  CHECK(own.exit_code == 0);
+  CHECK(own.messages().empty());
+  CHECK(file_contents(given.folder.at("maps/attention.html")).find(" ?\",") != std::string::npos);
+  const std::string other = given.folder.at("other");
+  output_of({"prune", given.model, "--heads", "0.1", "--out", other});
+  Arguments wrong = show;
+  wrong[1] = other;
+  check_refused(wrong, {"heads.json", "expected the scores of this model", "fingerprint"});
+  Json old = Json::parse(file_contents(out + "/heads.json"));
+  old.erase("model_fingerprint");
+  Arguments doubted = show;
+  doubted[5] = given.folder.write("old.json", old.dump());
+  const ProgramResult result = run_headlight(doubted);
+  CHECK(result.exit_code == 0);
+  REQUIRE(result.messages().size() == 1);
+  CHECK(result.messages()[0].find("does not say which model") != std::string::npos);
 }

@@ -103,6 +103,8 @@ TEST_CASE("tracking heads writes their scores and changes no bit of the training
   CHECK(times[0]["loss"].is_null());
   CHECK(times[1]["loss"].get<double>() > 1);
   for (const Json& time : times) {
+    CHECK(time["text_places"].get<double>() > 20);
+    CHECK(time["repeat_places"] == 6 * 12);
     CHECK(time["in_context"].get<double>() ==
           Approx(time["second_copy_loss"].get<double>() - time["first_copy_loss"].get<double>()));
     REQUIRE(time["heads"].size() == 4);
@@ -152,6 +154,34 @@ TEST_CASE("heads over time tells when each head was born and at what loss", "[cl
   CHECK(report["births"][0]["threshold"] == 0.5);
   CHECK(report["births"][0]["loss"] == 2.5);
   CHECK(report["births"][0]["in_context"] == -2.0);
+}
+
+TEST_CASE("heads over time doubts births that few places were measured for", "[cli]") {
+  const RecordedRun run;
+  std::string lines = file_contents(run.folder.at("heads.jsonl"));
+  const auto with_places = [&](int repeats) {
+    std::string text;
+    for (Json& line : json_lines(run.folder.at("heads.jsonl"))) {
+      line["text_places"] = 500;
+      line["repeat_places"] = repeats;
+      text += line.dump() + "\n";
+    }
+    return text;
+  };
+  run.folder.write("heads.jsonl", lines.substr(0, lines.find_last_of('\n') + 1));
+  const std::string few = with_places(8);  // 0.9 may be 0.42
+  const std::string many = with_places(200);
+  const Arguments ask{"heads", run.path, "--over_time", "--columns", "induction"};
+  Arguments as_json = ask;
+  as_json.emplace_back("--json");
+  run.folder.write("heads.jsonl", few);
+  const std::string text = run_headlight(ask).out;
+  CHECK(holds(text, "caution: scores of 500 places of text and 8 of repeated tokens do not"));
+  CHECK(holds(text, "at a training loss of 2.500 ?\n"));
+  CHECK(Json::parse(run_headlight(as_json).out)["births"][0]["settled"] == false);
+  run.folder.write("heads.jsonl", many);
+  CHECK_FALSE(holds(run_headlight(ask).out, "caution"));
+  CHECK(Json::parse(run_headlight(as_json).out)["births"][0]["settled"] == true);
 }
 
 TEST_CASE("heads over time draws scores and losses for the terminal and as a figure", "[cli]") {

@@ -79,7 +79,10 @@ TEST_CASE("One long label does not take the others away from a map that just fit
   };
   CHECK(row(70, 0).rfind(" 0 <|en…  ", 0) == 0);  // 60 columns of cells leave five for labels
   CHECK(row(70, 1).rfind(" 1 ab     ", 0) == 0);
-  CHECK(row(65, 1).rfind(" 1   . ", 0) == 0);  // no room: the numbers alone
+  // Where there is room for less, a cell stands for several tokens, which label it.
+  const std::vector<std::string> lines = lines_of(text_of(maps, {.columns = 65}));
+  CHECK(contains(lines[0], "each cell the largest of 2 x 2"));
+  CHECK(lines.back().rfind("28 abab ", 0) == 0);
 }
 
 TEST_CASE("A map too long for the terminal shows the largest weight of every block") {
@@ -90,13 +93,22 @@ TEST_CASE("A map too long for the terminal shows the largest weight of every blo
   weights[50 * 100 + 31] = 0.4F;
   const std::vector<std::string> lines =
       lines_of(text_of(one_layer(numbered_tokens(100), 0, {0}, weights), {.columns = 60}));
-  REQUIRE(contains(lines[0], "each cell the largest of 4 x 4"));
-  REQUIRE(lines.size() == 2 + 25);
-  REQUIRE(lines[1].substr(0, 30) == "    0         20        40    ");
-  REQUIRE(lines[14] == "48  9 . . . . . . 4 . . . . .");
+  REQUIRE(contains(lines[0], "each cell the largest of 5 x 5"));
+  REQUIRE(lines.size() == 2 + 10 + 20);  // positions, labels of keys written downwards, cells
+  REQUIRE(lines[1] == std::string(19, ' ') + "0         25        50        75");
+  REQUIRE(lines[2].substr(19, 6) == "t t t ");
+  REQUIRE(lines[11].substr(19, 8) == "4 9 … ");
+  REQUIRE(lines[22] == "50 t50t51t52t53t…  9 . . . . . 4 . . . .");
   for (const std::string& line : lines) {
     REQUIRE((line == lines[0] || terminal_width(line) <= 60));
   }
+}
+
+TEST_CASE("Colours stand out from the ground of the terminal with the weight") {
+  const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0, 1});
+  const std::string text = text_of(maps, {.columns = 80, .colours = true, .light_ground = true});
+  REQUIRE(contains(text, "\x1b[48;5;17;38;5;255m100 \x1b[0m"));  // dark on light
+  REQUIRE(contains(text, "\x1b[48;5;231;38;5;16m  . \x1b[0m"));
 }
 
 TEST_CASE("A map in colours gives every weight a ground and resets it") {
@@ -111,6 +123,8 @@ TEST_CASE("The class of a head stands above its map, and rows that do not exist 
   AttentionMaps maps = one_layer({"a"}, 0, {5}, {1});
   maps.scores[{0, 5}] = {"previous\ntoken", 0.97};
   REQUIRE(contains(text_of(maps), "\nprevious\ntoken, score 97 %\n"));
+  maps.scores[{0, 5}] = {"first token", 0.97, false};
+  REQUIRE(contains(text_of(maps), "\nfirst token ?, score 97 %\n"));
   REQUIRE(error_of([&] { attention_text(maps, maps.layers[0], 1); }) ==
           "[attention_text] expected a row from 0 to 0, got 1");
 }

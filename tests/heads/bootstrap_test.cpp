@@ -77,3 +77,22 @@ TEST_CASE("bootstrap options out of range are refused") {
   CHECK(mentions(error_of([] { bootstrap_mean({}, {.resamples = 0}); }), {"resamples", "0"}));
   CHECK(mentions(error_of([] { bootstrap_mean({}, {.level = 1}); }), {"level", "1"}));
 }
+
+TEST_CASE("the bound of a mean is as wide as Hoeffding's inequality says, within 0 to 1") {
+  const Interval few = bounded_mean(1, 4);
+  CHECK(few.mean == 1);
+  CHECK(few.low == Approx(1 - std::sqrt(std::log(40.0) / 8)));
+  CHECK(few.high == 1);
+  const Interval many = bounded_mean(0.5, 10000);
+  CHECK(many.high - many.low == Approx(2 * std::sqrt(std::log(40.0) / 20000)));
+  CHECK(bounded_mean(0.5, 10000, 0.5).low > many.low);
+  CHECK(bounded_mean(0, 0).low == 0);
+  CHECK(bounded_mean(0, 0).high == 1);
+  CHECK(mentions(error_of([] { bounded_mean(0.5, 3, 1); }), {"bounded_mean", "level", "1"}));
+}
+
+TEST_CASE("few documents are said to be few") {
+  CHECK(few_documents_caution(kEnoughDocuments).empty());
+  CHECK(mentions(few_documents_caution(3), {"caution", "3 sequences", "10"}));
+  CHECK(mentions(few_documents_caution(1), {"caution", "single sequence"}));
+}

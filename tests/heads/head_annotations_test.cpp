@@ -1,6 +1,10 @@
 #include "headlight/heads/head_annotations.h"
 
+#include <algorithm>
+#include <array>
+
 #include "headlight/data/documents.h"
+#include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/text_file.h"
@@ -27,7 +31,76 @@ std::string refusal(const std::string& contents, const std::vector<std::string>&
   return error_of([&] { read(contents, texts, ByteTokenizer()); });
 }
 
+// Byte-level BPE with these merges, by rank; a merge's tokens are bytes or come from earlier ones.
+BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.emplace_back();
+  vocabulary.special = {{"<|endoftext|>", 256}};
+  const auto id_of = [&](const std::string& token) {
+    const auto found = std::find(vocabulary.tokens.begin(), vocabulary.tokens.end(), token);
+    return static_cast<std::int32_t>(found - vocabulary.tokens.begin());
+  };
+  for (const auto& [left, right] : merges) {
+    vocabulary.merges.push_back({id_of(left), id_of(right)});
+    vocabulary.tokens.push_back(left + right);
+  }
+  return BpeTokenizer(vocabulary);
+}
+
+// The pairs of a kind in a text, each as its four ends.
+std::vector<std::array<Index, 4>> pairs_of(const std::string& text, PairKind kind,
+                                           const std::string& spans, const Tokenizer& tokenizer) {
+  const std::string line = R"({"byte":{"length":)" + std::to_string(text.size()) + ",\"" +
+                           std::string(pair_kind_name(kind)) + "\":[" + spans + "]}}";
+  std::vector<std::array<Index, 4>> result;
+  const std::vector<SequencePairs> all = read(line, {text}, tokenizer);
+  for (const TokenPair& pair : all[0].of(kind)) {
+    result.push_back({pair.earlier_begin, pair.earlier_end, pair.later_begin, pair.later_end});
+  }
+  return result;
+}
+
+using Ends = std::vector<std::array<Index, 4>>;
+
 }  // namespace
+
+TEST_CASE("spans take the tokens of several characters that they overlap", "[heads]") {
+  const BpeTokenizer words = bpe_of({{".", "\""}, {" ", "("}, {"k", "e"}, {"ke", "y"},
+                                     {" ", "key"}, {" ", "a"}});
+  // Tokens: " a _key ." _( key ) _a _key, with _ for a blank.
+  const std::string text = "\"a key.\" (key) a key";
+  REQUIRE(words.encode(text).size() == 9);
+  CHECK(pairs_of(text, PairKind::quote, "[0,1,7,8]", words) == Ends{{0, 1, 3, 4}});
+  CHECK(pairs_of(text, PairKind::bracket, "[9,10,13,14]", words) == Ends{{4, 5, 6, 7}});
+  CHECK(pairs_of(text, PairKind::name, "[3,6,10,13],[10,13,17,20]", words) ==
+        Ends{{2, 3, 5, 6}, {5, 6, 8, 9}});
+  CHECK(pairs_of(text, PairKind::quote, "[6,7,7,8]", words).empty());  // both in one token
+}
+
+TEST_CASE("a syllable of several tokens, and a token of half syllables, are taken whole",
+          "[heads]") {
+  const std::string text = "가나가";
+  CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", bpe_of({})) == Ends{{0, 3, 6, 9}});
+  // The last byte of 가 and the first of 나 are one token.
+  const BpeTokenizer halves = bpe_of({{"\x80", "\xEB"}});
+  REQUIRE(halves.encode(text).size() == 8);
+  CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", halves) == Ends{{0, 3, 5, 8}});
+}
+
+TEST_CASE("a repeated phrase is aligned where its tokens end at the same place", "[heads]") {
+  const BpeTokenizer words =
+      bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
+  // Tokens: k e y _a . _key _a: what follows the later "key" is the fourth token.
+  const std::string text = "key a. key a";
+  REQUIRE(words.encode(text).size() == 7);
+  CHECK(pairs_of(text, PairKind::phrase, "[0,5,7,12]", words) == Ends{{2, 4, 5, 7}});
+  // Cut alike, one run holds all of it, as with characters.
+  CHECK(pairs_of("xyz.xyz", PairKind::phrase, "[0,3,4,7]", words) == Ends{{0, 3, 4, 7}});
+  CHECK(pairs_of("x.x", PairKind::phrase, "[0,1,2,3]", words).empty());  // nothing comes next
+}
 
 TEST_CASE("annotations are counted in characters or bytes as the tokenizer cuts", "[heads]") {
   const std::string text = "'a\xC3\xA9'b";  // the third character takes two bytes

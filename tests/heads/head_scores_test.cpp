@@ -178,7 +178,23 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
           Approx((weight(5, 0) + weight(5, 1) + weight(6, 0) + weight(6, 1)) / 2).margin(1e-6));
     CHECK(head.score("phrase").value.mean ==
           Approx((weight(4, 1) + weight(5, 2)) / 2).margin(1e-6));
+    CHECK(head.score("names_ahead").value.mean ==
+          Approx(weight(4, 0) + weight(4, 1)).margin(1e-6));
     CHECK_FALSE(head.score("bracket").measured());
+  }
+  // With a second name, the token before either sees the mentions of both, each once.
+  options.annotations[0].of(PairKind::name) = {{0, 1, 4, 5}, {2, 3, 6, 7}, {4, 5, 7, 8}};
+  const HeadScores two = score_heads(*model, {tokens}, options);
+  for (const ScoredHead& head : two.heads) {
+    const auto weight = [&](std::size_t query, std::size_t key) {
+      return maps[static_cast<std::size_t>(head.head.layer)]
+                 [static_cast<std::size_t>(head.head.head) * 64 + query * 8 + key];
+    };
+    CHECK(head.score("names_ahead").value.mean ==
+          Approx((weight(3, 0) + weight(3, 2) + weight(5, 0) + weight(5, 2) + weight(5, 4) +
+                  weight(6, 0) + weight(6, 2) + weight(6, 4) + weight(6, 6)) /
+                 3)
+              .margin(1e-6));
   }
   options.annotations.resize(2);
   CHECK(mentions(error_of([&] { score_heads(*model, {tokens}, options); }), {"annotations", "2"}));
@@ -250,4 +266,92 @@ TEST_CASE("scoring refuses what it cannot score", "[heads]") {
   CHECK(mentions(error_of([&] { score_index("inductoin"); }), {"inductoin", "induction"}));
   parameter_of(*model, "h.1.attn.c_attn.bias").fill(std::nan(""));
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
+}
+
+TEST_CASE("a verdict from a handful of tokens is not settled, and says so", "[heads]") {
+  const PlantedModel planted;
+  const HeadScores few = score_heads(planted.model(), {{1, 2, 3, 4}}, quick());
+  const ScoredHead& offset = head_of(few, "1.1");
+  CHECK(offset.verdict.name == "fixed_offset");
+  CHECK(offset.verdict.score == 1);
+  CHECK(offset.verdict.places == 2);
+  CHECK_FALSE(offset.verdict.settled);
+  CHECK(offset.verdict.range.low == Approx(1 - std::sqrt(std::log(40.0) / 4)));
+  CHECK(mentions(head_sentence(offset), {"2 tokens back", "(unsure: 0.04 to 1.00 from 2 places)"}));
+  CHECK(mentions(head_sentence(offset, Language::korean), {"불확실", "2곳"}));
+  CHECK(mentions(verdict_caution(few.heads), {"caution", "of 7 verdicts"}));
+  CHECK(mentions(verdict_caution(few.heads, Language::korean), {"주의", "7개 중"}));
+  // Repeated random tokens are many, however short the text is.
+  CHECK(head_of(few, "1.0").verdict.settled);
+  const HeadScores one = score_heads(planted.model(), {{1}}, quick());
+  CHECK_FALSE(head_of(one, "0.0").verdict.settled);
+}
+
+TEST_CASE("a verdict on enough text is settled by its interval", "[heads]") {
+  const PlantedModel planted;
+  HeadScoreOptions options = quick();
+  options.bootstrap.resamples = 100;
+  const HeadScores scores =
+      score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), options);
+  CHECK(verdict_caution(scores.heads).empty());
+  const ScoredHead& previous = head_of(scores, "0.0");
+  CHECK(previous.verdict.settled);
+  CHECK(previous.verdict.places == 12 * 47);
+  CHECK(previous.score("previous_token").documents == 12);
+  CHECK(previous.verdict.range.low == previous.score("previous_token").value.low);
+  // Three documents have an interval that is too narrow: the bound is wider.
+  const HeadScores three =
+      score_heads(planted.model(), random_documents(3, 48, PlantedModel::kVocabulary), options);
+  const ScoredHead& even = head_of(three, "0.0");
+  CHECK(even.verdict.range.low < even.score("previous_token").value.low);
+}
+
+TEST_CASE("verdicts have labels in both languages", "[heads]") {
+  for (const VerdictRule& rule : verdict_rules()) {
+    CHECK(verdict_label(rule.name) == rule.label);
+    CHECK(verdict_label(rule.name, Language::korean) != rule.label);
+  }
+  CHECK(mentions(error_of([] { verdict_label("none_such"); }), {"none_such"}));
+}
+
+TEST_CASE("repeated random tokens can stand in for a text", "[heads]") {
+  const PlantedModel planted;
+  const auto sequences = repeated_sequences({.sequences = 3, .length = 5, .first = 2},
+                                            planted.model().config());
+  REQUIRE(sequences.size() == 3);
+  for (const Ids& sequence : sequences) {
+    REQUIRE(sequence.size() == 11);
+    CHECK(sequence[0] == 2);
+    for (std::size_t i = 1; i <= 5; ++i) {
+      CHECK(sequence[i] == sequence[i + 5]);
+    }
+  }
+  CHECK(sequences[0] != sequences[1]);
+  CHECK(mentions(error_of([&] { repeated_sequences({.sequences = 0}, planted.model().config()); }),
+                 {"repeats", "0"}));
+}
+
+TEST_CASE("scores of even weights stand beside those of the heads", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  HeadScoreOptions options = quick();
+  options.annotations.resize(1);
+  options.annotations[0].of(PairKind::name) = {{0, 2, 5, 6}};
+  const HeadScores scores = score_heads(*model, {{3, 5, 1, 2, 7, 5}}, options);
+  const ScoredHead& head = scores.heads.front();
+  CHECK(head.score("previous_token").even ==
+        Approx((1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 1.0 / 5 + 1.0 / 6) / 5));
+  CHECK(head.score("name_ahead").even == Approx(2.0 / 5));
+  CHECK(head.score("spread").even == Approx(1));
+  CHECK(std::isnan(head.score("quote").even));
+  CHECK(std::isnan(head.score("copying").even));
+  CHECK(std::isnan(head.score("induction").even));
+}
+
+TEST_CASE("scores name their model by its weights", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const std::string before = score_heads(*model, {{1, 2}}, quick()).model_fingerprint;
+  CHECK(before.size() == 32);
+  CHECK(before == score_heads(*model, {{3, 4}}, quick()).model_fingerprint);
+  silence(*model, 0, 0);
+  CHECK(before != score_heads(*model, {{1, 2}}, quick()).model_fingerprint);
 }

@@ -104,3 +104,14 @@ TEST_CASE("values above the highest one wanted are cut off by the axes") {
   CHECK_FALSE(holds(svg, ">100<"));
   CHECK(holds(svg, "clip-path=\"url(#axes)\""));
 }
+
+TEST_CASE("long labels of ticks get the room that they need on both sides") {
+  const std::string svg = line_plot_svg(
+      {.title = "t", .series = {{"", {0, 1.2e9}, {0.00000125, 0.00000131}}}, .y_from_zero = false});
+  // The widest labels are 0.0000013 (9 characters) and 1000000000: with about 7 a character, and
+  // 28 for the axis' name.
+  const std::size_t path = svg.find("d=\"M");
+  CHECK(std::stod(svg.substr(path + 4)) > 28 + 8 * 6);
+  const std::size_t last = svg.find("L", path);
+  CHECK(640 - std::stod(svg.substr(last + 1)) >= 10 * 6 / 2);
+}

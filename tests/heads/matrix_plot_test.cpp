@@ -61,3 +61,32 @@ TEST_CASE("a matrix plot refuses what does not fit") {
                  }),
                  {"matrix_plot_svg", "1 values", "got 0"}));
 }
+
+TEST_CASE("labels of columns that are wider than a cell stand upright and above the cells") {
+  const auto top_of = [](const std::vector<std::string>& columns) {
+    const std::string svg = matrix_plot_svg({.title = "t",
+                                             .rows = {"0"},
+                                             .columns = columns,
+                                             .values = std::vector<double>(columns.size(), 0.5)});
+    CHECK(count_of(svg, "rotate(-90 ") == (columns[0].size() > 8 ? columns.size() : 0));
+    const std::size_t cell = svg.find("<rect x=");
+    return std::stod(svg.substr(svg.find(" y=\"", cell) + 4));
+  };
+  const double flat = top_of({"0", "1"});
+  const double upright = top_of({"a label of many letters", "1"});
+  CHECK(upright >= flat + 23 * 0.36 * 11);
+}
+
+TEST_CASE("a doubtful matrix says so and marks its values") {
+  const std::string svg = matrix_plot_svg({.title = "t",
+                                           .rows = {"0"},
+                                           .columns = {"0", "1"},
+                                           .values = {1, -0.5},
+                                           .limit = 1,
+                                           .note = "these are <nothing>",
+                                           .doubtful = true});
+  CHECK(count_of(svg, "these are &lt;nothing&gt;") == 1);
+  CHECK(count_of(svg, ">1.00?<") == 1);
+  CHECK(count_of(svg, ">-0.50?<") == 1);
+  CHECK(count_of(svg, "#005ab5") == 0);  // faint
+}

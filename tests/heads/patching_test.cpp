@@ -112,3 +112,55 @@ TEST_CASE("attribution refuses other norms and places outside the text") {
                  {"token", "0 to 10", "11"}));
   CHECK(mentions(error_of([&] { attribute_logit(*gpt, {}); }), {"text"}));
 }
+
+TEST_CASE("patching says when the model does not do the task") {
+  const auto with = [](double clean, double corrupt) {
+    return PatchingResult{.clean_difference = clean, .corrupt_difference = corrupt, .heads = {}};
+  };
+  CHECK(with(3, -2).strength() == TaskStrength::clear);
+  CHECK(with(3, -0.5).strength() == TaskStrength::weak);
+  CHECK(with(0.69, -5).strength() == TaskStrength::weak);
+  CHECK(with(0.5, 0.3).strength() == TaskStrength::none);
+  CHECK(with(-0.5, -0.7).strength() == TaskStrength::none);
+  CHECK(with(std::nan(""), -1).strength() == TaskStrength::none);
+  CHECK(patching_caution(with(3, -2), "a", "b").empty());
+  CHECK(mentions(patching_caution(with(3, -0.1), "a", "b"), {"caution", "hardly"}));
+  CHECK(mentions(patching_caution(with(0.5, 0.3), "a", "b"), {"prefers 'a' after both texts"}));
+  CHECK(mentions(patching_caution(with(-0.5, -0.7), "a", "b"), {"prefers 'b' after both texts"}));
+  CHECK(mentions(patching_caution(with(-1, 1), "a", "b"),
+                 {"'b' after the clean text and 'a' after the corrupt one"}));
+}
+
+TEST_CASE("patching names the likeliest token after each text") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, 3, 8});
+  CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
+  CHECK(result.corrupt_next.id == likeliest_next(*gpt, kCorrupt));
+  double sum = 0;
+  for (std::size_t id = 0; id < 11; ++id) {
+    sum += std::exp(-logit_difference(
+        *gpt, kClean, static_cast<std::size_t>(result.clean_next.id), id));
+  }
+  CHECK(result.clean_next.probability == Approx(1 / sum));
+}
+
+TEST_CASE("attribution says when the model does not choose what is taken apart") {
+  const auto gpt = random_gpt(three_layers());
+  const auto best = likeliest_next(*gpt, kClean);
+  const std::int32_t other = best == 4 ? 5 : 4;
+  const AttributionResult chosen = attribute_logit(*gpt, {.text = kClean, .target = best});
+  CHECK(chosen.is_choice);
+  CHECK(chosen.visible == 5);
+  CHECK(mentions(attribution_caution(chosen, "a", "a"), {"only 5 tokens"}));
+  const AttributionResult refused = attribute_logit(*gpt, {.text = kClean, .target = other});
+  CHECK(refused.likeliest == best);
+  CHECK(refused.probability < chosen.probability);
+  CHECK(mentions(attribution_caution(refused, "a", "b"), {"next token here is 'b', not 'a'"}));
+  const AttributionResult worse =
+      attribute_logit(*gpt, {.text = kClean, .target = other, .against = best});
+  CHECK(mentions(attribution_caution(worse, "a", "b"), {"prefers 'b' to 'a'"}));
+  AttributionResult clear{.logit = 3, .parts = {}, .has_against = true, .visible = 20};
+  CHECK(attribution_caution(clear, "a", "b").empty());
+  clear.logit = 0.5;
+  CHECK(mentions(attribution_caution(clear, "a", "b"), {"hardly prefers 'a' to 'b'"}));
+}

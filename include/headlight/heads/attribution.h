@@ -27,7 +27,22 @@ struct LogitPart {
 struct AttributionResult {
   double logit = 0;              // of the target, or its difference
   std::vector<LogitPart> parts;  // sum to `logit`, in the order in which the model adds them
+  double probability = 0;        // of the target at the position
+  std::int32_t likeliest = 0;    // the token with the largest logit there
+  bool is_choice = false;        // that is the target, or no likelier
+  bool has_against = false;      // `logit` is a difference
+  Index visible = 0;             // tokens that heads can look at from there
 };
+
+// Tokens from which on a position has something to look back on.
+inline constexpr Index kEnoughTokens = 8;
+
+// In one line, why the parts explain nothing that the model does: it does not choose the target
+// (with `against`: does not prefer it, or hardly, less than twice as likely), or has hardly any
+// tokens to look at; "" otherwise. The labels are those of the target and of what stands against
+// it, or of the likeliest token.
+std::string attribution_caution(const AttributionResult& result, const std::string& target_label,
+                                const std::string& other_label);
 
 // Direct logit attribution (Elhage et al., "A Mathematical Framework for Transformer Circuits",
 // 2021): the residual stream before the head is a sum of what the embedding, every attention head

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "headlight/tensor/shape.h"
@@ -43,6 +44,10 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
 // Documents from which on a percentile interval may be relied on: of 95 %, it holds the mean of
 // skewed values in 87 of 100 cases with 10 documents, in 80 with 5 and in 72 with 3.
 inline constexpr Index kEnoughDocuments = 10;
+
+// In one line, that intervals over so few documents are too narrow, or that one document has none;
+// "" for enough of them.
+std::string few_documents_caution(Index documents);
 
 // The interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random
 // variables", 1963, theorem 2) around the mean of `count` independent numbers from 0 to 1, cut to

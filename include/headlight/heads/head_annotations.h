@@ -35,7 +35,10 @@ struct SequencePairs {
 
 // Reads a file in the format of data/toy.annotations.jsonl and counts its spans in tokens: for the
 // document texts[i], encoded by `tokenizer`, after `leading` tokens that stand before every
-// document. A span that begins or ends inside a token takes all of it.
+// document. A span that begins or ends inside a token takes all of it. Of a phrase, which may be
+// cut into other tokens when it is repeated, the pairs are runs in which token i of the later span
+// ends at the same place of the phrase as token i of the earlier one, each with the token behind
+// the run.
 //
 // Throws Error, naming file and line, for text in another format, and when the documents are not
 // those of the file: another number, or another length.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct ScoreValue {
   double count = 0;  // queries that it is the mean over; 0: not measured, the value is 0
   bool has_interval = false;
   Index documents = 0;  // that have such a query, or groups of them; see score_heads()
+  // What a head would have that gives all tokens it can see the same weight; NaN: not known. Only
+  // of scores of weights on the text.
+  double even = std::numeric_limits<double>::quiet_NaN();
 
   bool measured() const { return count > 0; }
 };
@@ -75,8 +79,8 @@ struct RepeatOptions {
 // `vocab_size` tokens; with what the tokenizer puts in front of every text.
 RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size);
 
-// Those random tokens as sequences of their own, [sequences] of [T], to score heads on where there is
-// no text. Throws Error for no sequence and for a block without room for two copies of a token.
+// Those random tokens as sequences of their own, [sequences] of [T], to score heads on where there
+// is no text. Throws Error for no sequence and for a block without room for two copies of a token.
 std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& repeats,
                                                           const GptConfig& config);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "headlight/heads/head_id.h"
@@ -23,10 +24,28 @@ struct HeadPatch {
   double recovered = 0;   // 0: as the corrupt text, 1: as the clean one
 };
 
+// A token that may come next.
+struct NextToken {
+  std::int32_t id = 0;
+  double probability = 0;
+};
+
+// Whether the model tells the two texts apart as the task says.
+enum class TaskStrength {
+  none,   // not both: the answer is preferred after the clean text, the wrong one after the corrupt
+  weak,   // both, but one token is less than twice as likely as the other after one of the texts
+  clear,  // both
+};
+
 struct PatchingResult {
   double clean_difference = 0;
   double corrupt_difference = 0;
   std::vector<HeadPatch> heads;  // in the order of HeadId
+  NextToken clean_next = {};     // the likeliest after the clean text
+  NextToken corrupt_next = {};   // and after the corrupt one
+
+  // What `recovered` is worth: only of a model that does the task is it a share of something.
+  TaskStrength strength() const;
 };
 
 // Activation patching (Meng et al., arXiv 2202.05262; for heads Wang et al., arXiv 2211.00593): the
@@ -35,6 +54,14 @@ struct PatchingResult {
 // Throws Error when the texts differ in length, are empty or longer than the block, an id is
 // outside the vocabulary, answer and wrong are the same, or both texts have the same difference.
 PatchingResult patch_heads(const Gpt& model, const PatchingTask& task);
+
+// In one line, why `recovered` cannot be relied on; "" when the task is done clearly. The labels
+// are those of the task's two tokens.
+std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
+                             const std::string& wrong_label);
+
+// The token with the largest of the logits [V], which are not empty, and its softmax.
+NextToken likeliest_token(const std::vector<double>& logits);
 
 // The most likely next token after a text. Throws Error as patch_heads does.
 std::int32_t likeliest_next(const Gpt& model, const std::vector<std::int32_t>& text);

@@ -19,8 +19,8 @@ struct RedundancyOptions {
 struct HeadDistances {
   std::vector<HeadId> heads;  // in order
   // [heads, heads] mean over queries of the Jensen-Shannon distance between what two heads look at:
-  // the root of the divergence in bits, 0 (the same) to 1 (nothing in common). The first token of a
-  // sequence, which can see nothing else, does not count.
+  // the root of the divergence to base 2, 0 (the same) to 1 (nothing in common). The first token of
+  // a sequence, which can see nothing else, does not count.
   std::vector<double> distance;
   // Heads that do the same: average linkage (Sokal and Michener, 1958) below the threshold. Only
   // clusters of two heads or more, the largest first.

@@ -1,0 +1,51 @@
+#include "headlight/heads/head_score_file.h"
+
+#include "heads/head_experiments_support.h"
+#include "io/fingerprint.h"
+#include "support/program.h"
+
+// The classes of heads that are read back from heads.json.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+std::string file_of(const std::string& fingerprint) {
+  return R"({"model_fingerprint": ")" + fingerprint + R"(", "heads": [
+    {"head": "0.1", "verdict": "first_token", "verdict_score": 0.5, "settled": false},
+    {"head": "2.0", "verdict": "mixed", "score": 0.25}, {"head": "1.0", "verdict": "mixed"}]})";
+}
+
+}  // namespace
+
+TEST_CASE("scores of heads are read with their names, and whether they are settled", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const ScratchFolder folder;
+  const HeadScoreFile file = read_head_scores(
+      folder.write("heads.json", file_of(fingerprint(gpt->parameters()))), *gpt);
+  CHECK(file.names_model);
+  REQUIRE(file.scores.size() == 2);
+  CHECK(file.scores.at({0, 1}).name == "first token");
+  CHECK_FALSE(file.scores.at({0, 1}).settled);
+  CHECK(file.scores.at({2, 0}).score == 0.25);
+  CHECK(file.scores.at({2, 0}).settled);
+  CHECK_FALSE(read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).names_model);
+}
+
+TEST_CASE("scores of another model, or no scores, are refused in one line", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const std::string own = fingerprint(gpt->parameters());
+  silence(*gpt, 0, 0);  // another model of the same shape
+  const ScratchFolder folder;
+  const auto refusal = [&](const std::string& contents) {
+    const std::string path = folder.write("heads.json", contents);
+    return error_of([&] { read_head_scores(path, *gpt); });
+  };
+  CHECK(mentions(refusal(file_of(own)),
+                 {"heads.json", "this model", fingerprint(gpt->parameters()), own}));
+  CHECK(mentions(refusal("[1]"), {"heads.json", "expected {\"heads\": ["}));
+  CHECK(mentions(refusal(R"({"heads": 3})"), {"heads.json", "expected"}));
+  CHECK(mentions(refusal(R"({"heads": [], "model_fingerprint": 3})"), {"heads.json", "expected"}));
+  CHECK(mentions(refusal(R"({"heads": [{"head": "7.0", "verdict": "x", "score": 1}]})"),
+                 {"heads.json", "7.0"}));
+}
