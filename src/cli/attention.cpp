@@ -15,7 +15,6 @@
 #include "headlight/heads/head_score_file.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/text/text_file.h"
 #include "headlight/text/utf8.h"
 
 namespace headlight::cli {
@@ -66,10 +65,9 @@ Options make_options() {
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
   options.value("text", "Text to look at")
-      .value("file", "UTF-8 file with the text to look at")
-      .value("documents", "How the text is cut: none, line, blank_line or token", "none")
-      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
-      .value("max_documents", "Look only at the first documents; 0: at all", "0")
+      .values("file", kTextsHelp);
+  add_format_options(options);
+  options.value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2; all by default")
       .value(
@@ -141,12 +139,15 @@ std::set<std::string> chosen_formats(const Options& options) {
 
 std::vector<std::string> read_documents(const Options& options) {
   require(options.given("text") != options.given("file"), "expected either --text or --file");
-  const DocumentSplitOptions split = document_split(options);
-  const std::string text =
-      options.given("text") ? options.text("text") : read_text_file(options.text("file"));
-  require(!text.empty(), "--text: expected a text, got an empty one");
-  require_utf8(text, "--text");
-  std::vector<std::string> documents = split_documents(text, split);
+  const TextFormat format = text_format(options);
+  std::vector<std::string> documents;
+  if (options.given("file")) {
+    documents = read_documents(find_text_files(options.texts("file")), format);
+  } else {
+    require(!options.text("text").empty(), "--text: expected a text, got an empty one");
+    require_utf8(options.text("text"), "--text");
+    documents = split_documents(options.text("text"), format.split);
+  }
   const Index most = options.integer("max_documents");
   require(most >= 0, "--max_documents: expected a number from 0, got ", most);
   if (most > 0 && most < static_cast<Index>(documents.size())) {

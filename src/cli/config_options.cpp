@@ -7,13 +7,16 @@ namespace headlight::cli {
 
 void add_config_options(Options& options, const TrainConfig& defaults) {
   for (const ConfigField& field : config_fields()) {
+    const std::string key(field.key);
     const std::string fallback =
         is_following(defaults, field) ? std::string(field.follows) : config_value(defaults, field);
     const std::string help = std::string(field.help) + " [" + fallback + "]";
-    if (std::holds_alternative<bool TrainConfig::*>(field.member)) {
-      options.boolean(std::string(field.key), help);
+    if (is_list(field)) {
+      options.values(key, help);
+    } else if (std::holds_alternative<bool TrainConfig::*>(field.member)) {
+      options.boolean(key, help);
     } else {
-      options.value(std::string(field.key), help);
+      options.value(key, help);
     }
   }
   for (const ConfigAlias& alias : config_aliases()) {
@@ -51,7 +54,9 @@ std::vector<std::string> keys_of_options(const Options& options) {
 void set_from_options(TrainConfig& config, const Options& options) {
   for (const ConfigField& field : config_fields()) {
     const std::string key(field.key);
-    if (options.given(key)) {
+    if (options.given(key) && is_list(field)) {
+      set_config_list(config, key, options.texts(key), "--");
+    } else if (options.given(key)) {
       set_config_value(config, key, options.text(key), "--");
     }
   }

@@ -12,7 +12,7 @@
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/text/text_file.h"
+#include "headlight/io/text_source.h"
 #include "headlight/text/utf8.h"
 #include "tensor/stopwatch.h"
 
@@ -62,7 +62,7 @@ Options make_options() {
            "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json"}});
   options.value("prompt", "Text to continue")
-      .value("prompt_file", "UTF-8 file with the text to continue")
+      .value("prompt_file", "UTF-8 file with the text to continue; -: standard input")
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
       .value("max_new_tokens", "Tokens to generate at most", "500")
       .value("temperature", "Below 1 safer, above 1 wilder, 0 always the likeliest token", "1.0")
@@ -75,7 +75,7 @@ Options make_options() {
       .value("num_samples", "Texts to generate, side by side", "1")
       .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
       .value("logprobs", "Also each token's log-probability, and that of so many of the likeliest")
-      .value("stop", "End before this text; may be given several times")
+      .values("stop", "End before this text, or before any of several")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
       .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");

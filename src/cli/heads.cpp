@@ -14,9 +14,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/text_data.h"
-#include "headlight/data/documents.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/text/text_file.h"
 
 namespace headlight::cli {
 namespace {
@@ -140,7 +138,12 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   if (options.given("text")) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
-  TokenDataset data = read_text_data(options, tokenizer);
+  text_format(options);  // what is wrong with an option is said before a file is looked for
+  std::vector<TextFile> files = find_text_files(options.texts("data"));
+  if (options.given("annotations")) {
+    hold_standard_input(files);  // it is read again for them
+  }
+  TokenDataset data = read_text_data(options, files, tokenizer);
   const bool of_documents = data.documents;
   HeadsText text{token_ids(std::move(data)), {}};
   if (of_documents) {
@@ -149,10 +152,12 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
     }
   }
   if (options.given("annotations")) {
-    const std::vector<std::string> documents =
-        split_documents(read_text_file(options.text("data")), document_split(options));
+    const std::vector<std::string> documents = read_documents(files, text_format(options));
     text.annotations =
         read_annotations(options.text("annotations"), documents, tokenizer, of_documents ? 1 : 0);
+    require(text.annotations.size() == text.sequences.size(),
+            "--annotations: expected documents, or one file, got ", documents.size(),
+            " files as one stream");
   }
   return text;
 }

@@ -14,11 +14,10 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "headlight/tensor/machine.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "headlight/text/text_file.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/memory_plan.h"
 
@@ -70,13 +69,16 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   require(config.tokenizer != "bpe",
           "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
-  if (std::filesystem::is_directory(config.data) || is_token_file(config.data)) {
-    const auto tokenizer = vocabulary_beside(config.data);
-    require(tokenizer != nullptr, "--vocab_size: needed, because ", config.data,
+  const std::vector<TextFile> files = find_text_files(config.data);
+  const auto ids = std::find_if(files.begin(), files.end(),
+                                [](const TextFile& file) { return is_token_file(file.path); });
+  if (ids != files.end()) {
+    const auto tokenizer = vocabulary_beside(ids->path);
+    require(tokenizer != nullptr, "--vocab_size: needed, because ", ids->name(),
             " holds token ids, and beside them is no meta.pkl");
     return tokenizer->vocab_size();
   }
-  return build_char_tokenizer(read_text_file(config.data)).vocab_size();
+  return learn_characters(files, config.text_format()).vocab_size();
 }
 
 struct Subject {

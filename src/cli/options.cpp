@@ -55,19 +55,25 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
 
 Options& Options::value(const std::string& name, const std::string& help,
                         const std::string& fallback) {
-  declared_.push_back({.name = name, .help = help, .takes_value = true, .fallback = fallback});
+  declared_.push_back({.name = name, .help = help, .takes = Takes::value, .fallback = fallback});
   values_[name] = fallback;
   return *this;
 }
 
 Options& Options::boolean(const std::string& name, const std::string& help) {
   value(name, help);
-  declared_.back().may_stand_alone = true;
+  declared_.back().takes = Takes::value_or_nothing;
+  return *this;
+}
+
+Options& Options::values(const std::string& name, const std::string& help) {
+  declared_.push_back({.name = name, .help = help, .takes = Takes::values, .fallback = ""});
+  lists_[name] = {};
   return *this;
 }
 
 Options& Options::flag(const std::string& name, const std::string& help) {
-  declared_.push_back({.name = name, .help = help, .takes_value = false, .fallback = ""});
+  declared_.push_back({.name = name, .help = help, .takes = Takes::nothing, .fallback = ""});
   return *this;
 }
 
@@ -107,6 +113,15 @@ bool Options::is_ignored(const std::string& name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
+// The name of the option, if it takes several values; else none.
+std::string Options::list_at(const std::string& argument) const {
+  if (!argument.starts_with("--")) {
+    return {};
+  }
+  const std::string name = known_name(argument.substr(2, argument.find('=') - 2));
+  return !is_ignored(name) && find(name)->takes == Takes::values ? name : std::string();
+}
+
 // Reads the option at arguments[i]. Returns the place of the last argument that belongs to it.
 std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
   const std::string& argument = arguments[i];
@@ -115,26 +130,69 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
   const std::size_t equals = argument.find('=');
   const bool has_value = equals != std::string::npos;
   const std::string name = known_name(argument.substr(2, equals - 2));
-  if (!is_ignored(name) && !find(name)->takes_value) {
+  if (!is_ignored(name) && find(name)->takes == Takes::nothing) {
     require(!has_value, "--", name, ": takes no value");
     given_.insert(name);
     return i;
   }
-  const bool takes_next =
-      !has_value && i + 1 < arguments.size() &&
-      (is_ignored(name) || !find(name)->may_stand_alone || is_boolean(arguments[i + 1]));
-  require(has_value || takes_next || (!is_ignored(name) && find(name)->may_stand_alone), "--", name,
-          ": expected a value");
+  const bool may_stand_alone = !is_ignored(name) && find(name)->takes == Takes::value_or_nothing;
+  const bool takes_next = !has_value && i + 1 < arguments.size() &&
+                          (!may_stand_alone || is_boolean(arguments[i + 1]));
+  require(has_value || takes_next || may_stand_alone, "--", name, ": expected a value");
   if (is_ignored(name)) {
     log_warning("--" + name + " means nothing here and is ignored");
   } else {
-    values_[name] = has_value    ? argument.substr(equals + 1)
+    add_value(name, has_value    ? argument.substr(equals + 1)
                     : takes_next ? arguments[i + 1]
-                                 : "true";
-    repeated_[name].push_back(values_[name]);
-    given_.insert(name);
+                                 : "true");
   }
   return takes_next ? i + 1 : i;
+}
+
+void Options::add_value(const std::string& name, const std::string& value) {
+  if (find(name)->takes == Takes::values) {
+    lists_[name].push_back(value);
+  } else {
+    require(!given(name), "--", name, ": given twice, '", values_[name], "' and '", value,
+            "'; expected one value");
+    values_[name] = value;
+  }
+  given_.insert(name);
+}
+
+// A word behind a value of an option that takes several is one more of them, unless the command
+// would lack its only argument.
+bool Options::is_positional(const Word& word, const std::vector<Word>& words) const {
+  constexpr std::string_view kConfiguration = ".toml";
+  if (word.option.empty()) {
+    return true;
+  }
+  if (info_.positional.empty() || info_.positional.starts_with('[')) {
+    return info_.positional.find(kConfiguration) != std::string::npos &&
+           word.text.ends_with(kConfiguration);
+  }
+  const auto elsewhere = std::count_if(words.begin(), words.end(),
+                                       [](const Word& other) { return other.option.empty(); });
+  const auto behind = static_cast<std::ptrdiff_t>(words.size()) - elsewhere;
+  require(elsewhere > 0 || behind == 1, "--", word.option, ": cannot tell which of its values is ",
+          info_.positional, "; write that first: headlight ", info_.name, " ", info_.positional,
+          " --", word.option, " ...");
+  return elsewhere == 0;
+}
+
+void Options::place_words(const std::vector<Word>& words) {
+  for (const Word& word : words) {
+    if (is_positional(word, words)) {
+      positionals_.push_back(word.text);
+    } else {
+      add_value(word.option, word.text);
+    }
+  }
+  const bool several = info_.positional.find(' ') != std::string::npos;
+  require(!info_.positional.empty() || positionals_.empty(), "unexpected argument '",
+          positionals_.empty() ? "" : positionals_[0], "'; see headlight ", info_.name, " --help");
+  require(several || positionals_.size() <= 1, "expected one ", info_.positional, ", got ",
+          positionals_.size(), " arguments; see headlight ", info_.name, " --help");
 }
 
 // cxxopts lays out the names, defaults and wrapped explanations.
@@ -142,7 +200,7 @@ std::string Options::option_list() const {
   cxxopts::Options layout(info_.name);
   for (const Declared& option : declared_) {
     const auto value = cxxopts::value<std::string>();
-    if (!option.takes_value) {
+    if (option.takes == Takes::nothing) {
       layout.add_options()(option.name, option.help);
     } else {
       layout.add_options()(option.name, option.help,
@@ -170,15 +228,21 @@ void Options::print_help() const {
 bool Options::parse(const std::vector<std::string>& arguments) {
   // By hand, not by cxxopts, whose values cannot hold a line end.
   bool only_positionals = false;
+  std::vector<Word> words;
+  std::string list;  // the option whose values the next words may be
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (only_positionals || argument.size() < 2 || argument[0] != '-') {
-      positionals_.push_back(argument);
-    } else if (argument == "--") {
+      words.push_back({argument, list});
+      continue;
+    }
+    list.clear();
+    if (argument == "--") {
       only_positionals = true;
     } else if (argument == "-h") {
       given_.insert("help");
     } else {
+      list = list_at(argument);
       i = read_option(arguments, i);
     }
   }
@@ -186,8 +250,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     print_help();
     return false;
   }
-  require(!info_.positional.empty() || positionals_.empty(), "unexpected argument '",
-          positionals_.empty() ? "" : positionals_[0], "'; see headlight ", info_.name, " --help");
+  place_words(words);
   apply_common();
   return true;
 }
@@ -229,8 +292,7 @@ Index Options::integer(const std::string& name) const {
 }
 
 std::vector<std::string> Options::texts(const std::string& name) const {
-  const auto found = repeated_.find(name);
-  return found == repeated_.end() ? std::vector<std::string>() : found->second;
+  return lists_.at(name);
 }
 
 double Options::number(const std::string& name) const {

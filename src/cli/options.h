@@ -17,7 +17,9 @@ namespace headlight::cli {
 struct CommandInfo {
   std::string name;                   // "generate"
   std::string summary;                // one line
-  std::string positional;             // "MODEL"; empty: none
+  // "MODEL"; in brackets when it may be missing, with dots when there may be several
+  // ("[FILE ...]"); empty: none.
+  std::string positional;
   std::string details;                // paragraphs on what it does and prints, with its JSON keys
   std::vector<std::string> examples;  // whole command lines
   std::string exit_codes = {};        // beyond those that every command has
@@ -31,11 +33,14 @@ class Options {
  public:
   explicit Options(CommandInfo info);
 
-  // An option with a value; an empty default means that it need not be given.
+  // An option with a value, given once; an empty default means that it need not be given.
   Options& value(const std::string& name, const std::string& help,
                  const std::string& fallback = "");
   // An option that may stand alone, which means true; also --name false, and --name=VALUE.
   Options& boolean(const std::string& name, const std::string& help);
+  // An option that takes several values: --name a --name b, or --name a b. Words behind the first
+  // value are the command's positional arguments where these would be missing otherwise.
+  Options& values(const std::string& name, const std::string& help);
   // An option without a value.
   Options& flag(const std::string& name, const std::string& help);
   // Another name that users may know an option by.
@@ -52,7 +57,7 @@ class Options {
   bool given(const std::string& name) const;
   bool is_set(const std::string& flag_name) const;
   std::string text(const std::string& name) const;
-  // All values of an option that may be given several times, in order; none when it was not.
+  // All values of an option that takes several, in order; none when it was not given.
   std::vector<std::string> texts(const std::string& name) const;
   Index integer(const std::string& name) const;
   double number(const std::string& name) const;
@@ -65,16 +70,26 @@ class Options {
   const std::string& positional() const;
 
  private:
+  enum class Takes { nothing, value, value_or_nothing, values };
   struct Declared {
     std::string name;
     std::string help;
-    bool takes_value;
-    std::string fallback;    // of the value; empty: none
-    bool may_stand_alone = false;  // its value is true then
+    Takes takes;
+    std::string fallback;  // of the value; empty: none
+  };
+  // An argument that is no option.
+  struct Word {
+    std::string text;
+    std::string option;  // that takes several values and stands before it; empty: none
   };
 
   const Declared* find(const std::string& name) const;  // nullptr: there is no such option
   std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
+  std::string list_at(const std::string& argument) const;
+  void add_value(const std::string& name, const std::string& value);
+  // Says which words are positional arguments and which are values.
+  void place_words(const std::vector<Word>& words);
+  bool is_positional(const Word& word, const std::vector<Word>& words) const;
   // The option that the user means. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
   bool is_ignored(const std::string& name) const;
@@ -88,7 +103,7 @@ class Options {
   std::map<std::string, std::string> aliases_;  // other name -> name
   std::vector<std::string> ignored_;
   std::map<std::string, std::string> values_;                 // as given, or the default
-  std::map<std::string, std::vector<std::string>> repeated_;  // every value that was given
+  std::map<std::string, std::vector<std::string>> lists_;  // of options that take several values
   std::set<std::string> given_;
   std::vector<std::string> positionals_;
 };

@@ -55,7 +55,7 @@ Options make_options() {
       .value("by", "What ranks heads: ablation, or sensitivity (faster)", "ablation")
       .value("rounds", "How often they are ranked anew", "8")
       .value("finetune_iters", "Updates after pruning", "0")
-      .value("finetune_data", "Text of those updates; --data by default")
+      .values("finetune_data", "Texts of those updates; --data by default")
       .value("learning_rate", "Of those updates, falling to a tenth", "3e-4")
       .value("seed", "Of their batches", "1337")
       .value("out", "Directory to write; must not exist");

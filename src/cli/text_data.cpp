@@ -1,57 +1,38 @@
 #include "cli/text_data.h"
 
 #include "cli/log.h"
-#include "headlight/io/token_file.h"
+#include "headlight/data/dataset_parts.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/tensor/error.h"
-#include "headlight/text/text_file.h"
 
 namespace headlight::cli {
-namespace {
 
-TokenDataset read_ids(const std::string& path, const Tokenizer& tokenizer, TokenDtype dtype) {
-  std::vector<std::string> notes;
-  TokenDataset data = token_file_dataset(path, tokenizer, dtype, notes);
-  for (const std::string& note : notes) {
-    log_info(note);
-  }
-  return data;
+void add_format_options(Options& options) {
+  options.value("documents", "How plain text is cut: none, line, blank_line or token", "none")
+      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
+      .value("jsonl",
+             "Key of the text in JSON lines, a document each; without it 'text' in .jsonl files, "
+             "and others are plain text");
 }
-
-TokenDataset read_dataset(const std::string& path, const DocumentSplitOptions& split,
-                          const Tokenizer& tokenizer, TokenDtype dtype) {
-  if (is_token_file(path)) {
-    require(split.mode == DocumentSplit::none, "--documents: ", path,
-            " holds one stream of token ids, expected none");
-    return read_ids(path, tokenizer, dtype);
-  }
-  const std::string text = read_text_file(path);
-  try {
-    return encode_dataset(
-        text, split, [&](std::string_view part) { return tokenizer.encode(part); },
-        tokenizer.end_of_text());
-  } catch (const Error& error) {
-    fail(path, ": ", error.what());
-  }
-}
-
-}  // namespace
 
 void add_text_data_options(Options& options) {
-  options.value("data", "UTF-8 text file to run the model over, or token ids: FILE.bin")
-      .value("documents", "How the text is cut: none, line, blank_line or token", "none")
-      .value("token_dtype", kTokenDtypeHelp, "auto")
-      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
+  options.values("data", kTextsOrIdsHelp);
+  add_format_options(options);
+  options.value("token_dtype", kTokenDtypeHelp, "auto")
       .value("batch_size", "Sequences computed at once", "12");
 }
 
-DocumentSplitOptions document_split(const Options& options) {
-  const DocumentSplitOptions split{
-      .mode = about_option([&] { return parse_document_split(options.text("documents")); }),
-      .separator = options.text("separator")};
-  require(split.mode == DocumentSplit::token || !options.given("separator"),
+TextFormat text_format(const Options& options) {
+  const TextFormat format{
+      .split = {.mode =
+                    about_option([&] { return parse_document_split(options.text("documents")); }),
+                .separator = options.text("separator")},
+      .jsonl = options.text("jsonl")};
+  require(format.split.mode == DocumentSplit::token || !options.given("separator"),
           "--separator: expected --documents token beside it");
-  require(!split.separator.empty(), "--separator: expected a text, got none");
-  return split;
+  require(!format.split.separator.empty(), "--separator: expected a text, got none");
+  require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
+  return format;
 }
 
 TokenDtype token_dtype_option(const Options& options) {
@@ -61,13 +42,26 @@ TokenDtype token_dtype_option(const Options& options) {
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name) {
   require(options.given(name), "--", name, ": expected a text file");
-  const DocumentSplitOptions split = document_split(options);
-  const std::string path = options.text(name);
-  TokenDataset data = read_dataset(path, split, tokenizer, token_dtype_option(options));
-  require(has_targets(data), path, ": expected two tokens in a row or more, got ",
+  text_format(options);  // what is wrong with an option is said before a file is looked for
+  return read_text_data(options, find_text_files(options.texts(name)), tokenizer);
+}
+
+TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
+                            const Tokenizer& tokenizer) {
+  TextFormat format = text_format(options);
+  format.token_dtype = token_dtype_option(options);
+  std::vector<std::string> warnings;
+  TokenDataset data = about_option([&] {
+    return join_datasets(read_datasets(files, format, tokenizer, warnings),
+                         tokenizer.end_of_text());
+  });
+  for (const std::string& warning : warnings) {
+    log_warning(warning);
+  }
+  require(has_targets(data), names_of(files), ": expected two tokens in a row or more, got ",
           data.token_count);
   if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
-    log_warning(concat_text(path, ": ", unknown, " of ", data.token_count,
+    log_warning(concat_text(names_of(files), ": ", unknown, " of ", data.token_count,
                             " tokens are characters that the tokenizer does not know"));
   }
   return data;

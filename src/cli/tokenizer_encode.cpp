@@ -1,12 +1,9 @@
-#include <array>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "cli/file_pieces.h"
 #include "cli/json_output.h"
-#include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
 #include "cli/text_data.h"
@@ -14,77 +11,94 @@
 #include "cli/tokenizer.h"
 #include "headlight/io/file_writer.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_source.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/utf8.h"
-#include "text/checked_json.h"
 
 namespace headlight::cli {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
-using UseIds = std::function<void(const Ids& ids)>;
+// `begins` is true for the first ids of a document.
+using UseIds = std::function<void(const Ids& ids, bool begins)>;
 
-constexpr std::size_t kLongestLine = std::size_t{128} << 20;  // bytes
 
 Options make_options() {
   Options options(
       {.name = "tokenizer encode",
        .summary = "Turn text into token ids.",
-       .positional = "TOKENIZER",
+       .positional = "TOKENIZER [FILE ...]",
        .details =
-           "Prints the ids on one line. The names of special tokens in the text become those\n"
-           "tokens, as in Hugging Face tokenizers; --no_special keeps them plain text, as "
-           "training\n"
-           "does. Files are read as they are, a part at a time, whatever their length; byte-level\n"
+           "Prints the ids on one line; those of several files, or of the lines of a JSON lines\n"
+           "file, on a line for each. The names of special tokens in the text become those "
+           "tokens,\n"
+           "as in Hugging Face tokenizers; --no_special keeps them plain text, as training does.\n"
+           "Files are read as they are, a part at a time, whatever their length; byte-level\n"
            "tokenizers take any bytes. --out writes the ids as nanoGPT's train.bin, raw\n"
-           "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and "
-           "prints\n"
-           "how many there are.\n"
-           "JSON keys: ids (a list; with --jsonl a list for each line); with --out: tokens, "
-           "bytes,\n"
-           "file, token_dtype.",
+           "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and\n"
+           "prints how many there are; of several files or JSON lines <|endoftext|> follows each,\n"
+           "as nanoGPT's prepare.py has it.\n"
+           "JSON keys: ids (a list; of several files or JSON lines a list for each); with --out:\n"
+           "tokens, bytes, file, token_dtype.",
        .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
-                    "headlight tokenizer encode runs/bpe --file book.txt --out train.bin",
-                    "headlight tokenizer encode runs/bpe --jsonl texts.jsonl --json"}});
+                    "headlight tokenizer encode runs/bpe book.txt --out train.bin",
+                    "headlight tokenizer encode runs/bpe stories.jsonl.gz --out train.bin",
+                    "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
   options.value("text", "Text to encode")
-      .value("file", "File to encode")
-      .value("jsonl", "File with a JSON string on each line; -: standard input")
+      .values("file", kTextsHelp)
+      .value("jsonl",
+             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
+             "plain text")
       .value("out", "Write the ids into this file instead of printing them")
       .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
              "auto")
       .flag("no_special", "Names of special tokens are plain text");
+  options.alias("data", "file");
   return options;
 }
 
-void require_one_source(const Options& options) {
-  int given = 0;
-  for (const char* name : {"text", "file", "jsonl"}) {
-    given += options.given(name) ? 1 : 0;
-  }
-  require(given == 1, "--text, --file, --jsonl: expected one of them, got ", given);
-  require(!options.given("out") || !options.given("jsonl"), "--out: does not go with --jsonl");
+// Where the text comes from.
+struct Source {
+  std::vector<TextFile> files;  // none: --text
+  TextFormat format;
+  bool several = false;  // documents
+};
+
+Source source_of(const Options& options, const Tokenizer& tokenizer, const TextEncoder& encoder) {
+  std::vector<std::string> names(options.positionals().begin() + 1, options.positionals().end());
+  const std::vector<std::string> more = options.texts("file");
+  names.insert(names.end(), more.begin(), more.end());
+  require(names.empty() == options.given("text"), "expected either --text or files");
+  require(!options.given("jsonl") || !names.empty(), "--jsonl: expected a file beside it");
+  Source source{.files = find_text_files(names),
+                .format = {.jsonl = options.text("jsonl"),
+                           .cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end,
+                           .as_it_is = true,
+                           .any_bytes = tokenizer.kind() != "char"}};
+  source.several = source.files.size() > 1 ||
+                   (!source.files.empty() && source.format.gives_documents(source.files.front()));
+  return source;
 }
 
-// Hands on the ids of --text or --file, those of a file part by part. Returns the bytes of the
-// text.
-std::size_t encode_source(const Options& options, const Tokenizer& tokenizer,
-                          const TextEncoder& encoder, const UseIds& use) {
-  const bool any_bytes = tokenizer.kind() != "char";
-  std::size_t bytes = 0;
-  const auto encode = [&](const std::string& name, std::string_view part, std::size_t offset) {
-    const std::size_t valid = any_bytes ? part.size() : valid_utf8_prefix(part);
-    require(valid == part.size(), name, ": invalid UTF-8 at byte ", offset + valid);
-    use(encoder.encode(part));
-    bytes = offset + part.size();
-  };
-  if (options.given("text")) {
-    encode("--text", options.text("text"), 0);
-    return bytes;
+// Hands on the ids of --text or of the files, part by part. Returns the bytes of the text.
+std::size_t encode_source(const Options& options, const Source& source, const TextEncoder& encoder,
+                          const UseIds& use) {
+  if (source.files.empty()) {
+    const std::string text = options.text("text");
+    if (!source.format.any_bytes) {
+      require_utf8(text, "--text");
+    }
+    use(encoder.encode(text), true);
+    return text.size();
   }
-  const std::string path = options.text("file");
-  const CutAt cut = encoder.encodes_in_parts() ? CutAt::piece : CutAt::end;
-  read_in_parts(path, cut,
-                [&](std::string_view part, std::size_t offset) { encode(path, part, offset); });
+  std::size_t bytes = 0;
+  for (const TextFile& file : source.files) {
+    const bool documents = source.format.gives_documents(file);
+    read_text(file, source.format, [&](const TextPart& part) {
+      use(encoder.encode(part.text), documents || part.number == 0);
+      bytes += part.text.size();
+    });
+  }
   return bytes;
 }
 
@@ -96,17 +110,31 @@ TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
   return wanted == TokenDtype::automatic ? needed : wanted;
 }
 
-void write_file_of_ids(const Options& options, const Tokenizer& tokenizer,
+void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const Source& source,
                        const TextEncoder& encoder) {
   const std::string path = output_file(options, "out", ".bin");
   const TokenDtype dtype = output_dtype(options, tokenizer);
   std::size_t tokens = 0;
   std::size_t bytes = 0;
   replace_file(path, [&](FileWriter& writer) {
-    bytes = encode_source(options, tokenizer, encoder, [&](const Ids& ids) {
+    bool is_open = false;  // a document that has ids
+    const auto write = [&](const Ids& ids) {
       writer.write(token_file_bytes(ids, dtype));
       tokens += ids.size();
+    };
+    const auto close_document = [&] {
+      if (source.several && std::exchange(is_open, false)) {
+        write({tokenizer.end_of_text()});
+      }
+    };
+    bytes = encode_source(options, source, encoder, [&](const Ids& ids, bool begins) {
+      if (begins) {
+        close_document();
+      }
+      write(ids);
+      is_open = is_open || !ids.empty();
     });
+    close_document();
   });
   const bool wide = dtype == TokenDtype::uint32;
   if (options.json()) {
@@ -119,26 +147,6 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer,
             << " bytes\n";
 }
 
-// Prints a list as its parts come. Nothing is printed before the first, which may be refused.
-class ListPrinter {
- public:
-  ListPrinter(std::string_view opening, std::string_view separator, std::string_view closing)
-      : next_(opening), separator_(separator), closing_(closing) {}
-
-  void print(std::string_view item) {
-    std::cout << next_ << item;
-    next_ = separator_;
-    empty_ = false;
-  }
-  void close() { std::cout << (empty_ ? next_ : "") << closing_; }
-
- private:
-  std::string_view next_;  // before the next item
-  std::string_view separator_;
-  std::string_view closing_;
-  bool empty_ = true;
-};
-
 std::string joined(const Ids& ids, std::string_view separator) {
   std::string text;
   for (const std::int32_t id : ids) {
@@ -148,56 +156,37 @@ std::string joined(const Ids& ids, std::string_view separator) {
   return text;
 }
 
-void print_ids(const Options& options, const Tokenizer& tokenizer, const TextEncoder& encoder) {
-  const std::string_view separator = options.json() ? ", " : " ";
-  ListPrinter printer(options.json() ? R"({"ids": [)" : "", separator,
-                      options.json() ? "]}\n" : "\n");
-  encode_source(options, tokenizer, encoder, [&](const Ids& ids) {
-    if (!ids.empty()) {
-      printer.print(joined(ids, separator));
+// Prints ids as they come, several documents as a list of lists. Nothing is printed before the
+// first, which may be refused.
+class IdPrinter {
+ public:
+  IdPrinter(bool json, bool several) : json_(json), several_(several) {}
+
+  void print(const Ids& ids, bool begins) {
+    if (several_ && begins) {
+      std::cout << (is_first_ ? opening() : json_ ? "], " : "\n") << (json_ ? "[" : "");
+      has_ids_ = false;
+    } else {
+      std::cout << (is_first_ ? opening() : "");
     }
-  });
-  printer.close();
-}
-
-std::string text_of_line(const std::string& line, const std::string& where) {
-  const Json value = parse_json(line, where);
-  require(value.is_string(), where, ": expected a JSON string");
-  return value.get<std::string>();
-}
-
-// The next line without its end; false behind the last.
-bool read_line(std::istream& in, std::string& line, const std::string& where) {
-  line.clear();
-  for (int next = in.get(); next != std::istream::traits_type::eof() && next != '\n';
-       next = in.get()) {
-    require(line.size() < kLongestLine, where, ": longer than ", kLongestLine, " bytes");
-    line += static_cast<char>(next);
+    is_first_ = false;
+    const std::string_view separator = json_ ? ", " : " ";
+    std::cout << (has_ids_ && !ids.empty() ? separator : "") << joined(ids, separator);
+    has_ids_ = has_ids_ || !ids.empty();
   }
-  return in.good() || !line.empty();
-}
+  void close() const {
+    std::cout << (is_first_ ? opening() : "") << (json_ && several_ && !is_first_ ? "]" : "")
+              << (json_ ? "]}\n" : "\n");
+  }
 
-void print_lines(const Options& options, const TextEncoder& encoder) {
-  const std::string path = options.text("jsonl");
-  const std::string name = path == "-" ? "standard input" : path;
-  std::ifstream file;
-  if (path != "-") {
-    require(!std::filesystem::is_directory(path), name, ": is a directory, expected a file");
-    file.open(path, std::ios::binary);
-    require(file.is_open(), name, ": cannot be opened for reading");
-  }
-  std::istream& in = path == "-" ? std::cin : file;
-  ListPrinter printer(options.json() ? R"({"ids": [)" : "", options.json() ? ", " : "\n",
-                      options.json() ? "]}\n" : "\n");
-  Index number = 1;
-  const auto where = [&] { return concat_text(name, ": line ", number); };
-  for (std::string line; read_line(in, line, where()); ++number) {
-    const Ids ids = encoder.encode(text_of_line(line, where()));
-    printer.print(options.json() ? "[" + joined(ids, ", ") + "]" : joined(ids, " "));
-  }
-  require(!in.bad(), name, ": reading failed at line ", number);
-  printer.close();
-}
+ private:
+  std::string_view opening() const { return json_ ? R"({"ids": [)" : ""; }
+
+  bool json_;
+  bool several_;
+  bool is_first_ = true;
+  bool has_ids_ = false;  // of the document
+};
 
 }  // namespace
 
@@ -206,16 +195,19 @@ int run_tokenizer_encode(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  require_one_source(options);
-  const auto tokenizer = open_tokenizer(options.positional());
+  require(!options.positionals().empty(),
+          "expected TOKENIZER; see headlight tokenizer encode --help");
+  const auto tokenizer = open_tokenizer(options.positionals().front());
   const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
-  if (options.given("jsonl")) {
-    print_lines(options, encoder);
-  } else if (options.given("out")) {
-    write_file_of_ids(options, *tokenizer, encoder);
-  } else {
-    print_ids(options, *tokenizer, encoder);
+  const Source source = source_of(options, *tokenizer, encoder);
+  if (options.given("out")) {
+    write_file_of_ids(options, *tokenizer, source, encoder);
+    return 0;
   }
+  IdPrinter printer(options.json(), source.several);
+  encode_source(options, source, encoder,
+                [&](const Ids& ids, bool begins) { printer.print(ids, begins); });
+  printer.close();
   return 0;
 }
 

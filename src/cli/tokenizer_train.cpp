@@ -1,16 +1,18 @@
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/file_pieces.h"
 #include "cli/json_output.h"
 #include "cli/log.h"
 #include "cli/numbers.h"
 #include "cli/options.h"
+#include "cli/text_data.h"
 #include "cli/tokenizer.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_source.h"
+#include "headlight/io/token_file.h"
 #include "headlight/tensor/error.h"
 #include "headlight/text/bpe_trainer.h"
-#include "headlight/text/utf8.h"
 #include "tensor/stopwatch.h"
 
 namespace headlight::cli {
@@ -20,23 +22,28 @@ Options make_options() {
   Options options(
       {.name = "tokenizer train",
        .summary = "Learn a byte-level BPE tokenizer from text files.",
-       .positional = "[MORE_FILES]",
+       .positional = "[FILE ...]",
        .details =
            "Learns the same merges and ids as Hugging Face's BpeTrainer with its ByteLevel\n"
            "pre-tokenizer and alphabet, and writes a tokenizer.json that its libraries open. Each\n"
            "line of a file is a text of its own, as in their Tokenizer.train(files); --sequences\n"
            "text takes each file whole, so that indented lines become tokens as GPT-2's pattern\n"
-           "cuts them. Files must be UTF-8 and are read as they are, a part at a time.\n"
+           "cuts them. Of JSON lines the texts are learned from, each in the same way. Files must\n"
+           "be UTF-8 and are read as they are, a part at a time.\n"
            "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
-       .examples = {"headlight tokenizer train --data book.txt --vocab_size 4096 --out runs/bpe",
-                    "headlight tokenizer train --data a.txt b.txt --vocab_size 8192 --out runs/bpe "
+       .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out runs/bpe",
+                    "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
-  options.value("data", "Text file to learn from; more files may follow")
+  options.values("data", kTextsHelp)
+      .value("jsonl",
+             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
+             "plain text")
       .value("vocab_size", "Tokens: the special tokens, the 256 bytes, and a token for each merge")
       .value("special_tokens", "Names in the order of their ids", std::string(kEndOfTextName))
       .value("min_frequency", "A pair that comes less often is not merged", "0")
       .value("sequences", "line: each line by itself; text: each file as a whole", "line")
-      .value("out", "Folder to write tokenizer.json and tokenizer_config.json into");
+      .value("out", "Folder to write tokenizer.json and tokenizer_config.json into")
+      .flag("force", "Replace the tokenizer that is there");
   return options;
 }
 
@@ -53,30 +60,39 @@ BpeTrainerOptions trainer_options(const Options& options) {
   return result;
 }
 
-std::vector<std::string> data_files(const Options& options) {
-  require(options.given("data"), "--data: expected a text file");
-  std::vector<std::string> files{options.text("data")};
-  files.insert(files.end(), options.positionals().begin(), options.positionals().end());
-  return files;
+std::vector<TextFile> data_files(const Options& options) {
+  std::vector<std::string> names = options.positionals();
+  const std::vector<std::string> more = options.texts("data");
+  names.insert(names.end(), more.begin(), more.end());
+  require(!names.empty(), "--data: expected a text file");
+  return find_text_files(names);
 }
 
-CutAt cut_of(const Options& options) {
+StreamCut cut_of(const Options& options) {
   const std::string sequences = options.text("sequences");
   require(sequences == "line" || sequences == "text", "--sequences: expected line or text, got '",
           sequences, "'");
-  return sequences == "line" ? CutAt::line : CutAt::piece;
+  return sequences == "line" ? StreamCut::line : StreamCut::piece;
 }
 
 // Bytes that were read.
-std::size_t feed_file(BpeTrainer& trainer, const std::string& path, CutAt cut) {
+std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format) {
+  require(!is_token_file(file.path), file.name(), ": holds token ids, expected text");
   std::size_t bytes = 0;
-  read_in_parts(path, cut, [&](std::string_view part, std::size_t offset) {
-    const std::size_t valid = valid_utf8_prefix(part);
-    require(valid == part.size(), path, ": invalid UTF-8 at byte ", offset + valid);
-    cut == CutAt::line ? trainer.feed_lines(part) : trainer.feed(part);
-    bytes = offset + part.size();
+  read_text(file, format, [&](const TextPart& part) {
+    format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
+    bytes += part.text.size();
   });
   return bytes;
+}
+
+// A tokenizer that models were trained with cannot be made again from another text.
+void require_no_tokenizer(const std::filesystem::path& directory) {
+  for (const char* name : {"tokenizer.json", "vocab.json"}) {
+    std::error_code ignored;
+    require(!std::filesystem::exists(directory / name, ignored), (directory / name).string(),
+            ": is there already; --force replaces it");
+  }
 }
 
 struct Report {
@@ -111,14 +127,20 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
   }
   const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
-  const CutAt cut = cut_of(options);
-  const std::vector<std::string> files = data_files(options);
+  TextFormat format;
+  format.jsonl = options.text("jsonl");
+  format.cut = cut_of(options);
+  format.as_it_is = true;
+  const std::vector<TextFile> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
   Report report{.directory = options.text("out")};
   require_no_model(report.directory);  // before the work, not after it
+  if (!options.is_set("force")) {
+    require_no_tokenizer(report.directory);
+  }
   BpeTrainer trainer(wanted);
-  for (const std::string& path : files) {
-    report.bytes += feed_file(trainer, path, cut);
+  for (const TextFile& file : files) {
+    report.bytes += feed_file(trainer, file, format);
   }
   const BpeTokenizer tokenizer(trainer.finish());
   report.vocab_size = tokenizer.vocab_size();

@@ -13,16 +13,16 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-void add_document(std::string_view text, std::vector<std::string>& documents) {
+void add_document(std::string_view text, std::vector<std::string_view>& documents) {
   if (!is_blank(text)) {
     const std::size_t first = text.find_first_not_of(kLineEnds);
     const std::size_t last = text.find_last_not_of(kLineEnds);
-    documents.emplace_back(text.substr(first, last - first + 1));
+    documents.push_back(text.substr(first, last - first + 1));
   }
 }
 
-std::vector<std::string> split_at(std::string_view text, std::string_view separator) {
-  std::vector<std::string> documents;
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> documents;
   std::size_t begin = 0;
   for (std::size_t end = text.find(separator); end != std::string_view::npos;
        end = text.find(separator, begin)) {
@@ -33,8 +33,8 @@ std::vector<std::string> split_at(std::string_view text, std::string_view separa
   return documents;
 }
 
-std::vector<std::string> split_at_blank_lines(std::string_view text) {
-  std::vector<std::string> documents;
+std::vector<std::string_view> split_at_blank_lines(std::string_view text) {
+  std::vector<std::string_view> documents;
   std::size_t document = 0;  // where the present document begins
   for (std::size_t line = 0; line < text.size();) {
     const std::size_t end = std::min(text.find('\n', line), text.size());
@@ -46,21 +46,6 @@ std::vector<std::string> split_at_blank_lines(std::string_view text) {
   }
   add_document(text.substr(document), documents);
   return documents;
-}
-
-std::vector<std::string> split(std::string_view text, const DocumentSplitOptions& options) {
-  switch (options.mode) {
-    case DocumentSplit::line:
-      return split_at(text, "\n");
-    case DocumentSplit::blank_line:
-      return split_at_blank_lines(text);
-    case DocumentSplit::token:
-      require(!options.separator.empty(), "separator: expected a text, got none");
-      return split_at(text, options.separator);
-    case DocumentSplit::none:
-      break;
-  }
-  return text.empty() ? std::vector<std::string>() : std::vector{std::string(text)};
 }
 
 }  // namespace
@@ -79,11 +64,27 @@ DocumentSplit parse_document_split(std::string_view name) {
   return DocumentSplit::token;
 }
 
+std::vector<std::string_view> find_documents(std::string_view text,
+                                             const DocumentSplitOptions& options) {
+  switch (options.mode) {
+    case DocumentSplit::line:
+      return split_at(text, "\n");
+    case DocumentSplit::blank_line:
+      return split_at_blank_lines(text);
+    case DocumentSplit::token:
+      require(!options.separator.empty(), "separator: expected a text, got none");
+      return split_at(text, options.separator);
+    case DocumentSplit::none:
+      break;
+  }
+  return text.empty() ? std::vector<std::string_view>() : std::vector{text};
+}
+
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options) {
-  std::vector<std::string> documents = split(text, options);
+  const std::vector<std::string_view> documents = find_documents(text, options);
   require(!documents.empty(), "documents: expected at least one in the text, got none");
-  return documents;
+  return {documents.begin(), documents.end()};
 }
 
 }  // namespace headlight

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "headlight/io/text_source.h"
 #include "headlight/tensor/error.h"
-#include "headlight/text/text_file.h"
 #include "text/checked_json.h"
 
 namespace headlight {

@@ -1,7 +1,6 @@
 #include "headlight/text/char_tokenizer.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "headlight/tensor/error.h"
@@ -11,6 +10,7 @@ namespace headlight {
 namespace {
 
 constexpr std::int32_t kSpecialTokens = 2;
+constexpr std::size_t kCodePoints = 0x110000;  // of Unicode
 
 }  // namespace
 
@@ -61,15 +61,31 @@ std::string CharTokenizer::token_bytes(std::int32_t id) const {
   return bytes;
 }
 
-CharTokenizer build_char_tokenizer(std::string_view corpus) {
-  require_utf8(corpus, "[build_char_tokenizer] corpus");
-  std::set<char32_t> characters;
-  while (!corpus.empty()) {
-    const Utf8Character character = first_character(corpus);
-    characters.insert(character.code_point);
-    corpus.remove_prefix(static_cast<std::size_t>(character.length));
+CharTokenizerBuilder::CharTokenizerBuilder() : seen_(kCodePoints) {}
+
+void CharTokenizerBuilder::feed(std::string_view text) {
+  require_utf8(text, "[build_char_tokenizer] corpus");
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    seen_[character.code_point] = true;
+    text.remove_prefix(static_cast<std::size_t>(character.length));
   }
-  return CharTokenizer({characters.begin(), characters.end()});
+}
+
+CharTokenizer CharTokenizerBuilder::finish() const {
+  std::vector<char32_t> characters;
+  for (std::size_t code_point = 0; code_point < seen_.size(); ++code_point) {
+    if (seen_[code_point]) {
+      characters.push_back(static_cast<char32_t>(code_point));
+    }
+  }
+  return CharTokenizer(std::move(characters));
+}
+
+CharTokenizer build_char_tokenizer(std::string_view corpus) {
+  CharTokenizerBuilder builder;
+  builder.feed(corpus);
+  return builder.finish();
 }
 
 }  // namespace headlight

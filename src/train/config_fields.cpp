@@ -18,18 +18,22 @@ constexpr std::array kFields{
     ConfigField{
         .key = "data",
         .member = &C::data,
-        .help = "Text file to train on, or nanoGPT's token ids: FILE.bin, or a directory with "
-                "train.bin",
+        .help =
+            "Texts to train on (.txt, .jsonl, also .gz or .zst; - is stdin) or token ids "
+            "(FILE.bin): files, a folder, or a pattern like 'books/*.txt'",
         .is_path = true},
     ConfigField{.key = "validation_data",
                 .member = &C::validation_data,
-                .help = "Text or .bin file to evaluate on; empty: a part of data",
+                .help = "The same to evaluate on; empty: the last part of every file of data",
                 .is_path = true},
     ConfigField{"validation_fraction", &C::validation_fraction,
-                "Share of data, from its end, kept for evaluation"},
+                "Share of every file of data, from its end, kept for evaluation"},
     ConfigField{"documents", &C::documents,
                 "How the text is cut: none (one stream), line, blank_line, token"},
     ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
+    ConfigField{"jsonl", &C::jsonl,
+                "Key of the text in JSON lines, a document each; empty: 'text' in .jsonl files, "
+                "others are plain text"},
     ConfigField{
         "token_dtype", &C::token_dtype,
         "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look at "

@@ -159,12 +159,16 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
 }  // namespace
 
 RunStart prepare_run(const TrainConfig& config, bool resume) {
+  if (resume) {
+    require_lasting_data(config);
+  }
   RunStart start;
   start.config = config;
   const TrainConfig past = resume ? go_on(start) : config;
   LoadedModel loaded = initial_model(start);
   start.data = load_training_data(start.config, std::move(loaded.tokenizer));
   append(start.notes, start.data.notes);
+  append(start.warnings, start.data.warnings);
   append(start.warnings, contradictions(start.config));
   require_targets(start.config, start.data.validation);
   if (!start.checkpoint.empty()) {

@@ -13,6 +13,8 @@
 namespace headlight {
 namespace {
 
+using TextList = std::vector<std::string>;
+
 const ConfigField* find_field(std::string_view key) {
   const auto fields = config_fields();
   const auto found = std::find_if(fields.begin(), fields.end(),
@@ -46,6 +48,14 @@ bool parse_boolean(const std::string& value, const std::string& place) {
   return yes;
 }
 
+// Texts go into files of JSON and TOML, which must be UTF-8.
+const std::string& checked_text(const std::string& value, const std::string& place) {
+  const std::size_t valid = valid_utf8_prefix(value);
+  require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
+  require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
+  return value;
+}
+
 struct Assign {
   TrainConfig& config;
   const std::string& value;
@@ -59,12 +69,11 @@ struct Assign {
     require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
   }
   void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
-  // Texts go into files of JSON and TOML, which must be UTF-8.
   void operator()(std::string TrainConfig::*member) const {
-    const std::size_t valid = valid_utf8_prefix(value);
-    require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
-    require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
-    config.*member = value;
+    config.*member = checked_text(value, place);
+  }
+  void operator()(TextList TrainConfig::*member) const {
+    config.*member = value.empty() ? TextList() : TextList{checked_text(value, place)};
   }
 };
 
@@ -103,6 +112,18 @@ struct Print {
     return config.*member ? "true" : "false";
   }
   std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
+  // One text stands by itself.
+  std::string operator()(TextList TrainConfig::*member) const {
+    const TextList& texts = config.*member;
+    if (texts.size() < 2) {
+      return texts.empty() ? "" : texts.front();
+    }
+    std::string list;
+    for (const std::string& text : texts) {
+      list += (list.empty() ? "[" : ", ") + quoted(text);
+    }
+    return list + "]";
+  }
 };
 
 // A file's value has a type, which must be the key's; whole numbers also serve as numbers.
@@ -114,13 +135,15 @@ bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
       return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
     case 2:
       return type == ConfigEntry::Type::boolean;
-    default:
+    case 3:
       return type == ConfigEntry::Type::text;
+    default:
+      return type == ConfigEntry::Type::text || type == ConfigEntry::Type::list;
   }
 }
 
-constexpr std::array<const char*, 4> kTypeNames{"a whole number", "a number", "true or false",
-                                                "a text in quotes"};
+constexpr std::array<const char*, 5> kTypeNames{"a whole number", "a number", "true or false",
+                                                "a text in quotes", "a text or a list of texts"};
 
 }  // namespace
 
@@ -152,11 +175,27 @@ ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const 
   return ConfigOutcome::set;
 }
 
+void set_config_list(TrainConfig& config, std::string_view key, const TextList& values,
+                     const std::string& where) {
+  const ConfigField* field = find_field(canonical_key(key));
+  require(field != nullptr && is_list(*field), where, key, ": takes one value, got ",
+          values.size());
+  const std::string place = where + std::string(key) + ": ";
+  for (const std::string& value : values) {
+    checked_text(value, place);
+  }
+  config.*std::get<TextList TrainConfig::*>(field->member) = values;
+}
+
 ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
                                const std::string& where) {
   const ConfigField* field = find_field(canonical_key(entry.key));
   require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
           kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ", entry.value);
+  if (field != nullptr && entry.type == ConfigEntry::Type::list) {
+    set_config_list(config, entry.key, entry.items, where);
+    return ConfigOutcome::set;
+  }
   return set_config_value(config, entry.key, entry.value, where);
 }
 
@@ -168,13 +207,20 @@ void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, Tr
   }
 }
 
+bool is_list(const ConfigField& field) {
+  return std::holds_alternative<TextList TrainConfig::*>(field.member);
+}
+
 std::string config_value(const TrainConfig& config, const ConfigField& field) {
   return std::visit(Print{config}, field.member);
 }
 
 std::string toml_value(const TrainConfig& config, const ConfigField& field) {
   const std::string value = config_value(config, field);
-  const bool is_text = field.member.index() == 3;
+  const auto* list = std::get_if<TextList TrainConfig::*>(&field.member);
+  const bool is_text = list != nullptr
+                           ? (config.**list).size() < 2
+                           : std::holds_alternative<std::string TrainConfig::*>(field.member);
   return is_text ? quoted(value) : value;
 }
 

@@ -101,7 +101,6 @@ double tenth_of(double value) {
 void TrainConfig::validate() const {
   require_precision(parse_precision(dtype));
   require_tokenizer(tokenizer);
-  parse_token_dtype(token_dtype);
   require_one_of("norm", norm, "pre", "post");
   require_one_of("optimizer", optimizer, "adamw", "sgd");
   require_one_of("on_save_error", on_save_error, "stop", "continue");
@@ -124,11 +123,17 @@ void TrainConfig::validate() const {
           "repeat_share: expected batching = packed beside it, got ", batching);
   require(repeat_share == 0 || block_size >= 4,
           "repeat_share: expected a block_size of 4 or more, ", "got ", block_size);
-  require(batching == "packed" || documents != "none", "batching: ", batching,
+  // What is in a folder or behind a pattern, is seen when it is read.
+  const bool may_be_documents =
+      documents != "none" || !jsonl.empty() ||
+      std::any_of(data.begin(), data.end(), [](const std::string& name) {
+        return is_json_lines_name(name) || !is_text_name(name);
+      });
+  require(batching == "packed" || may_be_documents, "batching: ", batching,
           " needs documents; set documents to line, blank_line or token");
   model(1).validate();
   batcher();
-  document_split();
+  text_format();
   schedule();
 }
 
@@ -172,8 +177,10 @@ BatcherOptions TrainConfig::batcher() const {
           .repeat_share = repeat_share};
 }
 
-DocumentSplitOptions TrainConfig::document_split() const {
-  return {.mode = parse_document_split(documents), .separator = separator};
+TextFormat TrainConfig::text_format() const {
+  return {.split = {.mode = parse_document_split(documents), .separator = separator},
+          .jsonl = jsonl,
+          .token_dtype = parse_token_dtype(token_dtype)};
 }
 
 LearningRateSchedule TrainConfig::schedule() const {

@@ -1,67 +1,29 @@
 #include "train/training_data.h"
 
 #include <algorithm>
-#include <filesystem>
 
+#include "headlight/data/dataset_parts.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
-#include "headlight/tensor/machine.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "headlight/text/char_tokenizer.h"
-#include "headlight/text/text_file.h"
 
 namespace headlight {
 namespace {
 
-// The system hands out more memory than it has. Bytes and characters are one token each; how many
-// others a text has is seen only afterwards.
-void require_memory_for_ids(const std::string& text, const std::string& path,
-                            const Tokenizer& tokenizer) {
-  const bool bytes = tokenizer.kind() == "byte";
-  const bool characters = tokenizer.kind() == "char";
-  const auto begins_token = [&](char byte) { return bytes || (byte & 0xC0) != 0x80; };
-  const Index count =
-      bytes || characters ? std::count_if(text.begin(), text.end(), begins_token) : 0;
-  const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
-  require(missing.empty(), path, ": its ", count, " tokens do not fit in memory: they take ",
-          missing);
-}
+bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
 
-TokenDataset encode(const std::string& text, const std::string& path, const TrainConfig& config,
-                    const Tokenizer& tokenizer) {
-  require_memory_for_ids(text, path, tokenizer);
-  try {
-    return encode_dataset(
-        text, config.document_split(),
-        [&](std::string_view part) { return tokenizer.encode(part); }, tokenizer.end_of_text());
-  } catch (const Error& error) {
-    fail(path, ": ", error.what());
-  }
-}
-
-TokenDataset read_ids(const std::filesystem::path& path, const TrainConfig& config,
-                      const Tokenizer& tokenizer, std::vector<std::string>& notes) {
-  require(config.documents == "none", "documents: ", path.string(),
-          " holds one stream of token ids, expected none, got ", config.documents);
-  return token_file_dataset(path, tokenizer, parse_token_dtype(config.token_dtype), notes);
-}
-
-// Learned from `data` document by document, so that no token spans two of them.
-std::unique_ptr<Tokenizer> learn_tokenizer(const TrainConfig& config, const std::string& text,
-                                           std::vector<std::string>& notes) {
+// Learned document by document, so that no token spans two of them.
+std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
+                                     std::vector<std::string>& notes) {
   require(config.vocab_size > 0,
           "vocab_size: expected the number of tokens to learn, as tokenizer "
           "is bpe, got 0");
   BpeTrainer trainer({.vocab_size = config.vocab_size});
-  const DocumentSplitOptions split = config.document_split();
-  if (split.mode == DocumentSplit::none) {
-    trainer.feed(text);
-  } else {
-    for (const std::string& document : split_documents(text, split)) {
-      trainer.feed(document);
-    }
+  for (const TextFile& file : files) {
+    read_text(file, config.text_format(), [&](const TextPart& part) { trainer.feed(part.text); });
   }
   auto tokenizer = std::make_unique<BpeTokenizer>(trainer.finish());
   std::string note = concat_text("learned ", tokenizer->vocab_size(), " tokens from the text");
@@ -72,93 +34,110 @@ std::unique_ptr<Tokenizer> learn_tokenizer(const TrainConfig& config, const std:
   return tokenizer;
 }
 
-std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& text,
-                                          std::vector<std::string>& notes) {
-  std::unique_ptr<Tokenizer> tokenizer;
-  if (config.tokenizer == "byte") {
-    tokenizer = std::make_unique<ByteTokenizer>();
-  } else if (config.tokenizer == "char") {
-    tokenizer = std::make_unique<CharTokenizer>(build_char_tokenizer(text));
-  } else if (config.tokenizer == "bpe") {
-    tokenizer = learn_tokenizer(config, text, notes);
-  } else {
-    tokenizer = open_tokenizer(config.tokenizer);
-  }
+// Ids say nothing about text: what made them must be known.
+std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
+                                            std::vector<std::string>& notes) {
+  auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
+  require(tokenizer != nullptr, "tokenizer: ", ids.name(), " holds token ids, from which no ",
+          config.tokenizer,
+          " tokenizer can be made, and beside it is no meta.pkl of nanoGPT; name the tokenizer that "
+          "made them, or start from its model with init_from");
+  notes.push_back("the characters are those of meta.pkl beside " + ids.name());
   return tokenizer;
 }
 
-// Where the data of a run lies.
-struct DataPaths {
-  std::filesystem::path train;
-  std::filesystem::path validation;  // empty: a part of the training data
+// One that is learned reads the files a first time.
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
+                                          std::vector<std::string>& notes) {
+  if (config.tokenizer == "byte") {
+    return std::make_unique<ByteTokenizer>();
+  }
+  if (config.tokenizer != "char" && config.tokenizer != "bpe") {
+    return open_tokenizer(config.tokenizer);
+  }
+  if (const auto ids = std::find_if(files.begin(), files.end(), holds_token_ids);
+      ids != files.end()) {
+    return tokenizer_of_ids(config, *ids, notes);
+  }
+  hold_standard_input(files);
+  if (config.tokenizer == "bpe") {
+    return learn_bpe(config, files, notes);
+  }
+  return std::make_unique<CharTokenizer>(learn_characters(files, config.text_format()));
+}
+
+// The files of `data` and of `validation_data`.
+struct DataFiles {
+  std::vector<TextFile> train;
+  std::vector<TextFile> validation;  // none: parts of the others, or what lies beside them
 };
 
-// A directory is one that nanoGPT's prepare.py has filled: train.bin and val.bin.
-DataPaths data_paths(const TrainConfig& config) {
+DataFiles find_files(const TrainConfig& config) {
   require(!config.data.empty(), "data: expected a text or token file to train on (--data FILE)");
-  DataPaths paths{.train = config.data, .validation = config.validation_data};
-  if (std::filesystem::is_directory(paths.train)) {
-    const std::filesystem::path folder = paths.train;
-    paths.train = folder / "train.bin";
-    require(std::filesystem::exists(paths.train), "data: ", config.data,
-            ": a directory must hold train.bin, as nanoGPT's prepare.py writes it");
-    if (paths.validation.empty() && std::filesystem::exists(folder / "val.bin")) {
-      paths.validation = folder / "val.bin";
-    }
-  }
-  return paths;
+  DataFiles files{.train = find_text_files(config.data),
+                  .validation = find_text_files(config.validation_data, "val.bin")};
+  const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
+  require(std::none_of(files.train.begin(), files.train.end(), is_input) ||
+              std::none_of(files.validation.begin(), files.validation.end(), is_input),
+          "validation_data: standard input can be read only once, and data has it");
+  return files;
 }
 
-// Ids say nothing about text: what made them must be known.
-std::unique_ptr<Tokenizer> tokenizer_for_ids(const TrainConfig& config,
-                                             const std::filesystem::path& path,
-                                             std::vector<std::string>& notes) {
-  if (config.tokenizer == "char") {
-    if (auto tokenizer = vocabulary_beside(path)) {
-      notes.push_back("the characters are those of meta.pkl beside " + path.string());
-      return tokenizer;
+// Reads what is to be trained and evaluated on: validation_data, or else of each file its own last
+// part, or the val.bin beside it.
+DatasetSplit read_split(const TrainConfig& config, const DataFiles& files,
+                        const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
+  const TextFormat format = config.text_format();
+  std::vector<TextFile> whole;  // trained on from beginning to end
+  std::vector<TextFile> split;
+  std::vector<TextFile> validation = files.validation;
+  for (const TextFile& file : files.train) {
+    const bool has_other = !files.validation.empty() || !file.validation_path.empty();
+    (has_other ? whole : split).push_back(file);
+    if (files.validation.empty() && has_other) {
+      validation.push_back({.path = file.validation_path});
     }
   }
-  require(
-      config.tokenizer != "char" && config.tokenizer != "bpe", "tokenizer: ", path.string(),
-      " holds token ids, from which no ", config.tokenizer,
-      " tokenizer can be made, and beside it is no meta.pkl of nanoGPT; name the tokenizer that "
-      "made them, or start from its model with init_from");
-  return make_tokenizer(config, "", notes);
-}
-
-TokenDataset read_data(const std::filesystem::path& path, const TrainConfig& config,
-                       const Tokenizer& tokenizer, std::vector<std::string>& notes) {
-  return is_token_file(path) ? read_ids(path, config, tokenizer, notes)
-                             : encode(read_text_file(path), path.string(), config, tokenizer);
+  std::vector<TokenDataset> train;
+  std::vector<TokenDataset> evaluated;
+  if (!whole.empty()) {
+    train = read_datasets(whole, format, tokenizer, warnings);
+    evaluated = read_datasets(validation, format, tokenizer, warnings);
+  }
+  if (!split.empty()) {
+    DatasetSplit parts = split_each(read_datasets(split, format, tokenizer, warnings),
+                                    config.validation_fraction, tokenizer.end_of_text());
+    train.push_back(std::move(parts.train));
+    if (evaluated.empty() || !parts.validation.sequences.empty()) {
+      evaluated.push_back(std::move(parts.validation));
+    }
+  }
+  return {.train = join_datasets(std::move(train), tokenizer.end_of_text()),
+          .validation = join_datasets(std::move(evaluated), tokenizer.end_of_text())};
 }
 
 }  // namespace
 
+void require_lasting_data(const TrainConfig& config) {
+  const auto is_input = [](const std::string& name) { return name == kStandardInput; };
+  for (const auto* names : {&config.data, &config.validation_data}) {
+    require(std::none_of(names->begin(), names->end(), is_input),
+            "--resume: data came through standard input, which cannot be read again; name a file "
+            "with the same text (--data FILE)");
+  }
+}
+
 TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-  const DataPaths paths = data_paths(config);
+  DataFiles files = find_files(config);
   TrainingData result;
-  TokenDataset whole;
-  if (is_token_file(paths.train)) {
-    if (tokenizer == nullptr) {
-      tokenizer = tokenizer_for_ids(config, paths.train, result.notes);
-    }
-    whole = read_ids(paths.train, config, *tokenizer, result.notes);
-  } else {
-    const std::string text = read_text_file(paths.train);
-    if (tokenizer == nullptr) {
-      tokenizer = make_tokenizer(config, text, result.notes);
-    }
-    whole = encode(text, paths.train.string(), config, *tokenizer);
+  if (tokenizer == nullptr) {
+    tokenizer = make_tokenizer(config, files.train, result.notes);
   }
-  if (paths.validation.empty()) {
-    DatasetSplit split = split_dataset(std::move(whole), config.validation_fraction);
-    result.train = std::move(split.train);
-    result.validation = std::move(split.validation);
-  } else {
-    result.train = std::move(whole);
-    result.validation = read_data(paths.validation, config, *tokenizer, result.notes);
-  }
+  DatasetSplit split = read_split(config, files, *tokenizer, result.warnings);
+  require(config.batching == "packed" || split.train.documents, "batching: ", config.batching,
+          " needs documents; set documents to line, blank_line or token");
+  result.train = std::move(split.train);
+  result.validation = std::move(split.validation);
   for (const TokenDataset* data : {&result.train, &result.validation}) {
     if (const Index unknown = count_token(*data, tokenizer->unknown()); unknown > 0) {
       result.notes.push_back(concat_text(unknown, " of the ", data->token_count, " tokens to ",
@@ -166,7 +145,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
                                          " on are characters that the tokenizer does not know"));
     }
   }
-  tokenizer->set_prepends_end_of_text(config.documents != "none");
+  tokenizer->set_prepends_end_of_text(result.train.documents);
   result.tokenizer = std::move(tokenizer);
   return result;
 }

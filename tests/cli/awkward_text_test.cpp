@@ -119,7 +119,7 @@ TEST_CASE("one line of two gigabytes is refused in one line and little memory", 
   check_refused(result, file + ": no word ends");
   check_streamed(result);
   const ProgramResult list =
-      run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), "--jsonl", file});
+      run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), file, "--jsonl", "text"});
   check_refused(list, file + ": line 1: longer than 134217728 bytes");
   check_streamed(list);
 }
@@ -152,13 +152,13 @@ TEST_CASE("a pipe, a folder and an empty file are refused without waiting", "[cl
   const std::string pipe = texts.folder().at("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const std::string folder = texts.folder().path().string();
-  check_refused(texts.encode("bpe", pipe), pipe + ": not a regular file");
-  check_refused(texts.learn(pipe), pipe + ": not a regular file");
+  check_refused(texts.encode("bpe", pipe), pipe + ": is not a regular file");
+  check_refused(texts.learn(pipe), pipe + ": is not a regular file");
   check_refused(texts.train(pipe), pipe + ": is not a regular file");
-  check_refused(texts.encode("bpe", folder), folder + ": not a regular file");
-  check_refused(texts.learn(folder), folder + ": not a regular file");
-  check_refused(run_headlight({"tokenizer", "encode", texts.folder().at("bpe"), "--jsonl", folder}),
-                folder + ": is a directory, expected a file");
+  for (const ProgramResult& result :
+       {texts.encode("bpe", folder), texts.learn(folder), texts.train(folder)}) {
+    check_refused(result, folder + ": no text files in this folder");
+  }
   const std::string empty = texts.folder().write("empty.txt", "");
   check_refused(texts.train(empty), empty + ": is empty");
   CHECK(texts.encode("bpe", empty).exit_code == 0);

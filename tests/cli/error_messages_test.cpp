@@ -222,11 +222,11 @@ TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
   CHECK(train({"--data", given.text}) == "--vocab_size: expected the number of tokens to learn");
   CHECK(train({"--data", given.text, "--vocab_size", "300"}) ==
         "--out: expected a folder to write the tokenizer into");
-  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", given.text, "--out", "ids.bin"}) ==
-        "--out: does not go with --jsonl");
-  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", given.folder.at("none")}) ==
-        given.folder.at("none") + ": cannot be opened for reading");
-  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl",
+  CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", "text", "--text", "a"}) ==
+        "--jsonl: expected a file beside it");
+  CHECK(refusal({"tokenizer", "encode", given.model, given.folder.at("none")}) ==
+        given.folder.at("none") + ": No such file or directory");
+  CHECK(refusal({"tokenizer", "encode", given.model, "--file",
                  given.folder.write("deep.jsonl", std::string(100000, '['))}) ==
         given.folder.at("deep.jsonl") + ": line 1: JSON is nested deeper than 64");
   CHECK(refusal({"tokenizer", "decode", given.model}) == "expected either --ids or --file");

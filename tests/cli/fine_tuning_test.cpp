@@ -220,7 +220,7 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
   CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
                  "odd.bin: 3 bytes are no whole number"));
   CHECK(contains(refusal(train(folder.path().string(), out, {"1", "--tokenizer", "byte"})),
-                 "a directory must hold train.bin"));
+                 "nor train.bin"));
   CHECK_FALSE(std::filesystem::exists(out));
 }
 

@@ -18,6 +18,7 @@ void checkpoint(std::string_view input);
 void token_file(std::string_view input);
 void options(std::string_view input);
 void meta_pkl(std::string_view input);
+void texts(std::string_view input);
 
 struct Target {
   std::string_view name;
@@ -29,6 +30,7 @@ inline constexpr std::array kTargets{
     Target{"tokenizer", tokenizer},     Target{"round_trip", round_trip},
     Target{"config", config},           Target{"corpus", corpus},
     Target{"checkpoint", checkpoint},   Target{"token_file", token_file},
-    Target{"options", options},         Target{"meta_pkl", meta_pkl}};
+    Target{"options", options},         Target{"meta_pkl", meta_pkl},
+    Target{"texts", texts}};
 
 }  // namespace headlight::fuzz

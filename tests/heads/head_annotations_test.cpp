@@ -7,7 +7,7 @@
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/text/text_file.h"
+#include "headlight/io/text_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "support/tensors.h"

@@ -75,6 +75,8 @@ const std::vector<std::pair<std::string, std::string>> kHomes{{"cblas.h", "src/k
                                                               {"toml++", "src/io/config_file"},
                                                               {"xxhash", "src/io/"},
                                                               {"zip.h", "src/io/"},
+                                                              {"zlib.h", "src/io/decompression"},
+                                                              {"zstd.h", "src/io/decompression"},
                                                               {"utf8", "src/text/utf8"}};
 
 }  // namespace

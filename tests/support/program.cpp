@@ -23,13 +23,14 @@ std::vector<std::string> ProgramResult::messages() const {
 
 namespace {
 
-ProgramResult run(const std::vector<std::string>& command) {
+ProgramResult run(const std::vector<std::string>& command,
+                  const std::string& input = "/dev/null") {
   const ScratchFolder folder;
   const std::string out = folder.at("out");
   const std::string err = folder.at("err");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
   std::vector<char*> argv;
@@ -56,6 +57,14 @@ ProgramResult run_headlight(const std::vector<std::string>& arguments) {
   std::vector<std::string> command{HEADLIGHT_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run(command);
+}
+
+ProgramResult run_headlight_reading(const std::string& input,
+                                    const std::vector<std::string>& arguments) {
+  const ScratchFolder folder;
+  std::vector<std::string> command{HEADLIGHT_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return run(command, folder.write("input", input));
 }
 
 ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments) {

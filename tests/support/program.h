@@ -17,6 +17,10 @@ struct ProgramResult {
 
 ProgramResult run_headlight(const std::vector<std::string>& arguments);
 
+// The same with `input` on standard input, which is empty otherwise.
+ProgramResult run_headlight_reading(const std::string& input,
+                                    const std::vector<std::string>& arguments);
+
 // The same with at most so much address space, as `ulimit -v` sets it. Programs built with a
 // sanitizer take terabytes of it: they run without the limit (see has_sanitizer).
 ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments);

@@ -58,6 +58,35 @@ TEST_CASE("a configuration written as TOML reads back the same", "[train]") {
   CHECK(read_back(to_toml(config)).out_dir == config.out_dir);
 }
 
+TEST_CASE("a key with several texts is a list in TOML, and one text stands by itself", "[train]") {
+  TrainConfig config = read_back("data = [\"a.txt\", \"with \\\"quotes\\\".txt\"]\n");
+  CHECK(config.data == std::vector<std::string>{"a.txt", "with \"quotes\".txt"});
+  CHECK(read_back(to_toml(config)).data == config.data);
+  config = read_back("data = \"a.txt\"\nvalidation_data = [\"b.txt\"]\n");
+  CHECK(config.data == std::vector<std::string>{"a.txt"});
+  CHECK(config.validation_data == std::vector<std::string>{"b.txt"});
+  CHECK(to_toml(config).find("validation_data = \"b.txt\"\n") != std::string::npos);
+  CHECK(read_back("data = []\n").data.empty());
+  CHECK(read_back("data = \"\"\n").data.empty());
+  CHECK_THROWS_WITH(read_back("out_dir = [\"a\"]\n"),
+                    "config.toml: out_dir: expected a text in quotes, got a list");
+  CHECK_THROWS_WITH(read_back("data = 3\n"),
+                    "config.toml: data: expected a text or a list of texts, got 3");
+  CHECK_THROWS_AS(read_back("data = [3]\n"), Error);
+  CHECK_THROWS_AS(read_back("data = [[\"a\"]]\n"), Error);
+}
+
+TEST_CASE("batches of documents need documents, where it is known that there are none", "[train]") {
+  TrainConfig config;
+  config.data = {"a.txt"};
+  CHECK(refusal("batching", "bucketed", config) ==
+        "batching: bucketed needs documents; set documents to line, blank_line or token");
+  config.data = {"a.jsonl.gz"};
+  CHECK(refusal("batching", "bucketed", config).empty());
+  config.data = {"folder"};
+  CHECK(refusal("batching", "bucketed", config).empty());
+}
+
 TEST_CASE("names of other trainers and both dashes are understood", "[train]") {
   TrainConfig config;
   CHECK(set_config_value(config, "lr", "0.25", "") == ConfigOutcome::set);

@@ -32,7 +32,7 @@ std::string some_text() {
 TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
   TrainConfig config;
   config.out_dir = folder.at(run);
-  config.data = folder.write("data.txt", some_text());
+  config.data = {folder.write("data.txt", some_text())};
   config.batch_size = 2;
   config.block_size = 16;
   config.n_layer = 1;

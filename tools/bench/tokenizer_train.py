@@ -43,7 +43,7 @@ def report(command, threads):
 def contenders(options, folder, threads):
     size = str(options.vocab_size)
     headlight = [str(options.program), "tokenizer", "train", "--data", str(options.corpus), "--json"]
-    headlight += ["--vocab_size", size, "--out", folder, "--threads", str(threads)]
+    headlight += ["--vocab_size", size, "--out", folder, "--force", "--threads", str(threads)]
     return {
         "Headlight": headlight,
         "tokenizers": [sys.executable, "-c", SCRIPT, str(options.corpus), size],

@@ -23,4 +23,5 @@ write_basic_package_version_file(headlightConfigVersion.cmake COMPATIBILITY Same
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/headlightConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/headlightConfigVersion.cmake
               tools/cmake/FindOpenBLAS_OpenMP.cmake tools/cmake/FindxxHash.cmake
+              tools/cmake/FindZstandard.cmake
         DESTINATION ${package_dir} COMPONENT dev)

@@ -120,7 +120,7 @@ def headlight_ids(program, folder, strings):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as lines:
         lines.write("".join(json.dumps(text) + "\n" for text in strings))
         lines.flush()
-        command = [program, "tokenizer", "encode", folder, "--jsonl", lines.name, "--json"]
+        command = [program, "tokenizer", "encode", folder, lines.name, "--json"]
         run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
     return json.loads(run.stdout)["ids"]
 

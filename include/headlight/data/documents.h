@@ -22,9 +22,13 @@ struct DocumentSplitOptions {
   std::string separator = "<|endoftext|>";  // used by DocumentSplit::token; must not be empty
 };
 
-// The documents of `text` in order. Line ends around a document are removed, and documents of
-// nothing but blanks and line ends are dropped; DocumentSplit::none gives the text as it is. Throws
-// Error when no document is left or the separator is empty.
+// The documents of `text` in order, as parts of it. Line ends around a document are removed, and
+// documents of nothing but blanks and line ends are dropped, so that there may be none;
+// DocumentSplit::none gives the text as it is. Throws Error when the separator is empty.
+std::vector<std::string_view> find_documents(std::string_view text,
+                                             const DocumentSplitOptions& options);
+
+// Copies of them. Throws Error when there is none.
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options);
 

@@ -9,15 +9,16 @@ namespace headlight {
 
 // One "key = value" of a configuration file.
 struct ConfigEntry {
-  enum class Type { text, integer, number, boolean };
+  enum class Type { text, integer, number, boolean, list };
 
   std::string key;
   std::string value;  // as text: "0.001", "true"
   Type type = Type::text;
+  std::vector<std::string> items = {};  // the texts of a list
 };
 
 // The entries of a flat TOML file, in the order of the file. Throws Error naming file and line for
-// text that is not TOML, for tables and lists, and for a file above 1 MiB.
+// text that is not TOML, for tables, for lists of anything but texts, and for a file above 1 MiB.
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path);
 
 // The same for the text of such a file, which messages call `name`.

@@ -33,8 +33,19 @@ class CharTokenizer final : public Tokenizer {
   std::unordered_map<char32_t, std::int32_t> ids_;
 };
 
-// A tokenizer of the code points that occur in `corpus`, in ascending order. Throws Error when the
-// corpus is not UTF-8.
+// Collects the code points of texts; the tokenizer has them in ascending order.
+class CharTokenizerBuilder {
+ public:
+  CharTokenizerBuilder();
+  // Throws Error when the text is not UTF-8.
+  void feed(std::string_view text);
+  CharTokenizer finish() const;
+
+ private:
+  std::vector<bool> seen_;  // by code point
+};
+
+// That of one text.
 CharTokenizer build_char_tokenizer(std::string_view corpus);
 
 }  // namespace headlight

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "headlight/data/batcher.h"
-#include "headlight/data/documents.h"
 #include "headlight/io/config_file.h"
+#include "headlight/io/text_source.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/optim/schedule.h"
 
@@ -25,12 +25,13 @@ inline constexpr std::string_view kResume = "resume";
 struct TrainConfig {
   std::string out_dir = "runs/out";
   std::string init_from = "scratch";
-  std::string data;
-  std::string validation_data;
+  std::vector<std::string> data;             // see find_text_files
+  std::vector<std::string> validation_data;  // none: a part of data
   double validation_fraction = 0.1;
   std::string documents = "none";
   std::string separator = "<|endoftext|>";
   std::string token_dtype = "auto";
+  std::string jsonl;
   std::string tokenizer = "char";
   Index vocab_size = 0;
   std::string batching = "packed";
@@ -89,7 +90,7 @@ struct TrainConfig {
   TrainConfig resolved() const;
   GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
-  DocumentSplitOptions document_split() const;
+  TextFormat text_format() const;
   LearningRateSchedule schedule() const;
 };
 
@@ -105,7 +106,7 @@ enum class ConfigRole {
 // line, the saved configuration and the help all walk it.
 struct ConfigField {
   using Member = std::variant<Index TrainConfig::*, double TrainConfig::*, bool TrainConfig::*,
-                              std::string TrainConfig::*>;
+                              std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
   std::string_view key;
   Member member;
   std::string_view help;
@@ -139,11 +140,18 @@ enum class ConfigOutcome {
   ignored,  // one of ignored_config_keys()
 };
 
-// Sets one key from text. '-' counts as '_', and config_aliases() are understood. Throws Error, one
-// line that begins with `where`, for an unknown key, naming the nearest known one, and for a value
-// of another type.
+// True for a key that takes several texts.
+bool is_list(const ConfigField& field);
+
+// Sets one key from text. '-' counts as '_', and config_aliases() are understood; a key that takes
+// several texts gets this one, or none when it is empty. Throws Error, one line that begins with
+// `where`, for an unknown key, naming the nearest known one, and for a value of another type.
 ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
                                const std::string& where);
+
+// The same for all texts of a key that takes several.
+void set_config_list(TrainConfig& config, std::string_view key,
+                     const std::vector<std::string>& values, const std::string& where);
 
 // The same for an entry of a configuration file, whose value has a type of its own.
 ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
@@ -152,7 +160,7 @@ ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
 // Copies the values of these keys.
 void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to);
 
-// The value of a key as text.
+// The value of a key as text; several texts as a list of TOML.
 std::string config_value(const TrainConfig& config, const ConfigField& field);
 
 // The same as TOML: a text in quotes.

@@ -7,7 +7,7 @@
 #include "headlight/data/sequential_batches.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/text/text_file.h"
+#include "headlight/io/text_source.h"
 
 namespace headlight::fuzz {
 namespace {

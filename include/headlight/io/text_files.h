@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/tensor/shape.h"
+
+namespace headlight {
+
+// Stands for standard input where the name of a text file is expected.
+inline constexpr std::string_view kStandardInput = "-";
+
+// A file with text, or with token ids (see is_token_file).
+struct TextFile {
+  std::string path;  // kStandardInput: standard input
+  // What comes through standard input, which can be read only once, when it is needed again.
+  std::shared_ptr<const std::string> held = nullptr;
+  // A file that lies beside it to evaluate on: the val.bin of nanoGPT's folders; empty: none.
+  std::string validation_path = {};
+
+  bool is_standard_input() const { return path == kStandardInput; }
+  // The path, or "standard input".
+  std::string name() const;
+};
+
+// The files that a user means. Each name is one of
+// - a file, or - for standard input;
+// - a folder: its file `token_file`, or else train.bin, as nanoGPT's prepare.py writes them; where
+//   there is neither, all that is_text_name() and neither hidden nor a README, by name, without
+//   folders inside;
+// - a pattern with *, ? or [...], in sorted order;
+// - several of these, separated by commas.
+// What is there under the whole name comes first, so that any file can be named. Throws Error for a
+// name of nothing, a pattern that nothing matches, a folder without such files, and when standard
+// input comes twice.
+std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
+                                      std::string_view token_file = "train.bin");
+
+// True for .txt, .text, .md, .jsonl and .ndjson, also with .gz or .zst behind.
+bool is_text_name(std::string_view name);
+
+// True for .jsonl and .ndjson, also with .gz or .zst behind.
+bool is_json_lines_name(std::string_view name);
+
+// Reads standard input, if it is among the files, into memory, so that they can be read twice.
+// Throws Error when it does not fit.
+void hold_standard_input(std::vector<TextFile>& files);
+
+// Throws Error when the file is larger than the memory that is free: a sparse file may say any
+// size, and the system hands out memory that it does not have. Returns its bytes; 0 where they are
+// not known.
+Index require_fits(const TextFile& file);
+
+// "a.txt", "a.txt and b.txt", or "a.txt and 7 more", for messages.
+std::string names_of(const std::vector<TextFile>& files);
+
+}  // namespace headlight

@@ -1,0 +1,99 @@
+#include "headlight/data/dataset_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "headlight/tensor/error.h"
+
+namespace headlight {
+namespace {
+
+TokenDataset join_streams(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+  std::vector<TokenSequence> ids;
+  for (TokenDataset& part : parts) {
+    // A file of ids may end with the separator already.
+    if (!ids.empty() && ids.back().back() != end_of_text) {
+      ids.push_back({end_of_text});
+    }
+    ids.push_back(std::move(part.sequences.front()));
+  }
+  return stream_dataset(join_sequences(std::move(ids)));
+}
+
+TokenDataset join_documents(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+  TokenDataset whole;
+  whole.documents = true;
+  whole.end_of_text = end_of_text;
+  for (TokenDataset& part : parts) {
+    const bool is_stream = !part.documents && !part.sequences.empty();
+    TokenDataset more =
+        is_stream ? document_dataset(token_ids(std::move(part)), end_of_text) : std::move(part);
+    whole.token_count += more.token_count;
+    std::move(more.sequences.begin(), more.sequences.end(), std::back_inserter(whole.sequences));
+  }
+  return whole;
+}
+
+// Documents that stay for training of the first `total`. 0.93 * 100 is a little less than 93 in
+// binary; the sum keeps such products whole.
+Index kept_of(Index total, double validation_fraction) {
+  return static_cast<Index>(
+      std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
+}
+
+}  // namespace
+
+TokenDataset join_datasets(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+  require(!parts.empty(), "[join_datasets] there is no dataset");
+  if (parts.size() == 1) {
+    return std::move(parts.front());
+  }
+  const bool documents = std::any_of(parts.begin(), parts.end(),
+                                     [](const TokenDataset& part) { return part.documents; });
+  return documents ? join_documents(std::move(parts), end_of_text)
+                   : join_streams(std::move(parts), end_of_text);
+}
+
+DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fraction,
+                        std::int32_t end_of_text) {
+  if (parts.size() == 1) {
+    return split_dataset(std::move(parts.front()), validation_fraction);
+  }
+  std::vector<TokenDataset> train;
+  std::vector<TokenDataset> validation;
+  Index seen = 0;  // documents
+  for (TokenDataset& part : parts) {
+    double fraction = validation_fraction;
+    if (part.documents) {
+      const auto count = static_cast<Index>(part.sequences.size());
+      const Index kept =
+          kept_of(seen + count, validation_fraction) - kept_of(seen, validation_fraction);
+      seen += count;
+      if (kept == 0) {
+        validation.push_back(std::move(part));
+        continue;
+      }
+      fraction = 1.0 - static_cast<double>(kept) / static_cast<double>(count);
+    }
+    DatasetSplit split = split_dataset(std::move(part), fraction);
+    train.push_back(std::move(split.train));
+    if (!split.validation.sequences.empty()) {
+      validation.push_back(std::move(split.validation));
+    }
+  }
+  require(!train.empty(), "[split_dataset] validation fraction ", validation_fraction, " of ", seen,
+          " documents leaves none for training");
+  DatasetSplit whole;
+  whole.train = join_datasets(std::move(train), end_of_text);
+  if (validation.empty()) {
+    whole.validation.documents = whole.train.documents;
+    whole.validation.end_of_text = whole.train.end_of_text;
+  } else {
+    whole.validation = join_datasets(std::move(validation), end_of_text);
+  }
+  return whole;
+}
+
+}  // namespace headlight

@@ -1,0 +1,162 @@
+#include "headlight/io/text_dataset.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headlight/io/token_file.h"
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+#include "text/printable.h"
+
+namespace headlight {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// Counts ids as they come, and asks from time to time whether the machine has room for more: the
+// system hands out memory that it does not have, and a small file may become a large text.
+class IdCount {
+ public:
+  explicit IdCount(std::string name) : name_(std::move(name)) {}
+
+  void add(std::size_t count) {
+    constexpr std::size_t kAskedEvery = std::size_t{1} << 22;
+    count_ += count;
+    unasked_ += count;
+    if (unasked_ >= kAskedEvery) {
+      unasked_ = 0;
+      require_room(kAskedEvery);
+    }
+  }
+  // For so many more at once.
+  void require_room(std::size_t more) const {
+    const std::string missing = missing_memory(static_cast<double>(more) * sizeof(std::int32_t));
+    require(missing.empty(), name_, ": its ", std::max(count_, more),
+            " tokens do not fit in memory: they take ", missing);
+  }
+  std::size_t count() const { return count_; }
+
+ private:
+  std::string name_;
+  std::size_t count_ = 0;
+  std::size_t unasked_ = 0;
+};
+
+// Finds a text in a stream that comes in parts, also across their borders.
+class Finder {
+ public:
+  explicit Finder(std::string wanted) : wanted_(std::move(wanted)) {}
+
+  void look_at(std::string_view part) {
+    const std::size_t kept = wanted_.size() - 1;
+    const std::string border = end_ + std::string(part.substr(0, kept));
+    found_ = found_ || border.find(wanted_) != std::string::npos ||
+             part.find(wanted_) != std::string_view::npos;
+    end_ += part.substr(part.size() - std::min(part.size(), kept));
+    end_.erase(0, end_.size() - std::min(end_.size(), kept));
+  }
+  bool found() const { return found_; }
+
+ private:
+  std::string wanted_;
+  std::string end_;  // of what has been looked at
+  bool found_ = false;
+};
+
+// Joined as they are freed, so that a long stream does not lie in memory twice.
+Ids joined(std::vector<Ids> parts, const IdCount& count) {
+  if (parts.size() == 1) {
+    return std::move(parts.front());
+  }
+  count.require_room(count.count());
+  Ids ids;
+  ids.reserve(count.count());
+  for (Ids& part : parts) {
+    ids.insert(ids.end(), part.begin(), part.end());
+    part = {};
+  }
+  return ids;
+}
+
+TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const Tokenizer& tokenizer,
+                               std::vector<std::string>& warnings) {
+  IdCount count(file.name());
+  const Index bytes = require_fits(file);
+  if (tokenizer.kind() == "byte") {  // of others it is seen while they are read
+    count.require_room(static_cast<std::size_t>(bytes));
+  }
+  format.cut = tokenizer.kind() == "bpe" ? StreamCut::piece : StreamCut::character;
+  const bool looks = format.split.mode != DocumentSplit::token && !format.is_json_lines(file) &&
+                     !format.split.separator.empty();
+  Finder separator(format.split.separator);
+  std::vector<Ids> parts;
+  read_text(file, format, [&](const TextPart& part) {
+    if (looks) {
+      separator.look_at(part.text);
+    }
+    parts.push_back(tokenizer.encode(part.text));
+    count.add(parts.back().size());
+  });
+  if (separator.found()) {
+    warnings.push_back(concat_text(file.name(), ": ", in_quotes(format.split.separator),
+                                   " in the text is spelled out in characters; --documents token "
+                                   "cuts it into documents there"));
+  }
+  std::erase_if(parts, [](const Ids& ids) { return ids.empty(); });
+  if (parts.empty()) {
+    return {};
+  }
+  return format.gives_documents(file)
+             ? document_dataset(std::move(parts), tokenizer.end_of_text())
+             : stream_dataset(joined(std::move(parts), count));
+}
+
+void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {
+  const bool documents = !files.empty() && format.gives_documents(files.front());
+  require(any, names_of(files),
+          documents ? ": documents: expected at least one in the text, got none"
+          : files.size() > 1 ? ": are empty"
+                             : ": is empty");
+}
+
+}  // namespace
+
+TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
+                          const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
+  if (is_token_file(file.path)) {
+    require(format.split.mode == DocumentSplit::none, "documents: ", file.name(),
+            " holds one stream of token ids, expected none");
+    return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings);
+  }
+  return read_text_dataset(file, format, tokenizer, warnings);
+}
+
+std::vector<TokenDataset> read_datasets(const std::vector<TextFile>& files,
+                                        const TextFormat& format, const Tokenizer& tokenizer,
+                                        std::vector<std::string>& warnings) {
+  std::vector<TokenDataset> datasets;
+  for (const TextFile& file : files) {
+    TokenDataset dataset = read_dataset(file, format, tokenizer, warnings);
+    if (!dataset.sequences.empty()) {
+      datasets.push_back(std::move(dataset));
+    }
+  }
+  require_any(!datasets.empty(), files, format);
+  return datasets;
+}
+
+CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat format) {
+  format.cut = StreamCut::character;
+  CharTokenizerBuilder characters;
+  bool any = false;
+  for (const TextFile& file : files) {
+    read_text(file, format, [&](const TextPart& part) {
+      characters.feed(part.text);
+      any = any || !part.text.empty();
+    });
+  }
+  require_any(any, files, format);
+  return characters.finish();
+}
+
+}  // namespace headlight

@@ -1,0 +1,204 @@
+#include "headlight/io/text_files.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <new>
+#include <system_error>
+
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+#include "io/byte_source.h"
+#include "text/printable.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> kCompressed{".gz", ".zst"};
+constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
+constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
+
+template <std::size_t N>
+bool ends_with_any(std::string_view name, const std::array<std::string_view, N>& endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+std::string_view without_compression(std::string_view name) {
+  for (const std::string_view ending : kCompressed) {
+    if (name.ends_with(ending)) {
+      name.remove_suffix(ending.size());
+      break;
+    }
+  }
+  return name;
+}
+
+// A README tells of the data and is none of it.
+bool is_readme(std::string_view name) {
+  constexpr std::string_view kReadme = "readme";
+  return name.size() >= kReadme.size() &&
+         std::equal(kReadme.begin(), kReadme.end(), name.begin(), [](char a, char b) {
+           return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
+         });
+}
+
+void add_folder(const fs::path& folder, std::string_view token_file,
+                std::vector<TextFile>& files) {
+  std::error_code error;
+  for (const std::string_view name : {token_file, std::string_view("train.bin")}) {
+    if (fs::is_regular_file(folder / name, error)) {
+      const fs::path beside = folder / "val.bin";
+      const bool has_validation = name == "train.bin" && fs::is_regular_file(beside, error);
+      files.push_back({.path = (folder / name).string(),
+                       .validation_path = has_validation ? beside.string() : ""});
+      return;
+    }
+  }
+  std::vector<std::string> texts;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code gone;
+    if (is_text_name(name) && !name.starts_with('.') && !is_readme(name) &&
+        entry->is_regular_file(gone)) {
+      texts.push_back(entry->path().string());
+    }
+  }
+  require(!error, shown(folder), ": ", error.message());
+  require(!texts.empty(), shown(folder),
+          ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
+          ".zst), nor train.bin");
+  std::sort(texts.begin(), texts.end());
+  for (std::string& path : texts) {
+    files.push_back({.path = std::move(path)});
+  }
+}
+
+// The names that a pattern matches, sorted.
+std::vector<std::string> matches_of(const std::string& pattern) {
+  glob_t found{};
+  const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<std::string> names(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (result == GLOB_NOSPACE) {
+    throw std::bad_alloc();
+  }
+  require(!names.empty(), shown(pattern), ": no file matches this pattern");
+  return names;
+}
+
+std::vector<std::string> parts_between_commas(const std::string& name) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find(',', begin), name.size());
+    const std::size_t first = std::min(name.find_first_not_of(' ', begin), end);
+    std::string part = name.substr(first, end - first);
+    part.erase(part.find_last_not_of(' ') + 1);
+    if (!part.empty()) {
+      parts.push_back(std::move(part));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void add_files(const std::string& name, std::string_view token_file,
+               std::vector<TextFile>& files) {
+  std::error_code error;
+  const fs::file_status status = fs::status(name, error);
+  if (name == kStandardInput || (fs::exists(status) && !fs::is_directory(status))) {
+    files.push_back({.path = name});
+    return;
+  }
+  if (fs::is_directory(status)) {
+    add_folder(name, token_file, files);
+    return;
+  }
+  if (name.find(',') != std::string::npos) {
+    for (const std::string& part : parts_between_commas(name)) {
+      add_files(part, token_file, files);
+    }
+    return;
+  }
+  require(name.find_first_of("*?[") != std::string::npos, shown(name), ": ",
+          error ? error.message() : "No such file or directory");
+  for (const std::string& match : matches_of(name)) {
+    fs::is_directory(match, error) ? add_folder(match, token_file, files)
+                                   : files.push_back({.path = match});
+  }
+}
+
+}  // namespace
+
+std::string TextFile::name() const {
+  return is_standard_input() ? "standard input" : shown(path);
+}
+
+std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
+                                      std::string_view token_file) {
+  std::vector<TextFile> files;
+  for (const std::string& name : names) {
+    add_files(name, token_file, files);
+  }
+  const auto inputs = std::count_if(files.begin(), files.end(), [](const TextFile& file) {
+    return file.is_standard_input();
+  });
+  require(inputs <= 1, "-: standard input can be read only once, got it ", inputs, " times");
+  return files;
+}
+
+bool is_text_name(std::string_view name) {
+  return ends_with_any(without_compression(name), kPlain) || is_json_lines_name(name);
+}
+
+bool is_json_lines_name(std::string_view name) {
+  return ends_with_any(without_compression(name), kJsonLines);
+}
+
+void hold_standard_input(std::vector<TextFile>& files) {
+  for (TextFile& file : files) {
+    if (!file.is_standard_input() || file.held != nullptr) {
+      continue;
+    }
+    constexpr std::size_t kReadAtOnce = std::size_t{4} << 20;
+    const auto source = standard_input();
+    std::string bytes;
+    for (std::size_t count = kReadAtOnce; count == kReadAtOnce;) {
+      const std::size_t used = bytes.size();
+      if (used + kReadAtOnce > bytes.capacity()) {
+        const std::string missing = missing_memory(2.0 * static_cast<double>(used + kReadAtOnce));
+        require(missing.empty(), "standard input: does not fit in memory: ", missing);
+      }
+      bytes.resize(used + kReadAtOnce);
+      count = read_fully(*source, std::span<char>(bytes).subspan(used));
+      bytes.resize(used + count);
+    }
+    file.held = std::make_shared<const std::string>(std::move(bytes));
+  }
+}
+
+Index require_fits(const TextFile& file) {
+  constexpr double kAlwaysThere = 1 << 20;  // asking the system takes longer than to read so much
+  std::error_code error;
+  const auto bytes = file.is_standard_input() ? 0 : fs::file_size(file.path, error);
+  const auto size = error ? 0.0 : static_cast<double>(bytes);
+  const std::string missing = size <= kAlwaysThere ? "" : missing_memory(size);
+  require(missing.empty(), file.name(), ": does not fit in memory: it has ", missing);
+  return static_cast<Index>(size);
+}
+
+std::string names_of(const std::vector<TextFile>& files) {
+  if (files.size() == 2) {
+    return files[0].name() + " and " + files[1].name();
+  }
+  const std::string first = files.empty() ? "no file" : files[0].name();
+  return files.size() < 2 ? first : concat_text(first, " and ", files.size() - 1, " more");
+}
+
+}  // namespace headlight

@@ -1,0 +1,318 @@
+#include "headlight/io/text_source.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "headlight/tensor/error.h"
+#include "headlight/tensor/machine.h"
+#include "headlight/text/bpe_pattern.h"
+#include "headlight/text/utf8.h"
+#include "io/byte_source.h"
+#include "io/decompression.h"
+#include "text/checked_json.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kReadAtOnce = std::size_t{4} << 20;     // bytes
+constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the end of what was read
+constexpr std::size_t kLongestPart = std::size_t{128} << 20;  // bytes
+
+std::unique_ptr<ByteSource> open_source(const TextFile& file, bool any_bytes) {
+  std::unique_ptr<ByteSource> source = file.held != nullptr      ? held_bytes(file.held)
+                                       : file.is_standard_input() ? standard_input()
+                                                                  : open_bytes(file.path);
+  Compression compression = compression_of_name(file.path);
+  if (compression == Compression::none && (!any_bytes || file.is_standard_input())) {
+    std::string beginning(kMagicBytes, '\0');
+    beginning.resize(read_fully(*source, beginning));
+    compression = compression_of_bytes(beginning);
+    source = joined_bytes(std::move(beginning), std::move(source));
+  }
+  return decompressed(std::move(source), compression, file.name());
+}
+
+void unify_line_ends(std::string& text) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') {
+      text[kept++] = text[i];
+    }
+  }
+  text.resize(kept);
+}
+
+// Bytes that become text, some megabytes at a time. What only the next bytes decide waits for them:
+// half a character, and a carriage return.
+class TextBytes {
+ public:
+  TextBytes(const TextFile& file, bool as_it_is, bool any_bytes)
+      : name_(file.name()),
+        source_(open_source(file, any_bytes)),
+        as_it_is_(as_it_is),
+        any_bytes_(any_bytes) {}
+
+  // Appends the next text; false at the end.
+  bool append_to(std::string& text) {
+    std::string bytes = std::exchange(waiting_, {});
+    const std::size_t waited = bytes.size();
+    bytes.resize(waited + kReadAtOnce);
+    const std::size_t count =
+        read_fully(*source_, std::span<char>(bytes).subspan(waited));
+    bytes.resize(waited + count);
+    const bool at_end = count < kReadAtOnce;
+    std::size_t decided = any_bytes_ ? bytes.size() : valid_length(bytes, at_end);
+    if (!as_it_is_ && !at_end && decided > 0 && bytes[decided - 1] == '\r') {
+      --decided;
+    }
+    waiting_ = bytes.substr(decided);
+    bytes.resize(decided);
+    const bool is_first = std::exchange(offset_, offset_ + decided) == 0;
+    if (!as_it_is_) {
+      if (is_first && bytes.starts_with(kByteOrderMark)) {
+        bytes.erase(0, kByteOrderMark.size());
+      }
+      unify_line_ends(bytes);
+    }
+    text += bytes;
+    return !at_end;
+  }
+
+ private:
+  std::size_t valid_length(std::string_view bytes, bool at_end) const {
+    const std::size_t valid = valid_utf8_prefix(bytes);
+    const bool is_cut =
+        !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
+    require(valid == bytes.size() || is_cut, name_, ": invalid UTF-8 at byte ", offset_ + valid);
+    return valid;
+  }
+
+  std::string name_;
+  std::unique_ptr<ByteSource> source_;
+  bool as_it_is_;
+  bool any_bytes_;
+  std::string waiting_;
+  std::size_t offset_ = 0;  // bytes of the file before those that wait
+};
+
+std::size_t length_of_lines(std::string_view text) { return text.rfind('\n') + 1; }
+
+// Through the last blank line.
+std::size_t length_before_document(std::string_view text) {
+  for (std::size_t end = text.rfind('\n'); end != std::string_view::npos;) {
+    const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
+    const std::size_t begin = before + 1;
+    if (text.substr(begin, end - begin).find_first_not_of(" \t\r") == std::string_view::npos) {
+      return end + 1;
+    }
+    end = before;
+  }
+  return 0;
+}
+
+// Through the last separator, counted from the beginning: two may overlap.
+std::size_t length_of_separated(std::string_view text, std::string_view separator) {
+  std::size_t length = 0;
+  for (std::size_t next = text.find(separator); next != std::string_view::npos;
+       next = text.find(separator, length)) {
+    length = next + separator.size();
+  }
+  return length;
+}
+
+std::size_t length_of_pieces(std::string_view text) {
+  const std::size_t searched = text.size() - std::min(text.size(), kSearchedEnd);
+  const auto parts = split_between_pieces(text, std::max<std::size_t>(1, searched));
+  return parts.size() < 2 ? 0 : text.size() - parts.back().size();
+}
+
+std::size_t length_of_stream(std::string_view text, StreamCut cut) {
+  switch (cut) {
+    case StreamCut::character:
+      return text.size();  // no character is cut in what has been read
+    case StreamCut::piece:
+      return length_of_pieces(text);
+    case StreamCut::line:
+      return text.find('\n') == std::string_view::npos ? length_of_pieces(text)
+                                                       : length_of_lines(text);
+    case StreamCut::end:
+      break;
+  }
+  return 0;
+}
+
+// Bytes of `text` that mean the same whatever follows; 0 when that is not known of any.
+std::size_t complete_length(std::string_view text, const TextFormat& format) {
+  switch (format.split.mode) {
+    case DocumentSplit::line:
+      return length_of_lines(text);
+    case DocumentSplit::blank_line:
+      return length_before_document(text);
+    case DocumentSplit::token:
+      return length_of_separated(text, format.split.separator);
+    case DocumentSplit::none:
+      break;
+  }
+  return length_of_stream(text, format.cut);
+}
+
+// What has to lie in memory at once must fit there.
+void require_room(const std::string& name, const TextFormat& format, std::size_t used,
+                  std::size_t length) {
+  if (length <= kLongestPart) {
+    return;
+  }
+  const bool documents = format.split.mode != DocumentSplit::none;
+  require(documents || format.cut == StreamCut::end, name, ": no word ends in the ", kLongestPart,
+          " bytes from byte ", used, " on, expected a text that can be read in parts");
+  require(!documents, name, ": no document ends in the ", kLongestPart, " bytes from byte ", used,
+          " on; documents = none takes the text as a stream");
+  const std::string missing = missing_memory(2.0 * static_cast<double>(length));
+  require(missing.empty(), name, ": cannot be read in parts and does not fit in memory: ", length,
+          " bytes are read, going on takes ", missing);
+}
+
+void read_plain(const TextFile& file, const TextFormat& format, const UseText& use) {
+  require(format.split.mode != DocumentSplit::token || !format.split.separator.empty(),
+          "separator: expected a text, got none");
+  TextBytes bytes(file, format.as_it_is, format.any_bytes);
+  const std::string name = file.name();
+  std::string text;
+  std::size_t used = 0;
+  Index number = 0;
+  for (bool more = true; more;) {
+    more = bytes.append_to(text);
+    const std::size_t complete = more ? complete_length(text, format) : text.size();
+    const std::string_view part = std::string_view(text).substr(0, complete);
+    if (format.split.mode != DocumentSplit::none) {
+      for (const std::string_view document : find_documents(part, format.split)) {
+        use({document, number++});
+      }
+    } else if (!part.empty()) {
+      use({part, number++});
+    }
+    text.erase(0, complete);
+    used += complete;
+    require_room(name, format, used, text.size());
+  }
+}
+
+// The keys of a JSON object, for the one that wonders which is the text.
+std::string keys_of(const Json& object) {
+  constexpr std::size_t kMostKeys = 8;
+  std::string keys;
+  std::size_t count = 0;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string() && count++ < kMostKeys) {
+      keys += (keys.empty() ? "" : ", ") + quoted_text(key);
+    }
+  }
+  return keys;
+}
+
+std::string text_of_line(std::string_view line, const std::string& key, const std::string& where) {
+  Json value = parse_json(line, where);
+  if (value.is_object()) {
+    const auto found = value.find(key);
+    if (found == value.end()) {
+      const std::string keys = keys_of(value);
+      fail(where, ": key ", quoted_text(key), " is missing",
+           keys.empty() ? "" : "; --jsonl chooses another, of " + keys);
+    }
+    require(found->is_string(), where, ": ", quoted_text(key), " must be a string, got ",
+            found->type_name());
+    return std::move(found->get_ref<std::string&>());
+  }
+  require(value.is_string(), where, ": expected a JSON object or string, got ", value.type_name());
+  return std::move(value.get_ref<std::string&>());
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+void read_json_lines(const TextFile& file, const TextFormat& format, const UseText& use) {
+  const std::string key = format.jsonl.empty() ? "text" : format.jsonl;
+  TextBytes bytes(file, false, false);
+  std::string text;
+  Index line_number = 0;
+  Index number = 0;
+  const auto where = [&] { return concat_text(file.name(), ": line ", line_number + 1); };
+  for (bool more = true; more;) {
+    more = bytes.append_to(text);
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+      const std::size_t end = text.find('\n', begin);
+      if (end == std::string::npos && more) {
+        break;
+      }
+      const std::string_view line = std::string_view(text).substr(begin, end - begin);
+      if (!is_blank(line)) {
+        use({text_of_line(line, key, where()), number++});
+      }
+      ++line_number;
+      begin = end == std::string::npos ? text.size() : end + 1;
+    }
+    text.erase(0, begin);
+    require(text.size() <= kLongestPart, where(), ": longer than ", kLongestPart, " bytes");
+  }
+}
+
+}  // namespace
+
+bool TextFormat::is_json_lines(const TextFile& file) const {
+  return !jsonl.empty() || is_json_lines_name(file.path);
+}
+
+bool TextFormat::gives_documents(const TextFile& file) const {
+  return split.mode != DocumentSplit::none || is_json_lines(file);
+}
+
+void read_text(const TextFile& file, const TextFormat& format, const UseText& use) {
+  format.is_json_lines(file) ? read_json_lines(file, format, use) : read_plain(file, format, use);
+}
+
+std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format) {
+  format.cut = StreamCut::character;
+  std::vector<std::string> documents;
+  for (const TextFile& file : files) {
+    const bool is_stream = !format.gives_documents(file);
+    read_text(file, format, [&](const TextPart& part) {
+      if (is_stream && part.number > 0) {
+        documents.back() += part.text;
+      } else if (!part.text.empty()) {
+        documents.emplace_back(part.text);
+      }
+    });
+  }
+  require(!documents.empty(), names_of(files), ": expected a text, got none");
+  return documents;
+}
+
+std::string read_text_file(const std::filesystem::path& path) {
+  const TextFile file{.path = path.string()};
+  std::string text;
+  try {
+    require_fits(file);
+    // The name says nothing here: a prompt in JSON stays JSON.
+    read_plain(file, {.cut = StreamCut::character}, [&](const TextPart& part) {
+      if (text.size() + part.text.size() > text.capacity()) {
+        const std::string missing =
+            missing_memory(2.0 * static_cast<double>(text.size() + part.text.size()));
+        require(missing.empty(), file.name(), ": does not fit in memory: ", missing);
+      }
+      text += part.text;
+    });
+  } catch (const std::bad_alloc&) {
+    fail(file.name(), ": does not fit in memory");
+  } catch (const std::length_error&) {
+    fail(file.name(), ": does not fit in memory");
+  }
+  require(!text.empty(), file.name(), ": is empty");
+  return text;
+}
+
+}  // namespace headlight

@@ -1,0 +1,300 @@
+#include <nlohmann/json.hpp>
+
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/compressed.h"
+#include "support/program.h"
+#include "support/runs.h"
+#include "support/tensors.h"
+
+// Texts of several files, folders, patterns, JSON lines, compressed ones and standard input.
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string story(char first, int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) {
+    text += std::string(1, first) + " cat sat on mat " + std::to_string(i % 7) + "\n\n";
+  }
+  return text;
+}
+
+// Two texts, a.txt and b.txt, and the same as JSON lines.
+class Given {
+ public:
+  Given() : a(folder.write("a.txt", story('a', 40))), b(folder.write("b.txt", story('b', 40))) {
+    std::string lines;
+    for (int i = 0; i < 40; ++i) {
+      lines += Json{{"id", i}, {"text", "a cat sat\n\non mat " + std::to_string(i % 7)}}.dump();
+      lines += "\n";
+    }
+    json = folder.write("c.jsonl", lines);
+  }
+
+  Arguments train(const std::string& run, const Arguments& data) const {
+    Arguments command{"train", "--out_dir", folder.at(run)};
+    command.insert(command.end(), data.begin(), data.end());
+    command.insert(command.end(),
+                   {"--tokenizer", "byte", "--n_layer", "1", "--n_head", "2", "--n_embd", "8",
+                    "--block_size", "16", "--batch_size", "2", "--max_iters", "2", "--eval_iters",
+                    "1", "--threads", "1"});
+    return command;
+  }
+  // Trains; returns the messages.
+  std::string trained(const std::string& run, const Arguments& data) const {
+    return messages_of(run_headlight(train(run, data)));
+  }
+  static std::string messages_of(const ProgramResult& result) {
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.err;
+  }
+  // A model to look at texts with.
+  std::string model() const {
+    trained("model", {"--data", a, b});
+    return folder.at("model");
+  }
+
+  ScratchFolder folder;
+  std::string a;
+  std::string b;
+  std::string json;
+};
+
+// Tokens to train and to evaluate on, as training says.
+std::string counts(const std::string& messages) {
+  const std::size_t begin = messages.find("data: ");
+  return messages.substr(begin, messages.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+TEST_CASE("training takes several files in every way that a user would try", "[cli]") {
+  const Given given;
+  const Arguments first{"--data", given.a, given.b};
+  const std::string expected = counts(given.trained("first", first));
+  // Each has 800 bytes, of which the last tenth is for validation; one token stands between them.
+  CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
+  CHECK(expected.ends_with("161 to evaluate on"));
+  const std::string weights = weights_of(given.folder.at("first"));
+  given.folder.write("list.toml",
+                     "data = [\"" + given.a + "\", \"" + given.b + "\"]\n");
+  std::filesystem::create_directory(given.folder.at("texts"));
+  given.folder.write("texts/a.txt", story('a', 40));
+  given.folder.write("texts/b.txt", story('b', 40));
+  given.folder.write("texts/README.md", "what this is");
+  int number = 0;
+  for (const Arguments& data :
+       {Arguments{"--data", given.a, "--data", given.b}, Arguments{"--data=" + given.a, given.b},
+        Arguments{"--data", given.a + "," + given.b}, Arguments{"--data", given.folder.at("?.txt")},
+        Arguments{"--data", given.folder.at("texts")}, Arguments{given.folder.at("list.toml")}}) {
+    const std::string run = "run" + std::to_string(number++);
+    INFO(run);
+    CHECK(counts(given.trained(run, data)) == expected);
+    CHECK((weights_of(given.folder.at(run)) == weights));
+  }
+  CHECK(file_contents(given.folder.at("first/config.toml"))
+            .find("data = [\"" + given.a + "\", \"" + given.b + "\"]\n") != std::string::npos);
+  // What was saved reads back: the run goes on.
+  const ProgramResult resumed = run_headlight(
+      {"train", "--resume", "--out_dir", given.folder.at("first"), "--max_iters", "3"});
+  INFO(resumed.err);
+  CHECK(resumed.exit_code == 0);
+}
+
+TEST_CASE("a configuration may stand behind the files, a pattern of nothing is named", "[cli]") {
+  const Given given;
+  const std::string config = given.folder.write("a.toml", "seed = 5\n");
+  const std::string messages = given.trained("run", {"--data", given.a, given.b, config});
+  CHECK(messages.find("seed = 5\n") != std::string::npos);
+  CHECK(refusal(given.train("none", {"--data", given.folder.at("*.tex")})) ==
+        "error: " + given.folder.at("*.tex") + ": no file matches this pattern");
+  CHECK(!std::filesystem::exists(given.folder.at("none")));
+}
+
+TEST_CASE("validation data takes several files, too", "[cli]") {
+  const Given given;
+  CHECK(counts(given.trained("run", {"--data", given.a, "--validation_data", given.a, given.b}))
+            .ends_with("1,601 to evaluate on"));
+}
+
+TEST_CASE("JSON lines are documents for training, whatever documents says", "[cli]") {
+  const Given given;
+  const std::string expected = counts(given.trained("plain", {"--data", given.json}));
+  CHECK(expected.starts_with("data: 756 tokens to train on ("));
+  CHECK(counts(given.trained("lines", {"--data", given.json, "--documents", "blank_line"})) ==
+        expected);
+  given.trained("bucketed", {"--data", given.json, "--batching", "bucketed"});
+  // The model begins a text as its documents began.
+  CHECK(headlight::open_tokenizer(given.folder.at("plain"))->prepends_end_of_text());
+  const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
+  CHECK(refusal(given.train("none", {"--data", other})) ==
+        "error: " + other +
+            ": line 1: key \"text\" is missing; --jsonl chooses another, of \"content\"");
+  given.trained("content", {"--data", other, "--jsonl", "content", "--validation_fraction", "0"});
+  CHECK(refusal(given.train("mixed", {"--data", given.a, "--batching", "padded"})) ==
+        "error: batching: padded needs documents; set documents to line, blank_line or token");
+}
+
+TEST_CASE("compressed texts give the bits of plain ones", "[cli]") {
+  const Given given;
+  given.trained("plain", {"--data", given.a});
+  given.trained("gz", {"--data", given.folder.write("a.txt.gz", gzip(story('a', 40)))});
+  given.trained("zst", {"--data", given.folder.write("a.txt.zst", zstandard(story('a', 40)))});
+  const std::string weights = weights_of(given.folder.at("plain"));
+  CHECK((weights_of(given.folder.at("gz")) == weights));
+  CHECK((weights_of(given.folder.at("zst")) == weights));
+  const std::string cut =
+      given.folder.write("cut.txt.gz", gzip(story('a', 40)).substr(0, 60));
+  CHECK(refusal(given.train("none", {"--data", cut})) ==
+        "error: " + cut + ": ends in the middle of its gzip data");
+}
+
+TEST_CASE("standard input is read by training, but not by a run that goes on", "[cli]") {
+  const Given given;
+  given.trained("plain", {"--data", given.a});
+  Given::messages_of(
+      run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})));
+  CHECK((weights_of(given.folder.at("piped")) == weights_of(given.folder.at("plain"))));
+  const Arguments resume{"train", "--resume", "--out_dir", given.folder.at("piped"),
+                         "--max_iters", "3"};
+  CHECK(refusal(resume) ==
+        "error: --resume: data came through standard input, which cannot be read again; name a "
+        "file with the same text (--data FILE)");
+  Arguments with_file = resume;
+  with_file.insert(with_file.end(), {"--data", given.a});
+  CHECK(run_headlight(with_file).exit_code == 0);
+  CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
+        "error: validation_data: standard input can be read only once, and data has it");
+  // A tokenizer is learned from the text first: it is read twice.
+  Arguments learns{"train", "--data", "-", "--out_dir", given.folder.at("learned"), "--n_layer",
+                   "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8", "--max_iters", "1",
+                   "--eval_iters", "1", "--threads", "1"};
+  Given::messages_of(run_headlight_reading(gzip(story('a', 40)), learns));
+}
+
+TEST_CASE("every command that reads text takes several files", "[cli]") {
+  const Given given;
+  const std::string model = given.model();
+  const Json both = report_of({"eval", model, "--data", given.a, given.b});
+  CHECK(both["tokens"] == 1600);
+  CHECK(report_of({"eval", model, "--data", given.a, "--data", given.b}) == both);
+  CHECK(report_of({"eval", model, "--data", given.folder.at("?.txt")}) == both);
+  CHECK(report_of({"eval", "--data", given.a, model})["tokens"] == 799);
+  const std::string compressed =
+      given.folder.write("c.jsonl.zst", zstandard(file_contents(given.json)));
+  CHECK(report_of({"eval", model, "--data", compressed}) ==
+        report_of({"eval", model, "--data", given.json}));
+  const ProgramResult piped = run_headlight_reading(
+      story('a', 40), {"eval", model, "--data", "-", given.b, "--json", "--log_level", "error"});
+  REQUIRE(piped.exit_code == 0);
+  CHECK(Json::parse(piped.out) == both);
+  const Json heads = report_of({"heads", model, "--data", given.a, given.json, "--resamples", "0",
+                                "--repeats", "0", "--redundancy", "0", "--max_tokens", "16"});
+  CHECK(heads["sequences"] == 41);
+  const Json ablated =
+      report_of({"ablate", model, "--data", given.a, given.b, "--resamples", "2"});
+  CHECK(ablated["tokens"] == 1600);
+  CHECK(report_of({"importance", model, "--data", given.a, given.b, "--no_ablation"})["tokens"] ==
+        1600);
+  output_of({"prune", model, "--heads", "0.0", "--data", given.a, given.b, "--finetune_iters", "1",
+             "--finetune_data", given.a, given.json, "--out", given.folder.at("small")});
+  const Json maps = report_of({"attention", model, "--file", given.json, "--max_documents", "2",
+                               "--max_tokens", "8", "--format", "json", "--out",
+                               given.folder.at("maps")});
+  CHECK(maps["tokens"] == 16);
+  CHECK(refusal({"eval", "--data", given.a, given.b, model}) ==
+        "error: --data: cannot tell which of its values is MODEL; write that first: headlight "
+        "eval MODEL --data ...");
+}
+
+TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") {
+  const Given given;
+  const std::string model = given.model();
+  const std::string text = given.folder.write("eot.txt", "one two<|endoftext|>three four");
+  const std::string advice =
+      "warning: " + text +
+      ": '<|endoftext|>' in the text is spelled out in characters; --documents token cuts it into "
+      "documents there";
+  const ProgramResult result = run_headlight({"eval", model, "--data", text});
+  CHECK(result.messages() == std::vector<std::string>{advice});
+  CHECK(run_headlight({"eval", model, "--data", text, "--documents", "token"}).err.empty());
+  CHECK(mentions(given.trained("run", {"--data", text}), {advice}));
+}
+
+TEST_CASE("an option with one value is refused when it comes twice", "[cli]") {
+  const Given given;
+  CHECK(refusal({"train", "--n_layer", "1", "--n_layer", "2"}) ==
+        "error: --n_layer: given twice, '1' and '2'; expected one value");
+  CHECK(refusal({"train", "--lr", "1", "--learning_rate=2"}) ==
+        "error: --learning_rate: given twice, '1' and '2'; expected one value");
+  CHECK(refusal({"eval", "one", "two", "--data", given.a}) ==
+        "error: expected one MODEL, got 2 arguments; see headlight eval --help");
+  CHECK(refusal({"train", "a.toml", "b.toml"}) ==
+        "error: expected one [CONFIG.toml], got 2 arguments; see headlight train --help");
+  CHECK(refusal({"train", "--data", given.a, "a.toml", "b.toml"}) ==
+        "error: expected one [CONFIG.toml], got 2 arguments; see headlight train --help");
+  CHECK(refusal({"gradcheck", given.a}) ==
+        "error: unexpected argument '" + given.a + "'; see headlight gradcheck --help");
+}
+
+TEST_CASE("a tokenizer learns from files without an option, and is replaced only by force",
+          "[cli]") {
+  const Given given;
+  const std::string bpe = given.folder.at("bpe");
+  const Arguments command{"tokenizer", "train", given.a, given.json, "--vocab_size", "280",
+                          "--out", bpe, "--log_level", "error"};
+  const Json report = report_of(command);
+  CHECK(report["bytes"] == 800 + 40 * 19);
+  CHECK(refusal(command) ==
+        "error: " + bpe + "/tokenizer.json: is there already; --force replaces it");
+  const std::string before = file_contents(bpe + "/tokenizer.json");
+  Arguments forced{"tokenizer", "train", "--data", given.b, "--vocab_size", "270",
+                   "--out", bpe, "--force"};
+  output_of(forced);
+  CHECK(file_contents(bpe + "/tokenizer.json") != before);
+  const std::string ids = given.folder.write("ids.bin", "abcd");
+  CHECK(refusal({"tokenizer", "train", ids, "--vocab_size", "270", "--out", bpe, "--force"}) ==
+        "error: " + ids + ": holds token ids, expected text");
+}
+
+TEST_CASE("encode turns documents into ids with the end of text behind each", "[cli]") {
+  const Given given;
+  const std::string byte = given.folder.at("byte");
+  headlight::save_tokenizer(byte, headlight::ByteTokenizer());
+  const std::string lines = given.folder.write(
+      "d.jsonl.gz", gzip("{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"c\"\n"));
+  const std::string out = given.folder.at("ids.bin");
+  const Json report = report_of({"tokenizer", "encode", byte, lines, "--out", out});
+  CHECK(report["tokens"] == 5);
+  CHECK(report["bytes"] == 3);
+  CHECK(file_contents(out) == std::string("a\0b\0\0\1c\0\0\1", 10));
+  CHECK(output_of({"tokenizer", "encode", byte, lines, "--json"}) ==
+        "{\"ids\": [[97, 98], [], [99]]}\n");
+  const std::string x = given.folder.write("x.txt", "x\n");
+  CHECK(output_of({"tokenizer", "encode", byte, x, "--file", x}) == "120 10\n120 10\n");
+  CHECK(output_of({"tokenizer", "encode", "--file", x, byte}) == "120 10\n");
+  output_of({"tokenizer", "encode", byte, x, "--out", out});
+  CHECK(file_contents(out) == std::string("x\0\n\0", 4));
+  const ProgramResult piped =
+      run_headlight_reading("{\"body\": \"hi\"}\n", {"tokenizer", "encode", byte, "-", "--jsonl",
+                                                     "body"});
+  CHECK(piped.out == "104 105\n");
+}
+
+TEST_CASE("a prompt comes through standard input", "[cli]") {
+  const Given given;
+  const std::string model = given.model();
+  const Arguments command{"generate", model, "--prompt_file", "-", "--max_new_tokens", "1",
+                          "--json", "--log_level", "error"};
+  const ProgramResult result = run_headlight_reading("a cat", command);
+  REQUIRE(result.exit_code == 0);
+  CHECK(Json::parse(result.out)["prompt"] == "a cat");
+  CHECK(refusal(command) == "error: standard input: is empty");
+}

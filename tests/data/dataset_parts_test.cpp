@@ -1,0 +1,84 @@
+#include "headlight/data/dataset_parts.h"
+
+#include "headlight/tensor/error.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+constexpr std::int32_t kEnd = 0;
+
+TokenDataset stream(std::int32_t first, std::int32_t count) {
+  Ids ids;
+  for (std::int32_t i = 0; i < count; ++i) {
+    ids.push_back(first + i);
+  }
+  return stream_dataset(ids);
+}
+
+TokenDataset documents(std::int32_t first, std::int32_t count) {
+  std::vector<Ids> all;
+  for (std::int32_t i = 0; i < count; ++i) {
+    all.push_back({first + i});
+  }
+  return document_dataset(all, kEnd);
+}
+
+std::vector<TokenDataset> both(TokenDataset first, TokenDataset second) {
+  std::vector<TokenDataset> parts;
+  parts.push_back(std::move(first));
+  parts.push_back(std::move(second));
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("streams are joined with the end of text between them, once") {
+  const TokenDataset joined = join_datasets(both(stream(1, 2), stream(5, 3)), kEnd);
+  CHECK(joined.sequences == std::vector<Ids>{{1, 2, kEnd, 5, 6, 7}});
+  CHECK(joined.token_count == 6);
+  CHECK_FALSE(joined.documents);
+  CHECK(join_datasets(both(stream_dataset({1, kEnd}), stream(5, 1)), kEnd).sequences ==
+        std::vector<Ids>{{1, kEnd, 5}});
+  std::vector<TokenDataset> one;
+  one.push_back(stream(1, 2));
+  CHECK(join_datasets(std::move(one), kEnd).sequences == std::vector<Ids>{{1, 2}});
+  CHECK_THROWS_AS(join_datasets({}, kEnd), Error);
+}
+
+TEST_CASE("a stream among documents is one document") {
+  const TokenDataset joined = join_datasets(both(documents(1, 2), stream(5, 2)), kEnd);
+  CHECK(joined.documents);
+  CHECK(joined.end_of_text == kEnd);
+  CHECK(joined.sequences ==
+        std::vector<Ids>{{kEnd, 1, kEnd}, {kEnd, 2, kEnd}, {kEnd, 5, 6, kEnd}});
+  CHECK(joined.token_count == 10);
+}
+
+TEST_CASE("every file gives its own last part for validation") {
+  const DatasetSplit split = split_each(both(stream(1, 10), stream(101, 5)), 0.2, kEnd);
+  CHECK(split.train.sequences ==
+        std::vector<Ids>{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});
+  CHECK(split.validation.sequences == std::vector<Ids>{{9, 10, kEnd, 105}});
+  const DatasetSplit cut = split_each(both(documents(1, 4), documents(11, 4)), 0.25, kEnd);
+  CHECK(cut.train.sequences.size() == 6);
+  CHECK(cut.validation.sequences == std::vector<Ids>{{kEnd, 4, kEnd}, {kEnd, 14, kEnd}});
+  const DatasetSplit none = split_each(both(documents(1, 4), documents(11, 4)), 0.0, kEnd);
+  CHECK(none.train.sequences.size() == 8);
+  CHECK(none.validation.sequences.empty());
+  CHECK(none.validation.documents);
+}
+
+TEST_CASE("of many files with one document each, a share of the files is for validation") {
+  std::vector<TokenDataset> parts;
+  for (std::int32_t i = 1; i <= 20; ++i) {
+    parts.push_back(documents(i, 1));
+  }
+  const DatasetSplit split = split_each(std::move(parts), 0.1, kEnd);
+  CHECK(split.train.sequences.size() == 18);
+  CHECK(split.validation.sequences.size() == 2);
+  CHECK_THROWS_AS(split_each(both(documents(1, 1), documents(2, 1)), 0.6, kEnd), Error);
+}

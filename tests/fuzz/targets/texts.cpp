@@ -1,0 +1,54 @@
+#include <array>
+#include <memory>
+
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+#include "headlight/io/text_source.h"
+#include "headlight/text/utf8.h"
+
+namespace headlight::fuzz {
+namespace {
+
+// A few bytes may become gigabytes; what comes after this says nothing more.
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+constexpr std::array<const char*, 6> kNames{"x.txt",      "x.jsonl",   "x.txt.gz",
+                                            "x.jsonl.gz", "x.txt.zst", "x.jsonl.zst"};
+
+}  // namespace
+
+// JSON lines, compressed files and plain ones of every format.
+void texts(std::string_view input) {
+  const unsigned name = take_byte(input) % kNames.size();
+  const unsigned mode = take_byte(input);
+  const bool is_zstandard = name >= 4;
+  TextFormat format;
+  format.cut = static_cast<StreamCut>(mode >> 2 & 3U);
+  format.as_it_is = (mode & 16U) != 0;
+  format.any_bytes = (mode & 32U) != 0;
+  if (is_zstandard) {
+    format.cut = StreamCut::character;
+  } else {
+    format.split.mode = static_cast<DocumentSplit>(mode & 3U);
+    format.split.separator = std::string(take_text(input));
+  }
+  const TextFile file{.path = kNames[name],
+                      .held = std::make_shared<const std::string>(input)};
+  std::string text;
+  Index number = 0;
+  const bool whole = accepted([&] {
+    read_text(file, format, [&](const TextPart& part) {
+      demand(part.number == number++, "a part is lost or comes twice");
+      demand(format.any_bytes || valid_utf8_prefix(part.text) == part.text.size(),
+             "a part is not UTF-8");
+      text += part.text;
+      require(text.size() <= kMostBytes, "input: too long for this target");
+    });
+  });
+  if (whole && name == 0 && format.split.mode == DocumentSplit::none && format.as_it_is &&
+      format.any_bytes) {
+    demand(text == input, "a stream is not its parts");
+  }
+}
+
+}  // namespace headlight::fuzz

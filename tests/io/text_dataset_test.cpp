@@ -1,0 +1,106 @@
+#include "headlight/io/text_dataset.h"
+
+#include "headlight/io/token_file.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+constexpr std::int32_t kEnd = 256;  // of ByteTokenizer
+
+TextFile file_of(const std::string& name, const std::string& bytes) {
+  return {.path = name, .held = std::make_shared<const std::string>(bytes)};
+}
+
+TokenDataset read(const TextFile& file, const TextFormat& format = {}) {
+  std::vector<std::string> warnings;
+  return read_dataset(file, format, ByteTokenizer(), warnings);
+}
+
+Ids ids_of(std::string_view text) { return {text.begin(), text.end()}; }
+
+std::vector<std::string> warnings_of(const std::string& name, const std::string& text,
+                                     DocumentSplit mode) {
+  std::vector<std::string> warnings;
+  read_dataset(file_of(name, text), {.split = {.mode = mode}}, ByteTokenizer(), warnings);
+  return warnings;
+}
+
+}  // namespace
+
+TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[io]") {
+  REQUIRE(ByteTokenizer().end_of_text() == kEnd);
+  const TokenDataset stream = read(file_of("a.txt", "ab\r\nc"));
+  CHECK(stream.sequences == std::vector<Ids>{ids_of("ab\nc")});
+  CHECK_FALSE(stream.documents);
+  std::string text;
+  while (text.size() < std::size_t{9} << 20) {
+    text += "a word ";
+  }
+  const TokenDataset parts = read(file_of("a.txt", text));
+  REQUIRE(parts.sequences.size() == 1);
+  CHECK((parts.sequences[0] == ids_of(text)));
+  CHECK(parts.token_count == static_cast<Index>(text.size()));
+}
+
+TEST_CASE("documents and JSON lines are documents between ends of text", "[io]") {
+  const TokenDataset lines = read(file_of("a.txt", "a\n\nb\n"), {.split = {DocumentSplit::line}});
+  CHECK(lines.documents);
+  CHECK(lines.sequences == std::vector<Ids>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
+  const TokenDataset json = read(file_of("a.jsonl", "\"a\"\n\"\"\n{\"text\": \"b\"}\n"));
+  CHECK(json.documents);
+  CHECK(json.sequences == lines.sequences);
+}
+
+TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[io]") {
+  const std::string text = "one<|endoftext|>two";
+  const std::vector<std::string> advice{
+      "a.txt: '<|endoftext|>' in the text is spelled out in characters; --documents token cuts it "
+      "into documents there"};
+  CHECK(warnings_of("a.txt", text, DocumentSplit::none) == advice);
+  CHECK(warnings_of("a.txt", text, DocumentSplit::line) == advice);
+  CHECK(warnings_of("a.txt", text, DocumentSplit::token).empty());
+  CHECK(warnings_of("a.txt", "one<|endof|>two", DocumentSplit::none).empty());
+  CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none).empty());
+  // Across the border of what is read at once.
+  const std::string before((std::size_t{4} << 20) - 5, 'x');
+  CHECK(warnings_of("a.txt", before + text, DocumentSplit::none) == advice);
+}
+
+TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.bin", std::string("a\0b\0", 4));
+  const TextFile file{.path = (folder / "a.bin").string()};
+  CHECK(read(file).sequences == std::vector<Ids>{{'a', 'b'}});
+  CHECK(error_of([&] { read(file, {.split = {DocumentSplit::line}}); }) ==
+        "documents: " + file.path + " holds one stream of token ids, expected none");
+}
+
+TEST_CASE("files without a token are left out, unless there is no other", "[io]") {
+  const TextFile empty = file_of("empty.txt", "");
+  std::vector<std::string> warnings;
+  CHECK(read_datasets({empty, file_of("a.txt", "a")}, {}, ByteTokenizer(), warnings).size() == 1);
+  const auto refusal = [&](const std::vector<TextFile>& files, DocumentSplit mode) {
+    return error_of([&] {
+      read_datasets(files, {.split = {.mode = mode}}, ByteTokenizer(), warnings);
+    });
+  };
+  CHECK(refusal({empty}, DocumentSplit::none) == "empty.txt: is empty");
+  CHECK(refusal({empty, empty, empty}, DocumentSplit::none) == "empty.txt and 2 more: are empty");
+  CHECK(refusal({file_of("a.txt", "\n\n")}, DocumentSplit::line) ==
+        "a.txt: documents: expected at least one in the text, got none");
+}
+
+TEST_CASE("characters are learned from all files", "[io]") {
+  const CharTokenizer tokenizer =
+      learn_characters({file_of("a.txt", "ba"), file_of("b.jsonl", "\"ca\"")}, {});
+  CHECK(tokenizer.vocab_size() == 5);
+  CHECK(tokenizer.encode("abc") == Ids{2, 3, 4});
+  CHECK(error_of([] { learn_characters({file_of("a.txt", "")}, {}); }) == "a.txt: is empty");
+}

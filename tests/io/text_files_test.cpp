@@ -1,0 +1,102 @@
+#include "headlight/io/text_files.h"
+
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+// A folder with texts and other files.
+class TextFolder {
+ public:
+  TextFolder() {
+    for (const char* name : {"b.txt", "a.txt", "c.jsonl.gz", "notes.md", "README.md", "x.csv",
+                             ".hidden.txt", "a,b.txt", "odd[1].txt"}) {
+      write_bytes(folder_ / name, "text");
+    }
+    std::filesystem::create_directory(folder_ / "deep");
+    write_bytes(folder_ / "deep/d.txt", "text");
+  }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path() const { return folder_.path().string(); }
+  // What names in the folder mean, without its path.
+  Names find(const Names& names) const {
+    Names whole;
+    for (const std::string& name : names) {
+      whole.push_back(at(name));
+    }
+    return shortened(find_text_files(whole));
+  }
+  Names shortened(const std::vector<TextFile>& files) const {
+    Names result;
+    for (const TextFile& file : files) {
+      result.push_back(file.path.substr(path().size() + 1));
+    }
+    return result;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a name is a file, a folder, a pattern or several between commas", "[io]") {
+  const TextFolder folder;
+  CHECK(folder.find({"b.txt", "a.txt"}) == Names{"b.txt", "a.txt"});
+  CHECK(folder.find({"*.txt"}) == Names{"a,b.txt", "a.txt", "b.txt", "odd[1].txt"});
+  CHECK(folder.find({"?.txt", "x.csv"}) == Names{"a.txt", "b.txt", "x.csv"});
+  CHECK(folder.find({"deep*"}) == Names{"deep/d.txt"});
+  CHECK(folder.shortened(find_text_files({folder.at("b.txt") + ", " + folder.at("deep")})) ==
+        Names{"b.txt", "deep/d.txt"});
+  // What is there under the whole name comes first.
+  CHECK(folder.find({"a,b.txt", "odd[1].txt"}) == Names{"a,b.txt", "odd[1].txt"});
+  CHECK(folder.shortened(find_text_files({folder.path()})) ==
+        Names{"a,b.txt", "a.txt", "b.txt", "c.jsonl.gz", "notes.md", "odd[1].txt"});
+  CHECK(find_text_files({}).empty());
+}
+
+TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io]") {
+  const TextFolder folder;
+  write_bytes(folder.at("train.bin"), "ids");
+  CHECK(folder.find({"."}).size() == 1);
+  CHECK(find_text_files({folder.path()})[0].path == folder.at("train.bin"));
+  CHECK(find_text_files({folder.path()})[0].validation_path.empty());
+  CHECK(find_text_files({folder.path()}, "val.bin")[0].path == folder.at("train.bin"));
+  write_bytes(folder.at("val.bin"), "ids");
+  CHECK(find_text_files({folder.path()})[0].validation_path == folder.at("val.bin"));
+  CHECK(find_text_files({folder.path()}, "val.bin")[0].path == folder.at("val.bin"));
+  CHECK(find_text_files({folder.at("train.bin")})[0].validation_path.empty());
+}
+
+TEST_CASE("names of nothing are refused", "[io]") {
+  const TextFolder folder;
+  const auto refusal = [](const Names& names) {
+    return error_of([&] { find_text_files(names); });
+  };
+  CHECK(refusal({folder.at("none.txt")}) == folder.at("none.txt") + ": No such file or directory");
+  CHECK(refusal({folder.at("a.txt") + "," + folder.at("none")}) ==
+        folder.at("none") + ": No such file or directory");
+  CHECK(refusal({folder.at("*.tex")}) == folder.at("*.tex") + ": no file matches this pattern");
+  CHECK(refusal({""}) == ": No such file or directory");
+  std::filesystem::create_directory(folder.at("empty"));
+  write_bytes(folder.at("empty/table.csv"), "text");
+  CHECK(refusal({folder.at("empty")}) ==
+        folder.at("empty") +
+            ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
+            ".zst), nor train.bin");
+  CHECK(refusal({"-", "-"}) == "-: standard input can be read only once, got it 2 times");
+  CHECK(find_text_files({"-"})[0].name() == "standard input");
+}
+
+TEST_CASE("files are named by their first, and by two when there are two", "[io]") {
+  const TextFile a{.path = "a"};
+  const TextFile b{.path = "b"};
+  CHECK(names_of({a}) == "a");
+  CHECK(names_of({a, b}) == "a and b");
+  CHECK(names_of({a, b, b}) == "a and 2 more");
+}
