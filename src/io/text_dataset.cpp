@@ -73,7 +73,7 @@ Ids joined(std::vector<Ids> parts, const IdCount& count) {
   ids.reserve(count.count());
   for (Ids& part : parts) {
     ids.insert(ids.end(), part.begin(), part.end());
-    part = {};
+    part = Ids();  // {} would keep its memory
   }
   return ids;
 }
