@@ -133,6 +133,11 @@ void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
     log_warning(concat_text("the prompt has ", count, " tokens, more than the block of ", block,
                             ": the model sees the last ", (block + 1) / 2));
   }
+  if (loaded.tokenizer->kind() == "bpe" && prompt.ends_with(' ')) {
+    log_warning(
+        "the prompt ends in a blank, with which this tokenizer's words begin: the text mostly goes "
+        "on better without it");
+  }
 }
 
 void log_statistics(const GenerateResult& result) {

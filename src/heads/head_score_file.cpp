@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "headlight/text/text_file.h"
+#include "headlight/io/text_source.h"
 #include "io/fingerprint.h"
 
 namespace headlight {
