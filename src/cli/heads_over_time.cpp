@@ -125,7 +125,9 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
 
 std::string updates_text(double iteration) { return grouped(static_cast<Index>(iteration)); }
 
-std::string charts(const HeadHistory& history, const std::vector<std::string>& scores) {
+std::string charts(const HeadHistory& history, const std::vector<std::string>& scores,
+                   Language language) {
+  const bool korean = language == Language::korean;
   const ChartOptions size{.height = 6};
   std::string text;
   const auto add = [&](const std::string& title, const std::vector<double>& values) {
@@ -134,46 +136,79 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
   };
   for (const std::string& score : scores) {
     const std::size_t best = heads_by_last(history, score).front();
-    add(score + " of head " + head_name(history.heads[best]) + ", which has most of it at the end",
+    const std::string head = head_name(history.heads[best]);
+    add(korean ? "마지막에 가장 큰 헤드 " + head + "의 " + score
+               : score + " of head " + head + ", which has most of it at the end",
         history.scores.at(score)[best]);
   }
-  add("training loss", history.loss);
-  add("loss on repeated random tokens: second copy minus first copy", history.in_context);
+  add(korean ? "학습 손실" : "training loss", history.loss);
+  add(korean ? "되풀이되는 무작위 토큰의 손실: 둘째 사본에서 첫째 사본을 뺀 값"
+             : "loss on repeated random tokens: second copy minus first copy",
+      history.in_context);
   return text;
 }
 
 // Where too few places were measured for some births to be told from chance.
-std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births) {
+std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births,
+                           Language language) {
   const auto unsettled = std::count_if(births.begin(), births.end(), [](const Birth& birth) {
     return !birth.birth.settled;
   });
-  return unsettled == 0
-             ? ""
+  if (unsettled == 0) {
+    return "";
+  }
+  return language == Language::korean
+             ? concat_text("주의: 글의 ", history.text_places, "곳과 되풀이된 토큰 ",
+                           history.repeat_places, "곳의 점수로는 탄생 ", births.size(), "개 중 ",
+                           unsettled, "개를 확정하지 못합니다(? 표시)")
              : concat_text("caution: scores of ", history.text_places, " places of text and ",
                            history.repeat_places, " of repeated tokens do not settle ", unsettled,
                            " of ", births.size(), " births (marked ?)");
 }
 
+// "1.2: induction reaches 0.50 by update 550, at a training loss of 2.9"
+std::string birth_text(const HeadHistory& history, const Birth& birth, Language language) {
+  const bool korean = language == Language::korean;
+  const std::string head = head_name(birth.birth.head);
+  const std::string threshold = fixed_number(birth.threshold, 2);
+  const double loss = history.loss[birth.birth.time];
+  const std::string update = updates_text(history.iterations[birth.birth.time]);
+  std::string text = korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "까지 " +
+                                  threshold + "에 이릅니다"
+                            : head + ": " + birth.score + " reaches " + threshold + " by update " +
+                                  update;
+  if (std::isfinite(loss)) {
+    text += (korean ? ", 그때 학습 손실 " : ", at a training loss of ") + fixed_number(loss, 3);
+  }
+  return text + (birth.birth.settled ? "\n" : " ?\n");
+}
+
 std::string births_text(const HeadHistory& history, const std::vector<std::string>& scores,
-                        const std::vector<Birth>& births) {
+                        const std::vector<Birth>& births, Language language) {
   std::string text;
   for (const Birth& birth : births) {
-    const std::size_t time = birth.birth.time;
-    text += head_name(birth.birth.head) + ": " + birth.score + " reaches " +
-            fixed_number(birth.threshold, 2) + " by update " +
-            updates_text(history.iterations[time]);
-    text += std::isfinite(history.loss[time])
-                ? ", at a training loss of " + fixed_number(history.loss[time], 3)
-                : "";
-    text += birth.birth.settled ? "\n" : " ?\n";
+    text += birth_text(history, birth, language);
   }
   for (const std::string& score : scores) {
     if (std::none_of(births.begin(), births.end(),
                      [&](const Birth& birth) { return birth.score == score; })) {
-      text += "no head reaches " + score + " " + fixed_number(threshold_of(score), 2) + "\n";
+      const std::string threshold = fixed_number(threshold_of(score), 2);
+      text += language == Language::korean
+                  ? score + " " + threshold + "에 이른 헤드가 없습니다\n"
+                  : "no head reaches " + score + " " + threshold + "\n";
     }
   }
   return text;
+}
+
+std::string times_text(const HeadHistory& history, Language language) {
+  const std::string heads = grouped(static_cast<Index>(history.heads.size()));
+  const std::string times = grouped(static_cast<Index>(history.iterations.size()));
+  const std::string first = updates_text(history.iterations.front());
+  const std::string last = updates_text(history.iterations.back());
+  return language == Language::korean
+             ? "헤드 " + heads + "개, 업데이트 " + first + "부터 " + last + "까지 " + times + "번\n"
+             : heads + " heads, " + times + " times from update " + first + " to " + last + "\n";
 }
 
 // NaN is null in JSON.
@@ -227,22 +262,20 @@ std::vector<std::string> write_picture(const Options& options, const std::string
 }  // namespace
 
 void show_heads_over_time(const Options& options) {
+  const Language language = about_option([&] { return parse_language(options.text("lang")); });
   const HeadHistory history = read_head_history(options.positional());
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);
   const std::vector<std::string> files = write_picture(options, picture(history, scores, births));
-  const std::string caution = births_caution(history, births);
+  const std::string caution = births_caution(history, births, language);
   if (options.json()) {
     Json json = report_json(history, scores, births, files);
     json["caution"] = caution.empty() ? Json() : Json(caution);
     print_json(json);
   } else {
-    std::cout << grouped(static_cast<Index>(history.heads.size())) << " heads, "
-              << grouped(static_cast<Index>(history.iterations.size())) << " times from update "
-              << updates_text(history.iterations.front()) << " to "
-              << updates_text(history.iterations.back()) << "\n"
-              << (caution.empty() ? "" : caution + "\n") << "\n"
-              << charts(history, scores) << births_text(history, scores, births);
+    std::cout << times_text(history, language) << (caution.empty() ? "" : caution + "\n") << "\n"
+              << charts(history, scores, language)
+              << births_text(history, scores, births, language);
     for (const std::string& file : files) {
       std::cout << "wrote " << file << "\n";
     }

@@ -120,10 +120,9 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
   }
   if (options.legend) {
     text += painted(in(language,
-                       "'by' names the score that 'does' rests on; shares of the weight; entropy "
-                       "in nats, distance in tokens",
-                       "'근거'는 판정의 바탕이 된 점수. 가중치의 비율, 엔트로피는 nat, 거리는 "
-                       "토큰"),
+                       "by: the score behind does; weight in shares, entropy in nats, distance in "
+                       "tokens",
+                       "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
                     kDim, options.colour) +
             "\n";
   }
@@ -152,6 +151,7 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
                               fixed_number(score.value.high, 2) + ")",
                           kDim, colour);
     }
+    sentence += even_weights_text(head, report.language);
     text += painted(name, verdict_style(head.verdict.name), colour) +
             sentence.substr(std::min(name.size(), sentence.size())) + "\n";
   }

@@ -230,15 +230,6 @@ std::string doubt_text(const Verdict& verdict, Language language) {
                            places == 1 ? " place)" : " places)");
 }
 
-// ", where even weights give 0.07", which tells whether a score that is no verdict says something.
-std::string even_text(double even, Language language) {
-  if (std::isnan(even)) {
-    return "";
-  }
-  return language == Language::korean ? ", 고른 가중치라면 " + number_text(even)
-                                      : ", where even weights give " + number_text(even);
-}
-
 std::string offset_text(Index offset, Language language) {
   if (language == Language::korean) {
     return std::to_string(offset);
@@ -297,9 +288,17 @@ std::string head_sentence(const ScoredHead& head, Language language) {
   replace("{meaning}", std::string(score_list()[score_index(verdict.measure)].meaning), text);
   if (!verdict.leans.empty()) {
     replace("{name}", std::string(verdict_label(verdict.leans, language)), text);
-    text += even_text(head.score(verdict.measure).even, language);
   }
   return verdict.settled ? text : text + doubt_text(verdict, language);
+}
+
+std::string even_weights_text(const ScoredHead& head, Language language) {
+  const double even = head.score(head.verdict.measure).even;
+  if (head.verdict.leans.empty() || std::isnan(even)) {
+    return "";
+  }
+  return language == Language::korean ? ", 고른 가중치라면 " + number_text(even)
+                                      : ", where even weights give " + number_text(even);
 }
 
 std::string verdict_caution(const std::vector<ScoredHead>& heads, Language language) {

@@ -197,6 +197,12 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
     INFO(part);
     CHECK(holds(result.out, part));
   }
+  const std::string korean = run_headlight({"heads", run.path, "--over_time", "--lang", "ko"}).out;
+  for (const char* part : {"헤드 2개", "학습 손실", "업데이트 4까지 0.50에 이릅니다",
+                           "previous_token 0.50에 이른 헤드가 없습니다"}) {
+    INFO(part);
+    CHECK(holds(korean, part));
+  }
   const std::string svg = file_contents(run.folder.at("figures/heads_over_time.svg"));
   for (const char* part : {"induction of every head", "previous_token of every head",
                            "Training loss", "second copy", "translate(0 1140)", ">0.1<"}) {

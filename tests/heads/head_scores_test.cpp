@@ -345,6 +345,12 @@ TEST_CASE("scores of even weights stand beside those of the heads", "[heads]") {
   CHECK(std::isnan(head.score("quote").even));
   CHECK(std::isnan(head.score("copying").even));
   CHECK(std::isnan(head.score("induction").even));
+  ScoredHead near = head;
+  near.verdict.measure = "name_ahead";
+  near.verdict.leans = "name_mover";
+  CHECK(even_weights_text(near) == ", where even weights give 0.40");
+  near.verdict.leans = {};
+  CHECK(even_weights_text(near).empty());
 }
 
 TEST_CASE("scores name their model by its weights", "[heads]") {

@@ -56,6 +56,11 @@ std::string_view verdict_label(std::string_view name, Language language = Langua
 // sentence says so with the range and the places.
 std::string head_sentence(const ScoredHead& head, Language language = Language::english);
 
+// ", where even weights give 0.07": for a head that fits no pattern, to stand behind its sentence;
+// it tells whether the score that came nearest says something. "" for others, and where that is
+// not known (ScoreValue::even).
+std::string even_weights_text(const ScoredHead& head, Language language = Language::english);
+
 // How many of these heads have verdicts that are not settled, in one line for their reader; "" when
 // all are.
 std::string verdict_caution(const std::vector<ScoredHead>& heads,
