@@ -204,7 +204,8 @@ std::string Options::option_list() const {
       layout.add_options()(option.name, option.help);
     } else {
       layout.add_options()(option.name, option.help,
-                           option.fallback.empty() ? value : value->default_value(option.fallback));
+                           option.may_stand_alone     ? value->implicit_value("true")
+                           : option.fallback.empty() ? value : value->default_value(option.fallback));
     }
   }
   const std::string help = layout.help();

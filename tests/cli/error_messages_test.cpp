@@ -285,7 +285,8 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
     arguments.insert(arguments.end(), options.begin(), options.end());
     return refusal(arguments);
   };
-  CHECK(refusal({"train", "a.toml", "b.toml"}) == "expected one configuration file, got 2");
+  CHECK(refusal({"train", "a.toml", "b.toml"}) ==
+        "expected one configuration file, got a.toml and b.toml");
   CHECK(train({"--separator", "a\xFF"}) == "--separator: invalid UTF-8 at byte 1");
   CHECK(train({"--out_dir", run + "\xFF"}) ==
         "--out_dir: invalid UTF-8 at byte " + std::to_string(run.size()));

@@ -10,10 +10,11 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 headlight=$work/prefix/bin/headlight
-cd "$work/prefix/share/headlight"
-"$headlight" train configs/toy.toml --out_dir "$work/run" --max_iters 1 --n_layer 1 --n_embd 16 \
-  --n_head 2 --eval_iters 1 --log_level error >/dev/null
+cd "$work"
+"$headlight" train "$work/prefix/share/headlight/configs/toy.toml" --out_dir "$work/run" --max_iters 1 \
+  --n_layer 1 --n_embd 16 --n_head 2 --eval_iters 1 --log_level error >/dev/null
 "$headlight" generate "$work/run" --prompt "One " --max_new_tokens 3 >/dev/null
+cd "$work/prefix/share/headlight"
 [ -f configs/bench/cpu-char.toml ] || fail "the presets of bench are missing"
 [ -s "$work/prefix/share/doc/headlight/copyright" ] || fail "the licence is missing"
 [ ! -e "$work/prefix/include" ] || fail "headers are in the runtime component"

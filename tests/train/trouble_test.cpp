@@ -108,6 +108,30 @@ TEST_CASE("a rollback returns to the last checkpoint and goes on with other data
   CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
 }
 
+TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.max_iters = 8;
+  run_training(config);
+  config.max_iters = 12;
+  config.batch_size = 3;
+  config.on_nan = "rollback";
+  Poison poison({9});
+  run_training(config, {.resume = true, .observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 8);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.data_start == DataStart{.update = 8, .batch = 8});
+  CHECK(state.history.data_shift == 3);  // updates 8, 9 and 10 met their data in vain
+  REQUIRE(!state.changes.empty());
+  CHECK(state.changes[0].key == "batch_size");
+  Index told = 0;
+  for (const Json& line : metrics_of(config.out_dir)) {
+    told += line.contains("changed") ? 1 : 0;
+  }
+  CHECK(told == 1);
+}
+
 TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
