@@ -242,10 +242,8 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
               "training state", bytes_text(memory.training).c_str());
   if (subject.run) {
-    std::printf(
-        "%-20s %15s   in all, with activations and the copy for saving; 4 bytes a token of\n"
-        "%-36s   text come on top, token files (.bin) stay where they are\n",
-        "training run", bytes_text(subject.run->total()).c_str(), "");
+    std::printf("%-20s %15s   in all; beside it 4 bytes a token of text, none of .bin\n",
+                "training run", bytes_text(subject.run->total()).c_str());
   }
   const double flops = flops_per_token(config, counts);
   std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",

@@ -165,7 +165,8 @@ Survey survey(const InputFile& file, Index begin) {
   constexpr Index kWord = 4;
   constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
   Survey result;
-  std::vector<std::uint32_t> words(kWordsAtOnce);
+  const auto all = static_cast<std::size_t>((file.size() - begin) / kWord);
+  std::vector<std::uint32_t> words(std::min(kWordsAtOnce, all));
   Index place = begin;
   while (file.size() - place >= kWord) {
     const Index left = (file.size() - place) / kWord;
