@@ -204,7 +204,7 @@ std::string Options::option_list() const {
       layout.add_options()(option.name, option.help);
     } else {
       layout.add_options()(option.name, option.help,
-                           option.may_stand_alone     ? value->implicit_value("true")
+                           option.takes == Takes::value_or_nothing ? value->implicit_value("true")
                            : option.fallback.empty() ? value : value->default_value(option.fallback));
     }
   }

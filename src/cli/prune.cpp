@@ -141,10 +141,8 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   config.learning_rate = options.number("learning_rate");
   require(config.learning_rate > 0, "--learning_rate: expected above 0, got ",
           config.learning_rate);
-  config.min_lr = config.learning_rate / 10;
   config.warmup_iters = 0;
   config.max_iters = updates;
-  config.lr_decay_iters = updates;
   config.seed = options.integer("seed");
   Trainer trainer(config, model, data);
   for (Index i = 0; i < updates; ++i) {

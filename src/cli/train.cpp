@@ -74,7 +74,7 @@ Options make_options() {
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train --resume runs/toy",
-                    "headlight train --resume runs/toy --max_iters 4000 --lr_decay_iters 4000",
+                    "headlight train --resume runs/toy --max_iters 4000",
                     "headlight train --resume runs/toy --eval_only",
                     "headlight train configs/induction.toml",
                     "headlight train configs/shakespeare_char_cpu.toml --data input.txt",

@@ -37,7 +37,8 @@ constexpr std::array kFields{
     ConfigField{
         "token_dtype", &C::token_dtype,
         "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look at "
-        "the file)"},
+        "the file)",
+        free},
     ConfigField{.key = "tokenizer",
                 .member = &C::tokenizer,
                 .help = "char (Unicode characters), byte, bpe (learned from data) or a tokenizer's "

@@ -41,7 +41,7 @@ bool have_same(const TrainConfig& before, const TrainConfig& now,
 // How many tokens there are says whether the data is the same; a path does not.
 bool is_same_data(const DataCourse& before, const DataCourse& now) {
   return before.position.tokens == now.position.tokens &&
-         have_same(before.config, now.config, {"documents", "separator"});
+         have_same(before.config, now.config, {"documents", "separator", "jsonl"});
 }
 
 std::string data_note(const DataCourse& before, const DataCourse& now) {

@@ -8,6 +8,7 @@ using namespace headlight;
 namespace {
 
 using Ids = std::vector<std::int32_t>;
+using Sequences = std::vector<TokenSequence>;
 
 constexpr std::int32_t kEnd = 0;
 
@@ -38,14 +39,14 @@ std::vector<TokenDataset> both(TokenDataset first, TokenDataset second) {
 
 TEST_CASE("streams are joined with the end of text between them, once") {
   const TokenDataset joined = join_datasets(both(stream(1, 2), stream(5, 3)), kEnd);
-  CHECK(joined.sequences == std::vector<Ids>{{1, 2, kEnd, 5, 6, 7}});
+  CHECK(joined.sequences == Sequences{{1, 2, kEnd, 5, 6, 7}});
   CHECK(joined.token_count == 6);
   CHECK_FALSE(joined.documents);
   CHECK(join_datasets(both(stream_dataset({1, kEnd}), stream(5, 1)), kEnd).sequences ==
-        std::vector<Ids>{{1, kEnd, 5}});
+        Sequences{{1, kEnd, 5}});
   std::vector<TokenDataset> one;
   one.push_back(stream(1, 2));
-  CHECK(join_datasets(std::move(one), kEnd).sequences == std::vector<Ids>{{1, 2}});
+  CHECK(join_datasets(std::move(one), kEnd).sequences == Sequences{{1, 2}});
   CHECK_THROWS_AS(join_datasets({}, kEnd), Error);
 }
 
@@ -54,18 +55,18 @@ TEST_CASE("a stream among documents is one document") {
   CHECK(joined.documents);
   CHECK(joined.end_of_text == kEnd);
   CHECK(joined.sequences ==
-        std::vector<Ids>{{kEnd, 1, kEnd}, {kEnd, 2, kEnd}, {kEnd, 5, 6, kEnd}});
+        Sequences{{kEnd, 1, kEnd}, {kEnd, 2, kEnd}, {kEnd, 5, 6, kEnd}});
   CHECK(joined.token_count == 10);
 }
 
 TEST_CASE("every file gives its own last part for validation") {
   const DatasetSplit split = split_each(both(stream(1, 10), stream(101, 5)), 0.2, kEnd);
   CHECK(split.train.sequences ==
-        std::vector<Ids>{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});
-  CHECK(split.validation.sequences == std::vector<Ids>{{9, 10, kEnd, 105}});
+        Sequences{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});
+  CHECK(split.validation.sequences == Sequences{{9, 10, kEnd, 105}});
   const DatasetSplit cut = split_each(both(documents(1, 4), documents(11, 4)), 0.25, kEnd);
   CHECK(cut.train.sequences.size() == 6);
-  CHECK(cut.validation.sequences == std::vector<Ids>{{kEnd, 4, kEnd}, {kEnd, 14, kEnd}});
+  CHECK(cut.validation.sequences == Sequences{{kEnd, 4, kEnd}, {kEnd, 14, kEnd}});
   const DatasetSplit none = split_each(both(documents(1, 4), documents(11, 4)), 0.0, kEnd);
   CHECK(none.train.sequences.size() == 8);
   CHECK(none.validation.sequences.empty());

@@ -37,7 +37,7 @@ std::vector<std::string> warnings_of(const std::string& name, const std::string&
 TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[io]") {
   REQUIRE(ByteTokenizer().end_of_text() == kEnd);
   const TokenDataset stream = read(file_of("a.txt", "ab\r\nc"));
-  CHECK(stream.sequences == std::vector<Ids>{ids_of("ab\nc")});
+  CHECK(stream.sequences == std::vector<TokenSequence>{ids_of("ab\nc")});
   CHECK_FALSE(stream.documents);
   std::string text;
   while (text.size() < std::size_t{9} << 20) {
@@ -52,7 +52,7 @@ TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[i
 TEST_CASE("documents and JSON lines are documents between ends of text", "[io]") {
   const TokenDataset lines = read(file_of("a.txt", "a\n\nb\n"), {.split = {DocumentSplit::line}});
   CHECK(lines.documents);
-  CHECK(lines.sequences == std::vector<Ids>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
+  CHECK(lines.sequences == std::vector<TokenSequence>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
   const TokenDataset json = read(file_of("a.jsonl", "\"a\"\n\"\"\n{\"text\": \"b\"}\n"));
   CHECK(json.documents);
   CHECK(json.sequences == lines.sequences);
@@ -77,7 +77,7 @@ TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
   const TemporaryFolder folder;
   write_bytes(folder / "a.bin", std::string("a\0b\0", 4));
   const TextFile file{.path = (folder / "a.bin").string()};
-  CHECK(read(file).sequences == std::vector<Ids>{{'a', 'b'}});
+  CHECK(read(file).sequences == std::vector<TokenSequence>{{'a', 'b'}});
   CHECK(error_of([&] { read(file, {.split = {DocumentSplit::line}}); }) ==
         "documents: " + file.path + " holds one stream of token ids, expected none");
 }
