@@ -60,7 +60,7 @@ std::string fingerprint(const NamedTensors& tensors) {
   return hash.text();
 }
 
-std::string fingerprint(std::string_view bytes) {
+std::string fingerprint_of_bytes(std::string_view bytes) {
   Hash hash;
   hash.add(bytes.data(), bytes.size());
   return hash.text();

@@ -12,6 +12,6 @@ namespace headlight {
 std::string fingerprint(const NamedTensors& tensors);
 
 // The same of the bytes of a file.
-std::string fingerprint(std::string_view bytes);
+std::string fingerprint_of_bytes(std::string_view bytes);
 
 }  // namespace headlight

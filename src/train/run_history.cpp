@@ -108,7 +108,7 @@ std::string tokenizer_fingerprint(const fs::path& run) {
   if (!model.has_value() || !fs::exists(*model / "tokenizer.json")) {
     return "";
   }
-  return fingerprint(read_whole_file(*model / "tokenizer.json", kLargest));
+  return fingerprint_of_bytes(read_whole_file(*model / "tokenizer.json", kLargest));
 }
 
 // Bits a byte of a nat a token, from the evaluations; NaN when they do not know.
