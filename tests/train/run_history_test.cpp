@@ -214,7 +214,7 @@ TEST_CASE("settings that differ are listed with the values of every run", "[run_
   const std::vector<SettingDifference> settings = differing_settings(runs);
   REQUIRE(settings.size() == 2);
   CHECK(settings[0].key == "learning_rate");
-  CHECK(settings[0].values == std::vector<std::string>{"0.005", "0.0001"});
+  CHECK(settings[0].values == std::vector<std::string>{"0.005", "1e-04"});
   CHECK(settings[1].key == "new");
   CHECK(settings[1].values == std::vector<std::string>{"", "true"});
   CHECK(comparability(runs).same_tokenizer);
