@@ -8,7 +8,6 @@
 #include "support/compressed.h"
 #include "support/program.h"
 #include "support/runs.h"
-#include "support/tensors.h"
 
 // Texts of several files, folders, patterns, JSON lines, compressed ones and standard input.
 using namespace headlight::test;
@@ -225,7 +224,7 @@ TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") 
   const ProgramResult result = run_headlight({"eval", model, "--data", text});
   CHECK(result.messages() == std::vector<std::string>{advice});
   CHECK(run_headlight({"eval", model, "--data", text, "--documents", "token"}).err.empty());
-  CHECK(mentions(given.trained("run", {"--data", text}), {advice}));
+  CHECK(given.trained("run", {"--data", text}).find(advice + "\n") != std::string::npos);
 }
 
 TEST_CASE("an option with one value is refused when it comes twice", "[cli]") {
