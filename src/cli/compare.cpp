@@ -48,7 +48,7 @@ constexpr const char* kDetails =
 Options make_options() {
   Options options({.name = "compare",
                    .summary = "Runs side by side: settings that differ, losses, speed, one chart.",
-                   .positional = "RUN...",
+                   .positional = "RUN [RUN ...]",
                    .details = kDetails,
                    .examples = {"headlight compare runs/a runs/b",
                                 "headlight compare runs/* --x seconds --smooth 0.99",

@@ -124,11 +124,6 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   require(loaded.tokenizer->vocab_size() <= vocabulary, shown(directory / "tokenizer.json"), ": ",
           loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
           vocabulary);
-  // Vocabularies of bytes are often filled up to a round number, those of characters are not.
-  require(loaded.tokenizer->kind() != "char" || loaded.tokenizer->vocab_size() == vocabulary,
-          shown(directory / "tokenizer.json"),
-          ": model.vocab: expected a character for each of the ", vocabulary,
-          " tokens of the model, got ", loaded.tokenizer->vocab_size(), " tokens");
   return loaded;
 }
 

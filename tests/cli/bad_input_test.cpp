@@ -78,9 +78,8 @@ TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cl
       "1",     "--n_embd", "8",  "--block_size", "8", "--max_iters", "1"};
   REQUIRE(run_headlight(train).exit_code == 0);
   CHECK(mentions(refusal(train), {run, "--resume"}));
-  std::vector<std::string> changed = train;
-  changed.insert(changed.end(), {"--resume", "--n_layer", "2", "--max_iters", "2"});
-  CHECK(mentions(refusal(changed), {"--resume", "n_layer was 1, is now 2"}));
+  const Arguments other = changed(train, {"--resume", "--n_layer", "2", "--max_iters", "2"});
+  CHECK(mentions(refusal(other), {"--resume", "n_layer was 1, is now 2"}));
 
   const std::string weights = run + "/latest/model.safetensors";
   std::filesystem::resize_file(weights, std::filesystem::file_size(weights) - 1);

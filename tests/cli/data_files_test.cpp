@@ -236,9 +236,9 @@ TEST_CASE("an option with one value is refused when it comes twice", "[cli]") {
   CHECK(refusal({"eval", "one", "two", "--data", given.a}) ==
         "error: expected one MODEL, got 2 arguments; see headlight eval --help");
   CHECK(refusal({"train", "a.toml", "b.toml"}) ==
-        "error: expected one [CONFIG.toml], got 2 arguments; see headlight train --help");
+        "error: expected one configuration file, got a.toml and b.toml");
   CHECK(refusal({"train", "--data", given.a, "a.toml", "b.toml"}) ==
-        "error: expected one [CONFIG.toml], got 2 arguments; see headlight train --help");
+        "error: expected one configuration file, got a.toml and b.toml");
   CHECK(refusal({"gradcheck", given.a}) ==
         "error: unexpected argument '" + given.a + "'; see headlight gradcheck --help");
 }

@@ -5,6 +5,7 @@
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 
 // The messages of the program that no other test reads, each word for word.
@@ -37,13 +38,12 @@ struct Given {
   // A run of `command` on the model that is refused.
   std::string refused(const std::string& command, const Arguments& options) const {
     Arguments arguments{command, model};
-    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments = headlight::test::changed(std::move(arguments), options);
     return refusal(arguments);
   }
   Arguments with_data(const Arguments& options) const {
     Arguments all{"--data", text};
-    all.insert(all.end(), options.begin(), options.end());
-    return all;
+    return headlight::test::changed(std::move(all), options);
   }
 
   ScratchFolder folder;
@@ -215,7 +215,7 @@ TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
   const Given given;
   const auto train = [](const Arguments& options) {
     Arguments arguments{"tokenizer", "train"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments = headlight::test::changed(std::move(arguments), options);
     return refusal(arguments);
   };
   CHECK(train({"--vocab_size", "300"}) == "--data: expected a text file");
@@ -282,7 +282,7 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
     Arguments arguments{"train", "--data",      given.text, "--out_dir",   run,    "--n_layer",
                         "1",     "--n_head",    "1",        "--n_embd",    "4",    "--block_size",
                         "4",     "--max_iters", "3",        "--log_level", "error"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments = headlight::test::changed(std::move(arguments), options);
     return refusal(arguments);
   };
   CHECK(refusal({"train", "a.toml", "b.toml"}) ==

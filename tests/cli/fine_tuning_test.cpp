@@ -64,8 +64,7 @@ std::vector<std::string> train(const std::string& data, const std::string& out,
                                      out,     "--batch_size",   "2",  "--learning_rate",
                                      "0.01",  "--warmup_iters", "1",  "--lr_decay_iters",
                                      "4",     "--eval_iters",   "1",  "--max_iters"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 void run(const std::vector<std::string>& arguments) {
@@ -186,7 +185,7 @@ TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]
   const auto trained = [&](const std::string& name, const std::string& data,
                            const std::vector<std::string>& more) {
     std::vector<std::string> arguments = train(data, folder.at(name), small);
-    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments = changed(std::move(arguments), more);
     run(arguments);
     return file_contents(folder.at(name) + "/latest/model.safetensors");
   };

@@ -38,8 +38,7 @@ struct Material {
   Arguments on_text(const Arguments& more = {}) const {
     Arguments arguments{"heads",       model,        "--data",      text,
                         "--documents", "blank_line", "--resamples", "50"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+    return changed(std::move(arguments), more);
   }
 
   ScratchFolder folder;

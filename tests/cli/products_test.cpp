@@ -44,8 +44,7 @@ Arguments training(const ScratchFolder& folder, const Training& task) {
         folder.at(task.run)}) {
     arguments.push_back(argument);
   }
-  arguments.insert(arguments.end(), task.more.begin(), task.more.end());
-  return arguments;
+  return changed(std::move(arguments), task.more);
 }
 
 std::string messages_of(const Arguments& arguments) {

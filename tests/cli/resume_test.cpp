@@ -34,8 +34,7 @@ Arguments training(const ScratchFolder& folder, const std::string& run,
                       "4",           "--max_iters", "12",
                       "--eval_interval", "6",       "--learning_rate",
                       "0.01",        "--threads",   "1"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 ProgramResult succeed(const Arguments& arguments) {
@@ -137,7 +136,7 @@ TEST_CASE("a run with settings that have changed resumes to the same bits", "[cl
                         "--lr_decay_iters", "30", "--warmup_iters", "0"};
   const auto resume = [&](const std::string& run, const std::string& end, const Arguments& more) {
     Arguments arguments{"train", "--out_dir", run, "--max_iters", end, "--threads", "1"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments = changed(std::move(arguments), more);
     succeed(arguments);
   };
   const std::string whole = folder.at("whole");
@@ -226,7 +225,7 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
                                                      {"--resume", "--out_dir", run},
                                                      {"--init_from", "resume", "--out_dir", run}}) {
     Arguments arguments{"train"};
-    arguments.insert(arguments.end(), way.begin(), way.end());
+    arguments = changed(std::move(arguments), way);
     CHECK(contains(succeed(arguments).err, "where the run is done; a larger max_iters goes on"));
   }
   const std::string file =

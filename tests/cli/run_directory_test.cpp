@@ -36,8 +36,7 @@ Arguments train(const ScratchFolder& folder, const std::string& out, const Argum
                       "0",
                       "--log_level",
                       "error"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 #include "support/runs.h"
 
@@ -43,8 +44,7 @@ std::vector<std::string> training(const std::string& data, const std::string& ru
       "2",     "--max_iters",  "12", "--eval_interval", "6",    "--save_interval",
       "2",     "--keep",       "3",  "--learning_rate", "0.01", "--threads",
       "1",     "--lr_decay_iters", "600000"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 pid_t start(const std::vector<std::string>& arguments) {

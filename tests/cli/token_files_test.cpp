@@ -53,8 +53,7 @@ Arguments train(const std::string& data, const std::string& out, const Arguments
                       "1",     "--n_head",    "1",  "--n_embd",     "8", "--block_size",
                       "16",    "--max_iters", "3",  "--eval_iters", "2", "--log_level",
                       "info"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 std::string messages_of(const Arguments& arguments) {
@@ -124,7 +123,7 @@ TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the 
                            const Arguments& more) {
     Arguments arguments =
         train(folder.write(name + ".bin", bytes), folder.at(name), {"--tokenizer", "byte"});
-    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments = changed(std::move(arguments), more);
     const std::string messages = messages_of(arguments);
     CHECK(contains(messages, "data: 360 tokens to train on"));
     CHECK(contains(messages, "read as 32-bit ids") == (name == "found"));
@@ -219,11 +218,6 @@ TEST_CASE("a model whose tokenizer lost its characters is refused", "[cli]") {
   fs::create_directory(model);
   write_model_files(model, *lively_model(tokenizer.vocab_size(), 32), tokenizer);
   nlohmann::json file = nlohmann::json::parse(file_contents(model + "/tokenizer.json"));
-  file["model"]["vocab"].erase("c");
-  folder.write("model/tokenizer.json", file.dump());
-  check_refused({"generate", model, "--prompt", "a"},
-                {"tokenizer.json: model.vocab: expected a character for each of the 5 tokens of "
-                 "the model, got 4 tokens"});
   file["model"]["vocab"].clear();
   folder.write("model/tokenizer.json", file.dump());
   check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 #include "support/runs.h"
 #include "support/tensors.h"
@@ -31,8 +32,7 @@ Arguments training(const std::string& data, const std::string& out, const Argume
       "false", "--block_size",    "24", "--batch_size",    "4",   "--repeat_share",
       "0.5",   "--warmup_iters",  "2",  "--max_iters",     "12",  "--lr_decay_iters",
       "12",    "--eval_interval", "4",  "--learning_rate", "0.01"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 void succeed(const Arguments& arguments) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "support/catch.h"
+#include "support/commands.h"
 #include "support/program.h"
 #include "support/runs.h"
 
@@ -35,8 +36,7 @@ std::vector<std::string> train_arguments(const std::string& data, const std::str
       "12",     "--max_iters",     "12",         "--eval_interval",
       "4",      "--learning_rate", "0.01",       "--keep_checkpoints",
       "9"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return changed(std::move(arguments), more);
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "support/commands.h"
 
+#include <algorithm>
+
 #include "support/catch.h"
 #include "support/program.h"
 #include "support/tensors.h"
 
 namespace headlight::test {
 namespace {
+
+bool is_option(const std::string& argument) { return argument.starts_with("--"); }
 
 std::vector<std::string> messages_of_refused(const Arguments& arguments) {
   const ProgramResult result = run_headlight(arguments);
@@ -19,6 +23,18 @@ std::vector<std::string> messages_of_refused(const Arguments& arguments) {
 }
 
 }  // namespace
+
+Arguments changed(Arguments arguments, const Arguments& more) {
+  for (const std::string& option : more) {
+    if (is_option(option)) {
+      const auto found = std::find(arguments.begin(), arguments.end(), option);
+      const auto behind = found == arguments.end() ? found : found + 1;
+      arguments.erase(found, std::find_if(behind, arguments.end(), is_option));
+    }
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
 
 std::string output_of(const Arguments& arguments) {
   const ProgramResult result = run_headlight(arguments);

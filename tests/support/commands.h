@@ -9,6 +9,10 @@ namespace headlight::test {
 
 using Arguments = std::vector<std::string>;
 
+// These arguments and then those, whose options take the place of the same ones before: an option is
+// given once.
+Arguments changed(Arguments arguments, const Arguments& more);
+
 // What a command that must succeed puts out.
 std::string output_of(const Arguments& arguments);
 
