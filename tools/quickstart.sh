@@ -25,7 +25,7 @@ say "3/4  A story that the model makes up"
 $headlight generate "$run" --prompt "One day" --temperature 0.5 --seed 2
 
 say "4/4  What its attention heads look at"
-text='Mina lost her red kite. "Have you seen my kite?" Mina asked.'
+text='One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?" "No, but I will help you look," said Ben.'
 $headlight attention "$run" --text "$text" --out "$run/attention"
 
 say "Done. Open $run/attention/attention.html in a browser."
