@@ -160,9 +160,12 @@ std::string long_text(int shift) {
   return text;
 }
 
-std::string with_unified_line_ends(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos;) {
-    text.erase(at, 1);
+std::string with_unified_line_ends(const std::string& bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    if (bytes.compare(at, 2, "\r\n") != 0) {
+      text += bytes[at];
+    }
   }
   return text;
 }
@@ -170,7 +173,7 @@ std::string with_unified_line_ends(std::string text) {
 }  // namespace
 
 TEST_CASE("documents are the same wherever the border of what is read at once falls", "[io]") {
-  for (int shift = 0; shift < 48; shift += 7) {
+  for (int shift = 0; shift < 48; shift += 15) {
     const std::string bytes = long_text(shift);
     const std::string text = with_unified_line_ends(bytes);
     const TextFile file = file_of("a.txt", bytes);
