@@ -182,7 +182,6 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
 }
 
 // A model's maps of every document, with the classes of its heads.
-
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;

@@ -51,10 +51,10 @@ Options make_options() {
                    .positional = "RUN [RUN ...]",
                    .details = kDetails,
                    .examples = {"headlight compare runs/a runs/b",
-                                "headlight compare runs/* --x seconds --smooth 0.99",
+                                "headlight compare runs/* --axis seconds --smooth 0.99",
                                 "headlight compare runs/a runs/b --svg losses.svg",
                                 "headlight compare runs/a runs/b --json"}});
-  options.value("x", "What the losses are drawn against: updates, tokens or seconds", "updates")
+  options.value("axis", "What the losses are drawn against: updates, tokens or seconds", "updates")
       .value("smooth", "Weight of what came before in the average of training losses; 0: none",
              "0.95")
       .value("svg", "Also write the chart to this .svg file");
@@ -110,7 +110,7 @@ double top_of(const std::vector<ComparedRun>& runs) {
 Comparison compare(const std::vector<std::string>& directories, const Options& options) {
   Comparison comparison;
   about_option([&] {
-    comparison.curves = {.axis = parse_history_axis(options.text("x")),
+    comparison.curves = {.axis = parse_history_axis(options.text("axis")),
                          .smoothing = options.number("smooth")};
     comparison.curves.validate();
   });

@@ -176,7 +176,7 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
 }
 
 HeadScoreOptions score_options(const Options& options) {
-  HeadScoreOptions result;
+  HeadScoreOptions result{.fingerprint = true};
   if (options.given("heads")) {
     result.heads = about_option([&] { return parse_heads(options.text("heads")); });
   }

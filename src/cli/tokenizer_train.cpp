@@ -77,7 +77,6 @@ StreamCut cut_of(const Options& options) {
 
 // Bytes that were read.
 std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format) {
-  require(!is_token_file(file.path), file.name(), ": holds token ids, expected text");
   std::size_t bytes = 0;
   read_text(file, format, [&](const TextPart& part) {
     format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
@@ -142,6 +141,7 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
   for (const TextFile& file : files) {
     report.bytes += feed_file(trainer, file, format);
   }
+  require(report.bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
   const BpeTokenizer tokenizer(trainer.finish());
   report.vocab_size = tokenizer.vocab_size();
   report.merges = tokenizer.vocabulary().merges.size();

@@ -50,8 +50,9 @@ constexpr const char* kDetails =
     "--track_heads N appends to heads.jsonl, every N updates, what every attention head does and\n"
     "how much the model gains from repetition; see headlight heads --over_time.\n"
     "Keys of a line: iteration (updates made), loss (of the last one), first_copy_loss,\n"
-    "second_copy_loss, in_context (of repeated random tokens; second minus first), heads[{head,\n"
-    "layer, index, verdict, scores as headlight heads has them}].\n"
+    "second_copy_loss, in_context (of repeated random tokens; second minus first), text_places and\n"
+    "repeat_places (that the scores were measured at), heads[{head, layer, index, verdict, scores\n"
+    "as headlight heads has them}].\n"
     "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
     "tokens_per_second, directory.";
 

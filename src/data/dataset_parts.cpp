@@ -76,6 +76,8 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
         continue;
       }
       fraction = 1.0 - static_cast<double>(kept) / static_cast<double>(count);
+    } else if (kept_of(part.token_count, validation_fraction) == 0) {
+      fraction = 0;  // too short to be divided
     }
     DatasetSplit split = split_dataset(std::move(part), fraction);
     train.push_back(std::move(split.train));

@@ -99,7 +99,9 @@ class HeadScoring {
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
     }
-    result.model_fingerprint = fingerprint(model_.parameters());
+    if (options_.fingerprint) {
+      result.model_fingerprint = fingerprint(model_.parameters());
+    }
     return result;
   }
 

@@ -45,7 +45,9 @@ PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
                         .clean_next = likeliest_token(clean_logits),
                         .corrupt_next = likeliest_token(corrupt_logits)};
   const double whole = result.clean_difference - result.corrupt_difference;
-  require(whole != 0 && std::isfinite(whole),
+  require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
+          result.clean_difference, ", corrupt ", result.corrupt_difference);
+  require(whole != 0,
           "corrupt: expected texts after which answer and wrong differ in their logits, got ",
           result.clean_difference, " for both");
   std::vector<Tensor> substitutes;  // [L] of [T, H D]

@@ -37,11 +37,13 @@ ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::
     return {key, boolean->get() ? "true" : "false", ConfigEntry::Type::boolean};
   }
   if (const auto* list = node.as_array()) {
-    ConfigEntry entry{key, "a list", ConfigEntry::Type::list};
+    ConfigEntry entry{key, "[", ConfigEntry::Type::list};
     for (const toml::node& item : *list) {
       require(item.is_string(), where, ": ", key, ": expected a list of texts");
       entry.items.push_back(item.as_string()->get());
+      entry.value += (entry.items.size() > 1 ? "," : "") + entry.items.back();
     }
+    entry.value += "]";
     return entry;
   }
   fail(where, ": ", key, ": expected a text, a number, true or false");

@@ -23,6 +23,10 @@ class Hash {
   void add(const void* bytes, std::size_t count) {
     const std::uint64_t size = count;
     XXH3_128bits_update(state_.get(), &size, sizeof size);
+    add_more(bytes, count);
+  }
+  // Without the count: the next bytes of a piece that comes in parts.
+  void add_more(const void* bytes, std::size_t count) {
     XXH3_128bits_update(state_.get(), bytes, count);
   }
 
@@ -63,6 +67,18 @@ std::string fingerprint(const NamedTensors& tensors) {
 std::string fingerprint_of_bytes(std::string_view bytes) {
   Hash hash;
   hash.add(bytes.data(), bytes.size());
+  return hash.text();
+}
+
+std::string fingerprint_of_tokens(const TokenDataset& data) {
+  Hash hash;
+  for (const TokenSequence& sequence : data.sequences) {
+    const Index size = sequence.size();
+    hash.add_more(&size, sizeof size);
+    sequence.for_each_part([&](std::span<const std::int32_t> part) {
+      hash.add_more(part.data(), part.size_bytes());
+    });
+  }
   return hash.text();
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/data/dataset.h"
 #include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
@@ -13,5 +14,8 @@ std::string fingerprint(const NamedTensors& tensors);
 
 // The same of the bytes of a file.
 std::string fingerprint_of_bytes(std::string_view bytes);
+
+// The same of token ids and the lengths of their sequences, wherever they lie.
+std::string fingerprint_of_tokens(const TokenDataset& data);
 
 }  // namespace headlight

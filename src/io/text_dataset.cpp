@@ -86,6 +86,8 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     count.require_room(static_cast<std::size_t>(bytes));
   }
   format.cut = tokenizer.kind() == "bpe" ? StreamCut::piece : StreamCut::character;
+  constexpr std::size_t kDocument = 16;  // ids' worth of memory that a document takes beside its own
+  const bool documents = format.gives_documents(file);
   const bool looks = format.split.mode != DocumentSplit::token && !format.is_json_lines(file) &&
                      !format.split.separator.empty();
   Finder separator(format.split.separator);
@@ -94,19 +96,21 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     if (looks) {
       separator.look_at(part.text);
     }
-    parts.push_back(tokenizer.encode(part.text));
-    count.add(parts.back().size());
+    Ids ids = tokenizer.encode(part.text);
+    if (!ids.empty()) {
+      count.add(ids.size() + (documents ? kDocument : 0));
+      parts.push_back(std::move(ids));
+    }
   });
   if (separator.found()) {
     warnings.push_back(concat_text(file.name(), ": ", in_quotes(format.split.separator),
                                    " in the text is spelled out in characters; --documents token "
                                    "cuts it into documents there"));
   }
-  std::erase_if(parts, [](const Ids& ids) { return ids.empty(); });
   if (parts.empty()) {
     return {};
   }
-  return format.gives_documents(file)
+  return documents
              ? document_dataset(std::move(parts), tokenizer.end_of_text())
              : stream_dataset(joined(std::move(parts), count));
 }

@@ -110,6 +110,7 @@ std::vector<std::string> parts_between_commas(const std::string& name) {
 
 void add_files(const std::string& name, std::string_view token_file,
                std::vector<TextFile>& files) {
+  require(!name.empty(), "expected the name of a file, got an empty one");
   std::error_code error;
   const fs::file_status status = fs::status(name, error);
   if (name == kStandardInput || (fs::exists(status) && !fs::is_directory(status))) {
@@ -121,7 +122,9 @@ void add_files(const std::string& name, std::string_view token_file,
     return;
   }
   if (name.find(',') != std::string::npos) {
-    for (const std::string& part : parts_between_commas(name)) {
+    const std::vector<std::string> parts = parts_between_commas(name);
+    require(!parts.empty(), "expected the names of files, got '", name, "'");
+    for (const std::string& part : parts) {
       add_files(part, token_file, files);
     }
     return;

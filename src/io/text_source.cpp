@@ -272,6 +272,7 @@ bool TextFormat::gives_documents(const TextFile& file) const {
 }
 
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use) {
+  require(!is_token_file(file.path), file.name(), ": holds token ids, expected text");
   format.is_json_lines(file) ? read_json_lines(file, format, use) : read_plain(file, format, use);
 }
 

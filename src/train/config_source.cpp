@@ -1,5 +1,7 @@
 #include "headlight/train/config_source.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -20,17 +22,16 @@ bool is_word(std::string_view value) {
   return std::find(kWords.begin(), kWords.end(), value) != kWords.end();
 }
 
-// True when the path leads anywhere; of a pattern, the folders before it.
+// True when there is such a file or folder, or a pattern matches one.
 bool leads_somewhere(const fs::path& path) {
-  fs::path plain;
   std::error_code error;
-  for (const fs::path& part : path) {
-    if (part.string().find_first_of("*?[") != std::string::npos && !fs::exists(path, error)) {
-      break;
-    }
-    plain /= part;
+  if (fs::exists(path, error) || path.string().find_first_of("*?[") == std::string::npos) {
+    return fs::exists(path, error);
   }
-  return plain.empty() || fs::exists(plain, error);
+  glob_t found{};
+  const bool matches = ::glob(path.c_str(), GLOB_NOSORT, nullptr, &found) == 0;
+  ::globfree(&found);
+  return matches;
 }
 
 // The path as it is when it is absolute or leads somewhere from the current folder; else the one

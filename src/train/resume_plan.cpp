@@ -18,15 +18,24 @@ bool stays(const ConfigField& field) {
   return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
 }
 
+// True when both name the same files, in the same order.
+bool are_same_files(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
+  const std::vector<std::string> old = texts_of(before, field);
+  const std::vector<std::string> present = texts_of(now, field);
+  return std::equal(old.begin(), old.end(), present.begin(), present.end(),
+                    [](const std::string& a, const std::string& b) {
+                      std::error_code error;
+                      return a == b || std::filesystem::equivalent(a, b, error);
+                    });
+}
+
 // Of resolved configurations.
 bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::string old = config_value(before, field);
   const std::string present = config_value(now, field);
   // nanoGPT's way to say --resume, which old runs have kept, tells nothing of what they began with.
   const bool is_unknown = field.key == kInitFrom && old == kResume;
-  std::error_code error;
-  return old == present || is_unknown ||
-         (field.is_path && std::filesystem::equivalent(old, present, error));
+  return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
 }
 
 bool have_same(const TrainConfig& before, const TrainConfig& now,
@@ -38,18 +47,24 @@ bool have_same(const TrainConfig& before, const TrainConfig& now,
   });
 }
 
-// How many tokens there are says whether the data is the same; a path does not.
-bool is_same_data(const DataCourse& before, const DataCourse& now) {
+// The tokens say whether the data is the same; a path does not. Old checkpoints know only their number.
+bool has_same_tokens(const DataCourse& before, const DataCourse& now) {
   return before.position.tokens == now.position.tokens &&
+         (before.position.content.empty() || now.position.content.empty() ||
+          before.position.content == now.position.content);
+}
+
+bool is_same_data(const DataCourse& before, const DataCourse& now) {
+  return has_same_tokens(before, now) &&
          have_same(before.config, now.config, {"documents", "separator", "jsonl"});
 }
 
 std::string data_note(const DataCourse& before, const DataCourse& now) {
-  if (before.position.tokens == now.position.tokens) {
+  if (has_same_tokens(before, now)) {
     return "";
   }
-  return concat_text("data: ", before.position.tokens, " tokens to train on before, now ",
-                     now.position.tokens);
+  return concat_text("data: other text than the run has learned from so far, ",
+                     before.position.tokens, " tokens before, now ", now.position.tokens);
 }
 
 std::string joined(const std::string& first, const std::string& second) {

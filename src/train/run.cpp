@@ -208,6 +208,8 @@ class Run {
     start_.state.learning_rate = trainer_.learning_rate();
     start_.state.data = trainer_.data_position();
     start_.state.data.validation_tokens = start_.data.validation.token_count;
+    start_.state.data.content = start_.content;
+    start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
     saver_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state}, best);
   }
@@ -227,6 +229,9 @@ class Run {
     state.build = start_.state.build;
     state.cpu_variant = start_.state.cpu_variant;
     state.products = start_.state.products;
+    if (checkpoint == start_.checkpoint) {
+      state.best_validation_loss = first_best_;
+    }
     start_.state = std::move(state);
     count_rollback(failed);
     copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
@@ -275,6 +280,8 @@ class Run {
   RunSaver saver_;       // after all that it writes: it waits for the save in progress
   Index rollbacks_ = 0;  // to the checkpoint of update rollback_target_
   Index rollback_target_ = -1;
+  // Where the run began or goes on; other than its checkpoint says when settings changed since.
+  const double first_best_ = start_.state.best_validation_loss;
 };
 
 void write_config(const RunStart& start) {

@@ -285,8 +285,8 @@ std::vector<SettingDifference> differing_settings(std::span<const RunHistory> ru
 }
 
 Comparability comparability(std::span<const RunHistory> runs) {
-  constexpr std::array kText{"data",      "validation_data", "validation_fraction",
-                             "documents", "separator",       "eval_iters"};
+  constexpr std::array kText{"data",      "validation_data", "validation_fraction", "documents",
+                             "separator", "jsonl",           "token_dtype",         "eval_iters"};
   constexpr std::array kTokenizer{"tokenizer", "vocab_size"};
   const auto all_same = [&](const auto& keys) {
     return std::all_of(keys.begin(), keys.end(),
@@ -317,7 +317,7 @@ HistoryAxis parse_history_axis(std::string_view name) {
       return axis;
     }
   }
-  fail("x: expected updates, tokens or seconds, got ", in_quotes(name));
+  fail("axis: expected updates, tokens or seconds, got ", in_quotes(name));
 }
 
 void CurveOptions::validate() const {

@@ -12,6 +12,7 @@
 #include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
+#include "io/fingerprint.h"
 #include "text/printable.h"
 #include "train/resume_plan.h"
 
@@ -118,14 +119,20 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
               .batches_per_epoch = batches,
               .tokens = train.token_count};
   }
-  const DataPosition now{.batches_per_epoch = batches, .tokens = train.token_count};
+  const DataPosition now{
+      .batches_per_epoch = batches, .tokens = train.token_count, .content = start.content};
   const DataPlan plan = plan_data({past, before}, {start.config, now}, start.state);
   UpdateHistory& history = start.state.history;
   if (plan.start != history.data_start) {
     history.data_start = plan.start;
     history.data_shift = 0;
   }
-  append(start.notes, plan.note.empty() ? std::vector<std::string>() : std::vector{plan.note});
+  if (!plan.note.empty()) {
+    // What nobody has asked for is worth more than a note: another file of the same name, say.
+    const bool same = before.tokens == now.tokens &&
+                      (before.content.empty() || before.content == now.content);
+    (same || past.data != start.config.data ? start.notes : start.warnings).push_back(plan.note);
+  }
 }
 
 // True when an evaluation looks at all of the data, not at some batches of it.
@@ -143,9 +150,12 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
     return;
   }
   std::string note;
-  if (before != validation.token_count) {
-    note = concat_text("validation: ", before, " tokens before, now ", validation.token_count,
-                       ", which the run may have trained on");
+  const std::string& content = start.state.data.validation_content;
+  const bool is_same = before == validation.token_count &&
+                       (content.empty() || content == start.validation_content);
+  if (!is_same) {
+    note = concat_text("validation: other text than before, ", before, " tokens, now ",
+                       validation.token_count, ", which the run may have trained on");
   } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
              !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
     note = "validation: batch_size and eval_iters choose other batches than before";
@@ -171,6 +181,8 @@ RunStart prepare_run(const TrainConfig& config, bool resume) {
   append(start.warnings, start.data.warnings);
   append(start.warnings, contradictions(start.config));
   require_targets(start.config, start.data.validation);
+  start.content = fingerprint_of_tokens(start.data.train);
+  start.validation_content = fingerprint_of_tokens(start.data.validation);
   if (!start.checkpoint.empty()) {
     go_on_with_data(past, start);
     go_on_with_validation(past, start);

@@ -18,6 +18,8 @@ struct RunStart {
   TrainConfig config;
   std::unique_ptr<Gpt> model;
   TrainingData data;
+  std::string content;             // fingerprint of the ids to train on
+  std::string validation_content;  // and of those to evaluate on
   TrainingState state;
   std::filesystem::path checkpoint;  // resumed from; empty: none
   MemoryPlan memory;

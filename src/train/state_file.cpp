@@ -76,7 +76,9 @@ DataPosition read_data(const Members& data, Index version) {
           .batch = data.count("batch"),
           .batches_per_epoch = data.count("batches_per_epoch"),
           .tokens = data.count("tokens"),
-          .validation_tokens = version > kOfFixedSettings ? data.count("validation_tokens") : 0};
+          .validation_tokens = version > kOfFixedSettings ? data.count("validation_tokens") : 0,
+          .content = data.text_if_any("content"),
+          .validation_content = data.text_if_any("validation_content")};
 }
 
 DataStart read_data_start(const Members& start) {
@@ -110,7 +112,9 @@ nlohmann::ordered_json to_json(const DataPosition& data) {
           {"batch", data.batch},
           {"batches_per_epoch", data.batches_per_epoch},
           {"tokens", data.tokens},
-          {"validation_tokens", data.validation_tokens}};
+          {"validation_tokens", data.validation_tokens},
+          {"content", data.content},
+          {"validation_content", data.validation_content}};
 }
 
 nlohmann::ordered_json to_json(const UpdateHistory& history) {

@@ -191,7 +191,8 @@ ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
                                const std::string& where) {
   const ConfigField* field = find_field(canonical_key(entry.key));
   require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
-          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ", entry.value);
+          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
+          entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
   if (field != nullptr && entry.type == ConfigEntry::Type::list) {
     set_config_list(config, entry.key, entry.items, where);
     return ConfigOutcome::set;
@@ -213,6 +214,14 @@ bool is_list(const ConfigField& field) {
 
 std::string config_value(const TrainConfig& config, const ConfigField& field) {
   return std::visit(Print{config}, field.member);
+}
+
+std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field) {
+  if (const auto* list = std::get_if<TextList TrainConfig::*>(&field.member)) {
+    return config.**list;
+  }
+  const auto* text = std::get_if<std::string TrainConfig::*>(&field.member);
+  return text == nullptr ? TextList() : TextList{config.**text};
 }
 
 std::string toml_value(const TrainConfig& config, const ConfigField& field) {

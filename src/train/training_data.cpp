@@ -40,8 +40,9 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
   auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
   require(tokenizer != nullptr, "tokenizer: ", ids.name(), " holds token ids, from which no ",
           config.tokenizer,
-          " tokenizer can be made, and beside it is no meta.pkl of nanoGPT; name the tokenizer that "
-          "made them, or start from its model with init_from");
+          " tokenizer can be made",
+          config.tokenizer == "char" ? ", and beside it is no meta.pkl of nanoGPT" : "",
+          "; name the tokenizer that made them, or start from its model with init_from");
   notes.push_back("the characters are those of meta.pkl beside " + ids.name());
   return tokenizer;
 }
@@ -122,7 +123,7 @@ void require_lasting_data(const TrainConfig& config) {
   const auto is_input = [](const std::string& name) { return name == kStandardInput; };
   for (const auto* names : {&config.data, &config.validation_data}) {
     require(std::none_of(names->begin(), names->end(), is_input),
-            "--resume: data came through standard input, which cannot be read again; name a file "
+            "--resume: data comes through standard input, which no run can go on with; name a file "
             "with the same text (--data FILE)");
   }
 }

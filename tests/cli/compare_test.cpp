@@ -62,7 +62,7 @@ TEST_CASE("compare shows settings, losses and one chart of several runs", "[comp
 TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
   const Given given;
   const Json report =
-      report_of({"compare", given.one, given.two, "--x", "tokens", "--smooth", "0"});
+      report_of({"compare", given.one, given.two, "--axis", "tokens", "--smooth", "0"});
   CHECK(report["unit"] == "nats_per_token");
   CHECK(report["x"] == "tokens");
   CHECK(report["settings"]["learning_rate"] == Json({"0.001", "0.002"}));
@@ -97,7 +97,7 @@ TEST_CASE("compare shows runs of different tokenizers in bits per byte and says 
 TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
   const Given given;
   const std::string svg = given.folder.at("losses.svg");
-  output_of({"compare", given.one, given.two, "--svg", svg, "--x", "seconds"});
+  output_of({"compare", given.one, given.two, "--svg", svg, "--axis", "seconds"});
   const std::string figure = file_contents(svg);
   CHECK(holds(figure, "<svg"));
   CHECK(holds(figure, "nats a token"));
@@ -135,8 +135,8 @@ TEST_CASE("compare refuses what is no run and options out of range", "[compare]"
   check_refused({"compare"}, {"1 to 26 run directories", "got 0"});
   check_refused({"compare", given.one, given.folder.at("none")}, {"none", "no such run directory"});
   check_refused({"compare", given.folder.path().string()}, {"metrics.jsonl"});
-  check_refused({"compare", given.one, "--x", "hours"},
-                {"--x: expected updates, tokens or seconds, got 'hours'"});
+  check_refused({"compare", given.one, "--axis", "hours"},
+                {"--axis: expected updates, tokens or seconds, got 'hours'"});
   check_refused({"compare", given.one, "--smooth", "1"}, {"--smooth", "below 1", "got 1"});
 }
 
@@ -186,4 +186,21 @@ TEST_CASE("compare reads what train writes", "[compare]") {
   }
   CHECK(report["settings"].contains("tokenizer"));
   CHECK_FALSE(report["settings"].contains("out_dir"));
+}
+
+TEST_CASE("compare tells lists of files apart, and texts that were read in other ways", "[compare]") {
+  const Given given;
+  const std::string three = make_run(given.folder, "three", 60, 1,
+                                     "data = [\"a.txt\", \"b.txt\"]\ntokenizer = \"byte\"\n");
+  const std::string four = make_run(given.folder, "four", 60, 1,
+                                    "data = [\"a.txt\", \"c.txt\"]\ntokenizer = \"byte\"\n");
+  const ProgramResult result = run_headlight({"compare", three, four});
+  CHECK(holds(result.out, "[a.txt,b.txt]"));
+  CHECK(holds(result.out, "[a.txt,c.txt]"));
+  CHECK(holds(result.err, "texts"));
+  const std::string five = make_run(given.folder, "five", 60, 1,
+                                    "data = \"a.jsonl\"\njsonl = \"x\"\ntokenizer = \"byte\"\n");
+  const std::string six = make_run(given.folder, "six", 60, 1,
+                                   "data = \"a.jsonl\"\njsonl = \"y\"\ntokenizer = \"byte\"\n");
+  CHECK(holds(run_headlight({"compare", five, six}).err, "texts"));
 }

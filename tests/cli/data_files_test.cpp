@@ -164,7 +164,7 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   const Arguments resume{"train", "--resume", "--out_dir", given.folder.at("piped"),
                          "--max_iters", "3"};
   CHECK(refusal(resume) ==
-        "error: --resume: data came through standard input, which cannot be read again; name a "
+        "error: --resume: data comes through standard input, which no run can go on with; name a "
         "file with the same text (--data FILE)");
   Arguments with_file = resume;
   with_file.insert(with_file.end(), {"--data", given.a});
@@ -296,4 +296,21 @@ TEST_CASE("a prompt comes through standard input", "[cli]") {
   REQUIRE(result.exit_code == 0);
   CHECK(Json::parse(result.out)["prompt"] == "a cat");
   CHECK(refusal(command) == "error: standard input: is empty");
+}
+
+TEST_CASE("files that cannot be meant are refused, and short ones trained on whole", "[cli]") {
+  const Given given;
+  const std::string model = given.model();
+  const std::string ids = given.folder.write("ids.bin", std::string("a\0b\0", 4));
+  CHECK(refusal({"tokenizer", "encode", model, ids}) ==
+        "error: " + ids + ": holds token ids, expected text");
+  CHECK(refusal({"eval", model, "--data", ","}) ==
+        "error: expected the names of files, got ','");
+  CHECK(refusal({"eval", model, "--data", ""}) ==
+        "error: expected the name of a file, got an empty one");
+  const std::string nothing = given.folder.write("nothing.txt", "");
+  CHECK(refusal({"tokenizer", "train", nothing, "--vocab_size", "300", "--out",
+                 given.folder.at("none")}) == "error: " + nothing + ": is empty");
+  const std::string one = given.folder.write("one.txt", "x");
+  CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("to evaluate on"));
 }

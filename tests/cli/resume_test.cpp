@@ -170,7 +170,7 @@ TEST_CASE("other data begins a new epoch, and the best loss counts anew", "[cli]
   const std::string other = folder.write("other.txt", corpus() + "Birds sing.\n\nBirds sleep.\n");
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--data", other, "--max_iters", "16"});
-  CHECK(contains(resumed.err, "tokens to train on before, now "));
+  CHECK(contains(resumed.err, "data: other text than the run has learned from so far, "));
   CHECK(contains(resumed.err, "epoch 1 of the data ends after 10 of its "));
   CHECK(contains(resumed.err, "the best loss counts anew"));
   CHECK(contains(resumed.err, "iter 12: validation loss"));
@@ -327,4 +327,25 @@ TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
   CHECK(contains(resumed.err, "after update 2: lr_decay_iters = 3 (was 2), max_iters = 3 (was 2)"));
   const InFolder here(folder.path() / "share/runs/small");
   succeed({"train", "--resume", ".", "--max_iters", "4"});
+}
+
+TEST_CASE("other data of as many tokens is other data, and unasked for a warning", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--max_iters", "10"}));
+  std::string text = corpus();
+  text.replace(text.find("sings"), 5, "gnisn");
+  const std::string other = folder.write("other.txt", text);
+  const ProgramResult asked =
+      succeed({"train", "--resume", run, "--data", other, "--max_iters", "12"});
+  CHECK(contains(asked.err, "\ndata: other text than the run has learned from so far, "));
+  CHECK(contains(asked.err, "epoch 1 of the data ends after 10 of its "));
+  folder.write("other.txt", corpus());
+  const ProgramResult unasked = succeed({"train", "--resume", run, "--max_iters", "14"});
+  CHECK(contains(unasked.err, "warning: data: other text than the run has learned from so far, "));
+  // The same text under another name is the same data.
+  const std::string copy = folder.write("copy.txt", corpus());
+  const ProgramResult moved =
+      succeed({"train", "--resume", run, "--data", copy, "--max_iters", "16"});
+  CHECK_FALSE(contains(moved.err, "other text"));
 }

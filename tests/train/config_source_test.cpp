@@ -31,6 +31,7 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
   fs::create_directories(folder.path() / "share/data");
   fs::create_directories(folder.path() / "share/configs/model");
   const std::string text = folder.write("share/data/headlight_test.txt", "text");
+  folder.write("share/data/headlight_test_1.txt", "text");
   const std::string file = folder.write(
       "share/configs/small/a.toml",
       "data = \"data/headlight_test.txt\"\ninit_from = \"model\"\ntokenizer = \"char\"\n"
@@ -78,4 +79,14 @@ TEST_CASE("what is found nowhere stays as it was written", "[train]") {
   CHECK(applied.notes.empty());
   CHECK(applied.warnings == std::vector<std::string>{"compile means nothing here and is ignored"});
   CHECK_THROWS_WITH(read_run_config(folder.path()), contains_text("config.toml"));
+}
+
+TEST_CASE("a pattern is looked for where something matches it", "[train]") {
+  const ScratchFolder folder;
+  fs::create_directories(folder.path() / "a/b");
+  folder.write("a/headlight_test_1.txt", "text");
+  const std::string file = folder.write("a/b/c.toml", "data = \"headlight_test_*.txt\"\n");
+  TrainConfig config;
+  apply_config_file(config, file);
+  CHECK(contains(value_of(config, "data"), folder.at("a/headlight_test_*.txt")));
 }

@@ -94,6 +94,7 @@ struct HeadScoreOptions {
   bool exclude_bos = false;                      // DetectorScores: not the first key
   bool exclude_current_token = false;            // DetectorScores: not the query itself
   BootstrapOptions bootstrap = {};               // resamples 0: no intervals
+  bool fingerprint = false;                      // HeadScores::model_fingerprint, of all weights
   std::function<void(double share)> progress{};  // called after every batch with what is done
 };
 
@@ -102,7 +103,8 @@ struct HeadScores {
   Index sequences = 0;            // as the model saw them: cut where longer than the block
   Index tokens = 0;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if asked for
-  // XXH3-128 of the model's weights in 32 hexadecimal digits: tells whose scores these are.
+  // XXH3-128 of the model's weights in 32 hexadecimal digits: tells whose scores these are. Empty:
+  // not asked for.
   std::string model_fingerprint = {};
 };
 

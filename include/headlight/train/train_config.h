@@ -163,6 +163,9 @@ void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, Tr
 // The value of a key as text; several texts as a list of TOML.
 std::string config_value(const TrainConfig& config, const ConfigField& field);
 
+// The texts of a key that holds one or a list of them; of every other key none.
+std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field);
+
 // The same as TOML: a text in quotes.
 std::string toml_value(const TrainConfig& config, const ConfigField& field);
 

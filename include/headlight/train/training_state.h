@@ -35,6 +35,9 @@ struct DataPosition {
   Index batches_per_epoch = 0;  // 0: unknown
   Index tokens = 0;             // of the training data
   Index validation_tokens = 0;  // of the validation data; 0: none, or unknown
+  // Fingerprints of the token ids of both; empty: unknown.
+  std::string content = {};
+  std::string validation_content = {};
 };
 
 // A setting with which a run went on in another value; both as TOML.
