@@ -26,7 +26,8 @@ Options make_options() {
        .details =
            "Every token of the text is predicted once, in blocks of the model's length; the "
            "mean is\n"
-           "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+           "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory. Of a\n"
+           "folder that nanoGPT's prepare.py has filled val.bin is read.\n"
            "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
            "input and of what follows it, logits [N, V], and offsets, the row at which each "
            "block\n"
@@ -132,7 +133,11 @@ int run_eval(const std::vector<std::string>& arguments) {
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
-  const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
+  require(options.given("data"), "--data: expected a text file");
+  text_format(options);  // what is wrong with an option is said before a file is looked for
+  // Of nanoGPT's folders, the file to evaluate on.
+  const std::vector<TextFile> files = find_text_files(options.texts("data"), "val.bin");
+  const TokenDataset dataset = read_text_data(options, files, *loaded.tokenizer);
   const EvaluationOptions evaluation = evaluation_options(options);
   if (options.given("logits")) {
     write_npz(output_file(options, "logits", ".npz"),

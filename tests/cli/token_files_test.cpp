@@ -97,6 +97,8 @@ TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives
   CHECK(output_of({"tokenizer", "decode", data, "--file", data + "/val.bin"}) ==
         small_text().substr(small_text().size() - 80));
   // Going on, and starting from it, need no meta.pkl.
+  CHECK(output_of({"eval", folder.at("run"), "--data", data}) ==
+        output_of({"eval", folder.at("run"), "--data", data + "/val.bin"}));
   fs::remove(data + "/meta.pkl");
   output_of({"train", "--resume", "--out_dir", folder.at("run"), "--max_iters", "4"});
   output_of(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}));

@@ -353,11 +353,14 @@ TEST_CASE("scores of even weights stand beside those of the heads", "[heads]") {
   CHECK(even_weights_text(near).empty());
 }
 
-TEST_CASE("scores name their model by its weights", "[heads]") {
+TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   const auto model = random_gpt(three_layers());
-  const std::string before = score_heads(*model, {{1, 2}}, quick()).model_fingerprint;
+  HeadScoreOptions options = quick();
+  CHECK(score_heads(*model, {{1, 2}}, options).model_fingerprint.empty());
+  options.fingerprint = true;
+  const std::string before = score_heads(*model, {{1, 2}}, options).model_fingerprint;
   CHECK(before.size() == 32);
-  CHECK(before == score_heads(*model, {{3, 4}}, quick()).model_fingerprint);
+  CHECK(before == score_heads(*model, {{3, 4}}, options).model_fingerprint);
   silence(*model, 0, 0);
-  CHECK(before != score_heads(*model, {{1, 2}}, quick()).model_fingerprint);
+  CHECK(before != score_heads(*model, {{1, 2}}, options).model_fingerprint);
 }

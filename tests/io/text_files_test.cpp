@@ -82,7 +82,7 @@ TEST_CASE("names of nothing are refused", "[io]") {
   CHECK(refusal({folder.at("a.txt") + "," + folder.at("none")}) ==
         folder.at("none") + ": No such file or directory");
   CHECK(refusal({folder.at("*.tex")}) == folder.at("*.tex") + ": no file matches this pattern");
-  CHECK(refusal({""}) == ": No such file or directory");
+  CHECK(refusal({""}) == "expected the name of a file, got an empty one");
   std::filesystem::create_directory(folder.at("empty"));
   write_bytes(folder.at("empty/table.csv"), "text");
   CHECK(refusal({folder.at("empty")}) ==
