@@ -133,11 +133,7 @@ int run_eval(const std::vector<std::string>& arguments) {
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
-  require(options.given("data"), "--data: expected a text file");
-  text_format(options);  // what is wrong with an option is said before a file is looked for
-  // Of nanoGPT's folders, the file to evaluate on.
-  const std::vector<TextFile> files = find_text_files(options.texts("data"), "val.bin");
-  const TokenDataset dataset = read_text_data(options, files, *loaded.tokenizer);
+  const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
   const EvaluationOptions evaluation = evaluation_options(options);
   if (options.given("logits")) {
     write_npz(output_file(options, "logits", ".npz"),

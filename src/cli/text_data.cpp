@@ -40,10 +40,10 @@ TokenDtype token_dtype_option(const Options& options) {
 }
 
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
-                            const std::string& name) {
+                            const std::string& name, std::string_view token_file) {
   require(options.given(name), "--", name, ": expected a text file");
   text_format(options);  // what is wrong with an option is said before a file is looked for
-  return read_text_data(options, find_text_files(options.texts(name)), tokenizer);
+  return read_text_data(options, find_text_files(options.texts(name), token_file), tokenizer);
 }
 
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

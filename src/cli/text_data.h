@@ -31,8 +31,10 @@ TokenDtype token_dtype_option(const Options& options);
 
 // The text of those options as the model reads it, from the files that the option `name` gives.
 // Throws Error when they are missing or cannot be used.
+// `token_file` is the one that comes first in a folder of token files.
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
-                            const std::string& name = "data");
+                            const std::string& name = "data",
+                            std::string_view token_file = "train.bin");
 
 // The same of files that have been found already.
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

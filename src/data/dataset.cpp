@@ -68,6 +68,12 @@ TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& o
   return document_dataset(std::move(documents), end_of_text);
 }
 
+Index kept_for_training(Index total, double validation_fraction) {
+  // 0.93 * 100 is a little less than 93 in binary; the sum keeps such products whole.
+  return static_cast<Index>(
+      std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
+}
+
 DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   require(validation_fraction >= 0.0 && validation_fraction < 1.0,
           "[split_dataset] validation fraction must be at least 0 and below 1, got ",
@@ -75,9 +81,7 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   require(!dataset.sequences.empty(), "[split_dataset] the dataset is empty");
   const Index total =
       dataset.documents ? std::ssize(dataset.sequences) : dataset.sequences.front().size();
-  // 0.93 * 100 is a little less than 93 in binary; the sum keeps such products whole.
-  const auto kept = static_cast<Index>(
-      std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
+  const Index kept = kept_for_training(total, validation_fraction);
   require(kept > 0, "[split_dataset] validation fraction ", validation_fraction, " of ", total,
           dataset.documents ? " documents" : " tokens", " leaves none for training");
   DatasetSplit split;

@@ -1,7 +1,6 @@
 #include "headlight/data/dataset_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -36,13 +35,6 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, std::int32_t end_of
   return whole;
 }
 
-// Documents that stay for training of the first `total`. 0.93 * 100 is a little less than 93 in
-// binary; the sum keeps such products whole.
-Index kept_of(Index total, double validation_fraction) {
-  return static_cast<Index>(
-      std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
-}
-
 }  // namespace
 
 TokenDataset join_datasets(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
@@ -68,15 +60,15 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
     double fraction = validation_fraction;
     if (part.documents) {
       const auto count = static_cast<Index>(part.sequences.size());
-      const Index kept =
-          kept_of(seen + count, validation_fraction) - kept_of(seen, validation_fraction);
+      const Index kept = kept_for_training(seen + count, validation_fraction) -
+                         kept_for_training(seen, validation_fraction);
       seen += count;
       if (kept == 0) {
         validation.push_back(std::move(part));
         continue;
       }
       fraction = 1.0 - static_cast<double>(kept) / static_cast<double>(count);
-    } else if (kept_of(part.token_count, validation_fraction) == 0) {
+    } else if (kept_for_training(part.token_count, validation_fraction) == 0) {
       fraction = 0;  // too short to be divided
     }
     DatasetSplit split = split_dataset(std::move(part), fraction);

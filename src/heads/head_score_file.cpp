@@ -48,10 +48,11 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& mod
          error.what());
   }
   result.names_model = !own.empty();
-  if (const std::string expected = fingerprint(model.parameters());
-      result.names_model && own != expected) {
-    fail(path.string(), ": expected the scores of this model, with the fingerprint ", expected,
-         ", got those of another one, ", own, "; headlight heads writes them anew");
+  if (result.names_model) {
+    const std::string expected = fingerprint(model.parameters());
+    require(own == expected, path.string(),
+            ": expected the scores of this model, with the fingerprint ", expected,
+            ", got those of another one, ", own, "; headlight heads writes them anew");
   }
   for (const auto& [id, score] : result.scores) {
     require(id.layer < model.config().n_layer && id.head < model.config().heads(id.layer),

@@ -47,20 +47,13 @@ bool have_same(const TrainConfig& before, const TrainConfig& now,
   });
 }
 
-// The tokens say whether the data is the same; a path does not. Old checkpoints know only their number.
-bool has_same_tokens(const DataCourse& before, const DataCourse& now) {
-  return before.position.tokens == now.position.tokens &&
-         (before.position.content.empty() || now.position.content.empty() ||
-          before.position.content == now.position.content);
-}
-
 bool is_same_data(const DataCourse& before, const DataCourse& now) {
-  return has_same_tokens(before, now) &&
+  return before.position.tokens_are(now.position) &&
          have_same(before.config, now.config, {"documents", "separator", "jsonl"});
 }
 
 std::string data_note(const DataCourse& before, const DataCourse& now) {
-  if (has_same_tokens(before, now)) {
+  if (before.position.tokens_are(now.position)) {
     return "";
   }
   return concat_text("data: other text than the run has learned from so far, ",

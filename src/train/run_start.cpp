@@ -129,9 +129,8 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
   }
   if (!plan.note.empty()) {
     // What nobody has asked for is worth more than a note: another file of the same name, say.
-    const bool same = before.tokens == now.tokens &&
-                      (before.content.empty() || before.content == now.content);
-    (same || past.data != start.config.data ? start.notes : start.warnings).push_back(plan.note);
+    const bool unasked = !before.tokens_are(now) && past.data == start.config.data;
+    (unasked ? start.warnings : start.notes).push_back(plan.note);
   }
 }
 
@@ -145,17 +144,16 @@ bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
 void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   const TrainConfig& config = start.config;
   const TokenDataset& validation = start.data.validation;
-  const Index before = start.state.data.validation_tokens;
-  if (before == 0 || validation.sequences.empty()) {
+  const DataPosition& before = start.state.data;
+  const DataPosition now{.validation_tokens = validation.token_count,
+                         .validation_content = start.validation_content};
+  if (before.validation_tokens == 0 || validation.sequences.empty()) {
     return;
   }
   std::string note;
-  const std::string& content = start.state.data.validation_content;
-  const bool is_same = before == validation.token_count &&
-                       (content.empty() || content == start.validation_content);
-  if (!is_same) {
-    note = concat_text("validation: other text than before, ", before, " tokens, now ",
-                       validation.token_count, ", which the run may have trained on");
+  if (!before.validation_is(now)) {
+    note = concat_text("validation: other text than before, ", before.validation_tokens,
+                       " tokens, now ", now.validation_tokens, ", which the run may have trained on");
   } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
              !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
     note = "validation: batch_size and eval_iters choose other batches than before";

@@ -41,6 +41,9 @@ struct DatasetSplit {
   TokenDataset validation;  // no sequences when the fraction is 0
 };
 
+// Documents or tokens of `total` that stay for training: floor(total * (1 - validation_fraction)).
+Index kept_for_training(Index total, double validation_fraction);
+
 // Takes the last `validation_fraction` of the documents, or of the stream's tokens, for validation,
 // as nanoGPT does: of n, floor(n * (1 - fraction)) stay for training. Throws Error unless
 // 0 <= fraction < 1, and when nothing is left for training.

@@ -38,6 +38,21 @@ struct DataPosition {
   // Fingerprints of the token ids of both; empty: unknown.
   std::string content = {};
   std::string validation_content = {};
+
+  // True when both have the same tokens to train on, or to evaluate on, as far as is known. A path
+  // says nothing about that, and old checkpoints know only the number.
+  bool tokens_are(const DataPosition& other) const {
+    return tokens == other.tokens && may_be_same(content, other.content);
+  }
+  bool validation_is(const DataPosition& other) const {
+    return validation_tokens == other.validation_tokens &&
+           may_be_same(validation_content, other.validation_content);
+  }
+
+ private:
+  static bool may_be_same(const std::string& one, const std::string& other) {
+    return one.empty() || other.empty() || one == other;
+  }
 };
 
 // A setting with which a run went on in another value; both as TOML.
