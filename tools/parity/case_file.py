@@ -54,6 +54,7 @@ class Case:
         self.sizes: dict[str, int] = {}
         # Other limits than `tolerance`, by output or gradient: |difference| <= limit * scale.
         self.scales: dict[str, tuple[float, float]] = {}
+        self.gone_backward = False
 
     @property
     def dtype(self) -> torch.dtype:
@@ -125,8 +126,9 @@ class Case:
 
     def go_backward(self) -> None:
         seeded = [name for name in self.outputs if f"d_{name}" in self.inputs]
-        if not seeded:
+        if self.gone_backward or not seeded:
             return
+        self.gone_backward = True
         leaves = {n: t for n, t in self.inputs.items() if t.requires_grad}
         found = torch.autograd.grad([self.outputs[name] for name in seeded], list(leaves.values()),
                                     [self.inputs[f"d_{name}"] for name in seeded],
@@ -157,6 +159,17 @@ def distance(case: Case, exact: Case) -> float:
     return worst
 
 
+def element_distance(case: Case, exact: Case) -> float:
+    """The largest difference between two types, as a share of what the first allows there."""
+    relative, absolute = case.tolerance or TOLERANCES[case.dtype_name]
+    worst = 0.0
+    for name, values in (case.outputs | case.gradients).items():
+        wanted = (exact.outputs | exact.gradients)[name].detach().double()
+        error = (values.detach().double() - wanted).abs() / (absolute + relative * wanted.abs())
+        worst = max([worst, *error.flatten().tolist()])
+    return worst
+
+
 class CaseFile:
     """Collects the cases of a group."""
 
@@ -184,12 +197,35 @@ class CaseFile:
         one of each kind, not all combinations."""
         if not (frozen or self.source.random_sizes):
             return
+        for case in self.build_both(op, what, build, options):
+            self.add(case)
+
+    def both_conditioned(self, op: str, what: str, build, frozen: bool = True, **options) -> None:
+        """As both(), for what may divide by almost nothing: numbers are drawn anew, until
+        PyTorch's own float32 stays within a third of the limits of its float64. Frozen numbers
+        are known to be good."""
+        if not self.source.random_sizes:
+            self.both(op, what, build, frozen, **options)
+            return
+        for attempt in range(50):
+            cases = self.build_both(op, what, build, options | {"attempt": attempt})
+            exact, rounded = cases
+            if element_distance(rounded, exact) < 1 / 3:
+                for case in cases:
+                    self.add(case)
+                return
+        raise SystemExit(f"{op}, {what}: 50 draws, all ill-conditioned")
+
+    def build_both(self, op: str, what: str, build, options: dict) -> list[Case]:
+        cases = []
         for dtype_name in DTYPES:
             attributes = json.loads(json.dumps(options.get("attributes", {})))
             case = Case(op, what, dtype_name, f"{self.rung}, {dtype_name}", self.source,
                         **(options | {"attributes": attributes}))
             build(case)
-            self.add(case)
+            case.go_backward()
+            cases.append(case)
+        return cases
 
     def add_conditioned(self, make, types: tuple[str, ...]) -> None:
         """The cases make(dtype_name, attempt) of these types, which have scales. Some random
