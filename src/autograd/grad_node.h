@@ -26,7 +26,7 @@ struct GradNode {
   std::vector<SavedTensor> inputs;
   GradientFunction gradient;
   AddGradientFunction add_gradient;  // instead of `gradient`
-  Tensor grad;  // of a leaf, or of a node with retains_grad
+  Tensor grad;                       // of a leaf, or of a node with retains_grad
   bool retains_grad = false;
   bool was_freed = false;  // by a backward pass
 };

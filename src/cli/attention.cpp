@@ -3,19 +3,20 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/attention_files.h"
+#include "base/split.h"
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
-#include "cli/prompt_tokens.h"
-#include "cli/terminal.h"
-#include "cli/text_data.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
+#include "headlight/base/utf8.h"
 #include "headlight/data/documents.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/head_score_file.h"
-#include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/text/utf8.h"
+#include "views/attention/attention_files.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {
@@ -64,8 +65,7 @@ Options make_options() {
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Text to look at")
-      .values("file", kTextsHelp);
+  options.value("text", "Text to look at").values("file", kTextsHelp);
   add_format_options(options);
   options.value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
@@ -320,8 +320,8 @@ int run_attention(const std::vector<std::string>& arguments) {
   for (const RecordedDocument& document : recorded.documents) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
-  std::vector<AttentionMaps> documents = maps_of(recorded, title_of(options.positional()),
-                                                 scores_option(options, 0, *loaded.model));
+  std::vector<AttentionMaps> documents =
+      maps_of(recorded, title_of(options.positional()), scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   auto contents = attention_files(recorded, documents, wanted);
   if (wanted.formats.contains("text") && options.given("out")) {

@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/display.h"
-#include "cli/json_output.h"
-#include "cli/options.h"
-#include "cli/prompt_tokens.h"
-#include "cli/table.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "headlight/heads/attribution.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -35,16 +35,16 @@ constexpr const char* kDetails =
     "logit, reliable}].";
 
 Options make_options() {
-  Options options({.name = "attribute",
-                   .summary = "What every head adds to the logit of a token.",
-                   .positional = "MODEL",
-                   .details = kDetails,
-                   .examples = {
-                       "headlight attribute runs/toy --text \"Mina could not find her red key. She "
-                       "looked under the table, but there was no red\"",
-                       "headlight attribute runs/toy --text \"Mina could not find her red key. She "
-                       "looked under the table, but there was no red\" --token \" key\" --against "
-                       "\" hat\""}});
+  Options options(
+      {.name = "attribute",
+       .summary = "What every head adds to the logit of a token.",
+       .positional = "MODEL",
+       .details = kDetails,
+       .examples = {"headlight attribute runs/toy --text \"Mina could not find her red key. She "
+                    "looked under the table, but there was no red\"",
+                    "headlight attribute runs/toy --text \"Mina could not find her red key. She "
+                    "looked under the table, but there was no red\" --token \" key\" --against "
+                    "\" hat\""}});
   options.value("text", "Text to read")
       .value("token", "Token whose logit is taken apart; the likeliest by default")
       .value("against", "Token whose logit is taken off")

@@ -4,18 +4,18 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cli/chart.h"
 #include "cli/commands.h"
-#include "cli/display.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/numbers.h"
-#include "cli/options.h"
-#include "cli/table.h"
-#include "cli/terminal.h"
-#include "headlight/heads/line_plot.h"
-#include "headlight/io/file_writer.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/terminal.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/train/run_history.h"
+#include "headlight/views/line_plot.h"
+#include "views/plot/chart.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {

@@ -5,15 +5,15 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/options.h"
-#include "cli/terminal.h"
-#include "cli/text_data.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/train/evaluation.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
 #include "cli/tensor_list.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "headlight/files/atomic_directory.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/atomic_directory.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -17,6 +16,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/train/checkpoint.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {

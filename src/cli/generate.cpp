@@ -3,18 +3,18 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/stopwatch.h"
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
-#include "cli/prompt_tokens.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "cli/token_report.h"
+#include "headlight/base/utf8.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/text_source.h"
-#include "headlight/text/utf8.h"
-#include "tensor/stopwatch.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {

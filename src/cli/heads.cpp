@@ -2,19 +2,19 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/count_progress.h"
-#include "cli/heads_columns.h"
-#include "cli/heads_files.h"
 #include "cli/heads_over_time.h"
-#include "cli/heads_text.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
-#include "cli/prompt_tokens.h"
-#include "cli/table.h"
-#include "cli/terminal.h"
-#include "cli/text_data.h"
+#include "cli/terminal/count_progress.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/io/model_directory.h"
+#include "views/report/heads_columns.h"
+#include "views/report/heads_files.h"
+#include "views/report/heads_text.h"
+#include "views/report/json_output.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -30,7 +30,8 @@ constexpr const char* kIntroduction =
 
 constexpr const char* kEvidence =
     "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the\n"
-    "table) lies on one side of its threshold: the bootstrap's over 10 documents or more, else at least\n"
+    "table) lies on one side of its threshold: the bootstrap's over 10 documents or more, else at "
+    "least\n"
     "Hoeffding's for the number of places that were measured. Others are marked ?.\n\n";
 
 constexpr const char* kFiles =
@@ -205,9 +206,8 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !options.given("text") && !options.given("data");
-  HeadsText text = report.random_tokens
-                       ? random_text(scoring.repeats, loaded.model->config())
-                       : read_text(options, *loaded.tokenizer);
+  HeadsText text = report.random_tokens ? random_text(scoring.repeats, loaded.model->config())
+                                        : read_text(options, *loaded.tokenizer);
   scoring.annotations = std::move(text.annotations);
   {
     CountProgress progress("scoring heads");

@@ -5,16 +5,17 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/chart.h"
-#include "cli/head_history.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/numbers.h"
-#include "cli/table.h"
+#include "base/split.h"
+#include "cli/terminal/log.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/head_verdict.h"
-#include "headlight/heads/line_plot.h"
-#include "headlight/io/file_writer.h"
-#include "headlight/text/nearest_name.h"
+#include "headlight/views/line_plot.h"
+#include "heads/head_history.h"
+#include "views/plot/chart.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -151,9 +152,8 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
 // Where too few places were measured for some births to be told from chance.
 std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births,
                            Language language) {
-  const auto unsettled = std::count_if(births.begin(), births.end(), [](const Birth& birth) {
-    return !birth.birth.settled;
-  });
+  const auto unsettled = std::count_if(births.begin(), births.end(),
+                                       [](const Birth& birth) { return !birth.birth.settled; });
   if (unsettled == 0) {
     return "";
   }
@@ -173,10 +173,10 @@ std::string birth_text(const HeadHistory& history, const Birth& birth, Language 
   const std::string threshold = fixed_number(birth.threshold, 2);
   const double loss = history.loss[birth.birth.time];
   const std::string update = updates_text(history.iterations[birth.birth.time]);
-  std::string text = korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "까지 " +
-                                  threshold + "에 이릅니다"
-                            : head + ": " + birth.score + " reaches " + threshold + " by update " +
-                                  update;
+  std::string text =
+      korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "까지 " + threshold +
+                   "에 이릅니다"
+             : head + ": " + birth.score + " reaches " + threshold + " by update " + update;
   if (std::isfinite(loss)) {
     text += (korean ? ", 그때 학습 손실 " : ", at a training loss of ") + fixed_number(loss, 3);
   }
@@ -193,9 +193,8 @@ std::string births_text(const HeadHistory& history, const std::vector<std::strin
     if (std::none_of(births.begin(), births.end(),
                      [&](const Birth& birth) { return birth.score == score; })) {
       const std::string threshold = fixed_number(threshold_of(score), 2);
-      text += language == Language::korean
-                  ? score + " " + threshold + "에 이른 헤드가 없습니다\n"
-                  : "no head reaches " + score + " " + threshold + "\n";
+      text += language == Language::korean ? score + " " + threshold + "에 이른 헤드가 없습니다\n"
+                                           : "no head reaches " + score + " " + threshold + "\n";
     }
   }
   return text;

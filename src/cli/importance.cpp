@@ -3,15 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/interval_text.h"
-#include "cli/json_output.h"
-#include "cli/numbers.h"
-#include "cli/options.h"
-#include "cli/table.h"
-#include "cli/text_data.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/heads/ablation.h"
 #include "headlight/heads/importance.h"
 #include "headlight/io/model_directory.h"
+#include "views/report/interval_text.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {

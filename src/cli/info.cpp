@@ -5,21 +5,21 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/bench_tools.h"
+#include "cli/bench/tools.h"
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/numbers.h"
-#include "cli/options.h"
 #include "cli/tensor_list.h"
+#include "cli/terminal/options.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/open_tokenizer.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/kernels/machine.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/memory_plan.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli {
 namespace {

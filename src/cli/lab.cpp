@@ -3,11 +3,11 @@
 #include <iostream>
 
 #include "cli/commands.h"
-#include "cli/json_output.h"
 #include "cli/lab/report.h"
-#include "cli/options.h"
-#include "headlight/io/file_writer.h"
-#include "headlight/text/nearest_name.h"
+#include "cli/terminal/options.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/files/file_writer.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <new>
 
 #include "cli/commands.h"
-#include "cli/log.h"
-#include "cli/wait_policy.h"
-#include "headlight/io/directory_lock.h"
-#include "headlight/tensor/error.h"
-#include "headlight/text/nearest_name.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/wait_policy.h"
+#include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/files/directory_lock.h"
 #include "headlight/train/save_error.h"
 #include "headlight/train/trainer.h"
 

@@ -4,15 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/display.h"
-#include "cli/json_output.h"
-#include "cli/options.h"
-#include "cli/prompt_tokens.h"
-#include "cli/table.h"
-#include "headlight/heads/matrix_plot.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/patching.h"
-#include "headlight/io/file_writer.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/views/matrix_plot.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -39,15 +39,15 @@ constexpr const char* kDetails =
     "reliable}].";
 
 Options make_options() {
-  Options options({.name = "patch",
-                   .summary = "Which heads carry the difference between two texts.",
-                   .positional = "MODEL",
-                   .details = kDetails,
-                   .examples = {
-                       "headlight patch runs/toy --clean \"Mina could not find her red key. She "
-                       "looked under the table, but there was no red\" --corrupt \"Mina could not "
-                       "find her red hat. She looked under the table, but there was no red\" "
-                       "--answer \" key\" --wrong \" hat\""}});
+  Options options(
+      {.name = "patch",
+       .summary = "Which heads carry the difference between two texts.",
+       .positional = "MODEL",
+       .details = kDetails,
+       .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
+                    "looked under the table, but there was no red\" --corrupt \"Mina could not "
+                    "find her red hat. She looked under the table, but there was no red\" "
+                    "--answer \" key\" --wrong \" hat\""}});
   options.value("clean", "Text whose answer is wanted")
       .value("corrupt", "Text of as many tokens with another answer")
       .value("answer", "Token that should follow the clean text")

@@ -3,17 +3,17 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
-#include "cli/prune_report.h"
-#include "cli/table.h"
-#include "cli/text_data.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/prune_plan.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/trainer.h"
+#include "views/report/json_output.h"
+#include "views/report/prune_report.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {

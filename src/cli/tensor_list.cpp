@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/json_output.h"
-#include "cli/numbers.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli {
 namespace {

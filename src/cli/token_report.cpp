@@ -6,11 +6,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/display.h"
-#include "cli/json_output.h"
-#include "cli/numbers.h"
-#include "cli/table.h"
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {

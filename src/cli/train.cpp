@@ -5,17 +5,17 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "cli/commands.h"
-#include "cli/config_options.h"
-#include "cli/head_tracker.h"
-#include "cli/json_output.h"
-#include "cli/log.h"
-#include "cli/options.h"
-#include "cli/progress.h"
+#include "cli/terminal/config_options.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
-#include "text/printable.h"
+#include "heads/head_tracker.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli {
 namespace {
@@ -50,7 +50,8 @@ constexpr const char* kDetails =
     "--track_heads N appends to heads.jsonl, every N updates, what every attention head does and\n"
     "how much the model gains from repetition; see headlight heads --over_time.\n"
     "Keys of a line: iteration (updates made), loss (of the last one), first_copy_loss,\n"
-    "second_copy_loss, in_context (of repeated random tokens; second minus first), text_places and\n"
+    "second_copy_loss, in_context (of repeated random tokens; second minus first), text_places "
+    "and\n"
     "repeat_places (that the scores were measured at), heads[{head, layer, index, verdict, scores\n"
     "as headlight heads has them}].\n"
     "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
@@ -115,8 +116,8 @@ Places places_of(const Options& options, bool resume) {
     require(is_file || resume, shown(path),
             ": expected a configuration file, got a directory; --resume goes on with a run");
     std::string& place = is_file ? places.file : places.run;
-    require(place.empty(), is_file ? "expected one configuration file, got "
-                                   : "expected one run directory, got ",
+    require(place.empty(),
+            is_file ? "expected one configuration file, got " : "expected one run directory, got ",
             shown(place), " and ", shown(path));
     place = path;
   }
@@ -135,8 +136,8 @@ std::string run_directory(const Options& options, const Places& places, const Tr
   if (run.empty()) {
     return asked.out_dir;
   }
-  require(!options.given("out_dir") || options.text("out_dir") == run, "--out_dir: ",
-          shown(asked.out_dir), " contradicts the run directory ", shown(run));
+  require(!options.given("out_dir") || options.text("out_dir") == run,
+          "--out_dir: ", shown(asked.out_dir), " contradicts the run directory ", shown(run));
   std::error_code error;
   require(std::filesystem::is_directory(run, error), "--resume: ", shown(run),
           ": no such run directory");
@@ -219,7 +220,7 @@ void train(const Task& task, bool json) {
   std::signal(SIGTERM, on_stop_signal);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   TrainProgress progress;
-  HeadTracker tracker(task.config.track_heads);
+  HeadTracker tracker(task.config.track_heads, log_warning);
   const RunResult result =
       run_training(task.config, {.resume = task.resume,
                                  .observers = {&progress, &tracker},

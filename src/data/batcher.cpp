@@ -1,8 +1,8 @@
 #include "headlight/data/batcher.h"
 
 #include "data/batch_source.h"
+#include "headlight/base/error.h"
 #include "headlight/data/training_batch.h"
-#include "headlight/tensor/error.h"
 
 namespace headlight {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "data/batch_source.h"
 #include "data/token_stream.h"
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

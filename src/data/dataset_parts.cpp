@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

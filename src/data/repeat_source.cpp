@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "data/batch_source.h"
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "headlight/base/error.h"
 #include "headlight/data/training_batch.h"
-#include "headlight/tensor/error.h"
 
 namespace headlight {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
 
 namespace headlight {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "generate/text_sample.h"
-#include "headlight/text/utf8.h"
-#include "tensor/stopwatch.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

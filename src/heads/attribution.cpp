@@ -141,8 +141,8 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
 // What the model chooses at the position, from its logits [V].
 void take_choice(const Vector& logits, std::int32_t target, AttributionResult& result) {
   const NextToken best = likeliest_token(logits);
-  const double behind = logits[static_cast<std::size_t>(target)] -
-                        logits[static_cast<std::size_t>(best.id)];
+  const double behind =
+      logits[static_cast<std::size_t>(target)] - logits[static_cast<std::size_t>(best.id)];
   result.probability = best.probability * std::exp(behind);
   result.likeliest = best.id;
   result.is_choice = behind >= 0;
@@ -187,8 +187,7 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
            "': the parts (marked ?) explain a choice that it does not make";
   }
   if (result.visible < kEnoughTokens) {
-    return concat_text("caution: only ", result.visible,
-                       result.visible == 1 ? " token" : " tokens",
+    return concat_text("caution: only ", result.visible, result.visible == 1 ? " token" : " tokens",
                        " to look at: what heads add here (marked ?) may be other in a longer text");
   }
   return "";

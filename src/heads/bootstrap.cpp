@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/tensor/random.h"
 #include "kernels/parallel.h"
 

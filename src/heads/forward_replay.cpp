@@ -6,7 +6,7 @@
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "heads/target_counts.h"
+#include "heads/scores/target_counts.h"
 
 namespace headlight {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/checked_json.h"
+#include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
-#include "headlight/tensor/error.h"
-#include "text/checked_json.h"
 
 namespace headlight {
 namespace {
@@ -73,8 +73,7 @@ void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Ind
     run = {};
   };
   while (earlier < earlier_last && later < later_last) {
-    const Index ahead =
-        (places.end_of(earlier) - ends[0]) - (places.end_of(later) - ends[2]);
+    const Index ahead = (places.end_of(earlier) - ends[0]) - (places.end_of(later) - ends[2]);
     if (ahead == 0) {
       if (run.later_end == 0) {
         run = {leading + earlier, 0, leading + later, 0};

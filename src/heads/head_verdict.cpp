@@ -302,9 +302,8 @@ std::string even_weights_text(const ScoredHead& head, Language language) {
 }
 
 std::string verdict_caution(const std::vector<ScoredHead>& heads, Language language) {
-  const auto unsettled = std::count_if(heads.begin(), heads.end(), [](const ScoredHead& head) {
-    return !head.verdict.settled;
-  });
+  const auto unsettled = std::count_if(
+      heads.begin(), heads.end(), [](const ScoredHead& head) { return !head.verdict.settled; });
   if (unsettled == 0) {
     return "";
   }

@@ -11,7 +11,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
-#include "heads/target_counts.h"
+#include "heads/scores/target_counts.h"
 
 namespace headlight {
 namespace {

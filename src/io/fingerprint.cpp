@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "headlight/base/error.h"
 #include "headlight/tensor/dtype.h"
-#include "headlight/tensor/error.h"
 #include "io/tensor_file.h"
 
 namespace headlight {
@@ -75,9 +75,8 @@ std::string fingerprint_of_tokens(const TokenDataset& data) {
   for (const TokenSequence& sequence : data.sequences) {
     const Index size = sequence.size();
     hash.add_more(&size, sizeof size);
-    sequence.for_each_part([&](std::span<const std::int32_t> part) {
-      hash.add_more(part.data(), part.size_bytes());
-    });
+    sequence.for_each_part(
+        [&](std::span<const std::int32_t> part) { hash.add_more(part.data(), part.size_bytes()); });
   }
   return hash.text();
 }

@@ -4,8 +4,8 @@
 
 #include "headlight/io/model_directory.h"
 
-#include "text/checked_json.h"
-#include "text/printable.h"
+#include "base/checked_json.h"
+#include "base/printable.h"
 
 namespace headlight {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
 #include "headlight/nn/parameter_shapes.h"
 #include "headlight/ops/layout.h"
 #include "io/gpt2_names.h"
 #include "io/shard_index.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -5,15 +5,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "headlight/io/file_writer.h"
-#include "headlight/io/manifest.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/files/manifest.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/gpt2_config.h"
 #include "io/gpt2_weights.h"
-#include "io/input_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -3,10 +3,10 @@
 #include <deque>
 #include <map>
 
+#include "files/zip_archive.h"
 #include "io/gpt2_names.h"
 #include "io/pickle_writer.h"
 #include "io/tensor_file.h"
-#include "io/zip_archive.h"
 
 namespace headlight {
 namespace {

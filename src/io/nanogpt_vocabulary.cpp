@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "headlight/io/file_writer.h"
-#include "headlight/tensor/error.h"
-#include "headlight/text/utf8.h"
-#include "io/input_file.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/files/file_writer.h"
 #include "io/pickle_writer.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <optional>
 
-#include "headlight/tensor/error.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
 #include "io/tensor_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

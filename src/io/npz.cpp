@@ -4,13 +4,13 @@
 #include <deque>
 #include <string>
 
-#include "headlight/io/file_writer.h"
-#include "headlight/tensor/error.h"
-#include "io/input_file.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "files/zip_archive.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
 #include "io/npy_format.h"
 #include "io/tensor_file.h"
-#include "io/zip_archive.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headlight/io/file_writer.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/tokenizer_directory.h"
-#include "headlight/tensor/error.h"
 #include "headlight/text/tokenizer_file.h"
-#include "io/input_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -4,10 +4,10 @@
 #include <array>
 #include <tuple>
 
-#include "headlight/tensor/error.h"
+#include "base/checked_json.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
 #include "io/tensor_file.h"
-#include "text/checked_json.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "files/input_file.h"
 #include "headlight/io/safetensors.h"
-#include "io/input_file.h"
 
 namespace headlight {
 

@@ -3,10 +3,10 @@
 #include <bit>
 #include <limits>
 
-#include "headlight/tensor/error.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
 #include "io/safetensors_file.h"
 #include "io/tensor_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

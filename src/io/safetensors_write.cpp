@@ -2,12 +2,12 @@
 #include <array>
 #include <bit>
 
-#include "headlight/io/file_writer.h"
-#include "headlight/tensor/error.h"
+#include "base/checked_json.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
 #include "io/safetensors_header.h"
 #include "io/tensor_file.h"
-#include "text/checked_json.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -1,10 +1,10 @@
 #include "io/shard_index.h"
 
-#include "headlight/tensor/error.h"
-#include "io/input_file.h"
+#include "base/checked_json.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
 #include "io/tensor_file.h"
-#include "text/checked_json.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

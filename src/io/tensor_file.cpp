@@ -4,8 +4,8 @@
 #include <bit>
 #include <unordered_set>
 
-#include "headlight/tensor/error.h"
-#include "text/printable.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

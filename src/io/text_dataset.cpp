@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {
@@ -86,7 +86,8 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     count.require_room(static_cast<std::size_t>(bytes));
   }
   format.cut = tokenizer.kind() == "bpe" ? StreamCut::piece : StreamCut::character;
-  constexpr std::size_t kDocument = 16;  // ids' worth of memory that a document takes beside its own
+  constexpr std::size_t kDocument =
+      16;  // ids' worth of memory that a document takes beside its own
   const bool documents = format.gives_documents(file);
   const bool looks = format.split.mode != DocumentSplit::token && !format.is_json_lines(file) &&
                      !format.split.separator.empty();
@@ -110,15 +111,14 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   if (parts.empty()) {
     return {};
   }
-  return documents
-             ? document_dataset(std::move(parts), tokenizer.end_of_text())
-             : stream_dataset(joined(std::move(parts), count));
+  return documents ? document_dataset(std::move(parts), tokenizer.end_of_text())
+                   : stream_dataset(joined(std::move(parts), count));
 }
 
 void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {
   const bool documents = !files.empty() && format.gives_documents(files.front());
   require(any, names_of(files),
-          documents ? ": documents: expected at least one in the text, got none"
+          documents          ? ": documents: expected at least one in the text, got none"
           : files.size() > 1 ? ": are empty"
                              : ": is empty");
 }

@@ -9,10 +9,10 @@
 #include <new>
 #include <system_error>
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
-#include "io/byte_source.h"
-#include "text/printable.h"
+#include "base/printable.h"
+#include "files/byte_source.h"
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
 
 namespace headlight {
 namespace {
@@ -48,8 +48,7 @@ bool is_readme(std::string_view name) {
          });
 }
 
-void add_folder(const fs::path& folder, std::string_view token_file,
-                std::vector<TextFile>& files) {
+void add_folder(const fs::path& folder, std::string_view token_file, std::vector<TextFile>& files) {
   std::error_code error;
   for (const std::string_view name : {token_file, std::string_view("train.bin")}) {
     if (fs::is_regular_file(folder / name, error)) {
@@ -108,8 +107,7 @@ std::vector<std::string> parts_between_commas(const std::string& name) {
   return parts;
 }
 
-void add_files(const std::string& name, std::string_view token_file,
-               std::vector<TextFile>& files) {
+void add_files(const std::string& name, std::string_view token_file, std::vector<TextFile>& files) {
   require(!name.empty(), "expected the name of a file, got an empty one");
   std::error_code error;
   const fs::file_status status = fs::status(name, error);
@@ -139,9 +137,7 @@ void add_files(const std::string& name, std::string_view token_file,
 
 }  // namespace
 
-std::string TextFile::name() const {
-  return is_standard_input() ? "standard input" : shown(path);
-}
+std::string TextFile::name() const { return is_standard_input() ? "standard input" : shown(path); }
 
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file) {
@@ -149,9 +145,8 @@ std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     add_files(name, token_file, files);
   }
-  const auto inputs = std::count_if(files.begin(), files.end(), [](const TextFile& file) {
-    return file.is_standard_input();
-  });
+  const auto inputs = std::count_if(files.begin(), files.end(),
+                                    [](const TextFile& file) { return file.is_standard_input(); });
   require(inputs <= 1, "-: standard input can be read only once, got it ", inputs, " times");
   return files;
 }

@@ -5,13 +5,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "base/checked_json.h"
+#include "files/byte_source.h"
+#include "files/decompression.h"
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
+#include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
-#include "headlight/text/utf8.h"
-#include "io/byte_source.h"
-#include "io/decompression.h"
-#include "text/checked_json.h"
 
 namespace headlight {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the en
 constexpr std::size_t kLongestPart = std::size_t{128} << 20;  // bytes
 
 std::unique_ptr<ByteSource> open_source(const TextFile& file, bool any_bytes) {
-  std::unique_ptr<ByteSource> source = file.held != nullptr      ? held_bytes(file.held)
+  std::unique_ptr<ByteSource> source = file.held != nullptr       ? held_bytes(file.held)
                                        : file.is_standard_input() ? standard_input()
                                                                   : open_bytes(file.path);
   Compression compression = compression_of_name(file.path);
@@ -60,8 +60,7 @@ class TextBytes {
     std::string bytes = std::exchange(waiting_, {});
     const std::size_t waited = bytes.size();
     bytes.resize(waited + kReadAtOnce);
-    const std::size_t count =
-        read_fully(*source_, std::span<char>(bytes).subspan(waited));
+    const std::size_t count = read_fully(*source_, std::span<char>(bytes).subspan(waited));
     bytes.resize(waited + count);
     const bool at_end = count < kReadAtOnce;
     std::size_t decided = any_bytes_ ? bytes.size() : valid_length(bytes, at_end);
@@ -84,8 +83,7 @@ class TextBytes {
  private:
   std::size_t valid_length(std::string_view bytes, bool at_end) const {
     const std::size_t valid = valid_utf8_prefix(bytes);
-    const bool is_cut =
-        !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
+    const bool is_cut = !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
     require(valid == bytes.size() || is_cut, name_, ": invalid UTF-8 at byte ", offset_ + valid);
     return valid;
   }

@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/tensor/error.h"
-#include "io/input_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 

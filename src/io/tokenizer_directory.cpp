@@ -1,8 +1,8 @@
 #include "headlight/io/tokenizer_directory.h"
 
+#include "base/printable.h"
+#include "files/input_file.h"
 #include "headlight/text/tokenizer_file.h"
-#include "io/input_file.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

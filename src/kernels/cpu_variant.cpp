@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "kernels/parallel.h"
 
 // LAPACK, which OpenBLAS brings along, has no header of its own in Debian's package.

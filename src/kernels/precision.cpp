@@ -1,8 +1,8 @@
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
-#include "kernels/gemm.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
+#include "kernels/gemm/gemm.h"
 
 namespace headlight {
 

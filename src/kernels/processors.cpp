@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/control_groups.h"
+#include "base/control_groups.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {

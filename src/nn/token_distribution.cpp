@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

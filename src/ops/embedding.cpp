@@ -66,15 +66,15 @@ Tensor embedding(const Tensor& weight, const Tensor& ids_given,
     });
   });
   const Index skipped = padding_index.value_or(-1);
-  return record_adding(
-      "embedding", value, {weight},
-      [ids = SavedTensor("embedding", "ids", ids), skipped](auto inputs, const Tensor& grad,
-                                                            const GradientSum& sum_of) {
-        Tensor& weight_grad = sum_of(0);
-        dispatch_floating(inputs[0].dtype(), "embedding", [&](auto zero) {
-          scatter_rows<decltype(zero)>(to_contiguous(grad), ids, skipped, weight_grad);
-        });
-      });
+  return record_adding("embedding", value, {weight},
+                       [ids = SavedTensor("embedding", "ids", ids), skipped](
+                           auto inputs, const Tensor& grad, const GradientSum& sum_of) {
+                         Tensor& weight_grad = sum_of(0);
+                         dispatch_floating(inputs[0].dtype(), "embedding", [&](auto zero) {
+                           scatter_rows<decltype(zero)>(to_contiguous(grad), ids, skipped,
+                                                        weight_grad);
+                         });
+                       });
 }
 
 }  // namespace headlight

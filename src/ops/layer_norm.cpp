@@ -97,14 +97,14 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, doub
   Tensor value = Tensor::empty(x.shape(), x.dtype());
   RowStatistics statistics = empty_statistics(in);
   normalize_rows(in, epsilon, 0, in.rows(), value, statistics);
-  return record("layer_norm", value, {x, gain, shift},
-                [x = SavedTensor("layer_norm", "input", in.x),
-                 gain = SavedTensor("layer_norm", "gain", in.gain),
-                 statistics](auto, const Tensor& grad) {
-                  const LayerNormGradients all =
-                      layer_norm_gradients({.x = x, .gain = gain, .shift = {}}, grad, statistics);
-                  return std::vector<Tensor>{all.x, all.gain, all.shift};
-                });
+  return record(
+      "layer_norm", value, {x, gain, shift},
+      [x = SavedTensor("layer_norm", "input", in.x),
+       gain = SavedTensor("layer_norm", "gain", in.gain), statistics](auto, const Tensor& grad) {
+        const LayerNormGradients all =
+            layer_norm_gradients({.x = x, .gain = gain, .shift = {}}, grad, statistics);
+        return std::vector<Tensor>{all.x, all.gain, all.shift};
+      });
 }
 
 }  // namespace headlight

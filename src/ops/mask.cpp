@@ -83,14 +83,14 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
       }
     });
   });
-  return record("where", value, {a, b},
-                [condition = SavedTensor("where", "condition", condition)](auto inputs,
-                                                                           const Tensor& grad) {
-                  const Tensor b_grad = zero_where(grad, condition, "where");
-                  const Tensor a_grad = zero_where(grad, mask_from_keep(condition), "where");
-                  return std::vector<Tensor>{sum_to_shape(a_grad, inputs[0].shape()),
-                                             sum_to_shape(b_grad, inputs[1].shape())};
-                });
+  return record(
+      "where", value, {a, b},
+      [condition = SavedTensor("where", "condition", condition)](auto inputs, const Tensor& grad) {
+        const Tensor b_grad = zero_where(grad, condition, "where");
+        const Tensor a_grad = zero_where(grad, mask_from_keep(condition), "where");
+        return std::vector<Tensor>{sum_to_shape(a_grad, inputs[0].shape()),
+                                   sum_to_shape(b_grad, inputs[1].shape())};
+      });
 }
 
 Tensor tril(const Tensor& x, Index diagonal) {

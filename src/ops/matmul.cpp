@@ -3,7 +3,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/reduce.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "ops/common.h"
 
 namespace headlight {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "headlight/tensor/tensor.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 
 // Matrices that lie row after row in memory, for ops that call kernels::gemm.
 namespace headlight {

@@ -3,7 +3,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "ops/common.h"
 
 namespace headlight {
@@ -131,9 +131,8 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
   return record("ragged_attention", forward.output, {qkv},
                 [plan, output = SavedTensor("ragged_attention", "output", forward.output),
                  log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {
-                  return std::vector<Tensor>{run_backward(*plan, to_contiguous(inputs[0]),
-                                                          {output, log_sum_exp},
-                                                          to_contiguous(grad))};
+                  return std::vector<Tensor>{run_backward(
+                      *plan, to_contiguous(inputs[0]), {output, log_sum_exp}, to_contiguous(grad))};
                 });
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "tensor/free_ranges.h"
 
 // AddressSanitizer has these; without it they are null.

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/bpe_pattern.h"
 
 namespace headlight {

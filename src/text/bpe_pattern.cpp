@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "headlight/text/utf8.h"
+#include "headlight/base/utf8.h"
 #include "text/unicode_class.h"
 
 namespace headlight {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/bpe_pattern.h"
 #include "text/byte_characters.h"
 

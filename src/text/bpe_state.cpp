@@ -4,10 +4,10 @@
 #include <limits>
 #include <utility>
 
-#include "headlight/tensor/error.h"
-#include "headlight/text/utf8.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "text/byte_characters.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "headlight/text/utf8.h"
+#include "headlight/base/utf8.h"
 #include "kernels/parallel.h"
 #include "text/bpe_encoder.h"
 #include "text/bpe_segments.h"

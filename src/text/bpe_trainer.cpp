@@ -5,14 +5,14 @@
 #include <limits>
 #include <set>
 
-#include "headlight/tensor/error.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
-#include "headlight/text/utf8.h"
 #include "kernels/parallel.h"
 #include "text/byte_characters.h"
 #include "text/merge_learner.h"
 #include "text/piece_counter.h"
-#include "text/printable.h"
 
 namespace headlight {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "headlight/tensor/error.h"
-#include "headlight/text/utf8.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/tokenizer_file.h"
 #include "text/bpe_reader.h"
 

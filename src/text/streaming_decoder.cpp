@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "headlight/text/utf8.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 

@@ -1,7 +1,7 @@
 #include "headlight/text/tokenizer.h"
 
-#include "headlight/tensor/error.h"
-#include "headlight/text/utf8.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

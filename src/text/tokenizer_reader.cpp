@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
-#include "headlight/text/utf8.h"
 #include "text/bpe_reader.h"
 #include "text/byte_characters.h"
 #include "text/vocabulary_reader.h"

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
 #include "text/byte_characters.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/checked_json.h"
+#include "base/checked_json.h"
 
 namespace headlight {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "headlight/io/atomic_directory.h"
-#include "headlight/io/file_writer.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "files/posix_file.h"
+#include "headlight/files/atomic_directory.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/safetensors.h"
-#include "io/input_file.h"
-#include "io/posix_file.h"
-#include "text/printable.h"
 #include "train/checkpoint_list.h"
 #include "train/state_file.h"
 

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <optional>
 
-#include "headlight/io/manifest.h"
-#include "headlight/tensor/error.h"
-#include "io/posix_file.h"
-#include "text/printable.h"
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/manifest.h"
 
 namespace headlight {
 namespace {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "headlight/tensor/machine.h"
+#include "headlight/kernels/machine.h"
 
 namespace headlight {
 namespace {

@@ -15,13 +15,12 @@ constexpr std::array kFields{
                 .help = "scratch, or a model directory to start from; resume: as --resume",
                 .role = start,
                 .is_path = true},
-    ConfigField{
-        .key = "data",
-        .member = &C::data,
-        .help =
-            "Texts to train on (.txt, .jsonl, also .gz or .zst; - is stdin) or token ids "
-            "(FILE.bin): files, a folder, or a pattern like 'books/*.txt'",
-        .is_path = true},
+    ConfigField{.key = "data",
+                .member = &C::data,
+                .help =
+                    "Texts to train on (.txt, .jsonl, also .gz or .zst; - is stdin) or token ids "
+                    "(FILE.bin): files, a folder, or a pattern like 'books/*.txt'",
+                .is_path = true},
     ConfigField{.key = "validation_data",
                 .member = &C::validation_data,
                 .help = "The same to evaluate on; empty: the last part of every file of data",
@@ -112,7 +111,8 @@ constexpr std::array kFields{
         free},
     ConfigField{"on_nan", &C::on_nan,
                 "A loss or gradient that is not finite: stop, skip (leave the update out), or "
-                "rollback (to the last checkpoint, and on with the data after)", free},
+                "rollback (to the last checkpoint, and on with the data after)",
+                free},
     ConfigField{"skip_spikes", &C::skip_spikes,
                 "Leave out updates whose loss lies so many standard deviations above the last 128; "
                 "0: off"},

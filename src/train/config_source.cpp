@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "headlight/text/utf8.h"
-#include "text/printable.h"
+#include "base/printable.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

@@ -5,11 +5,11 @@
 #include <numbers>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "headlight/tensor/machine.h"
 #include "kernels/parallel.h"
 
 namespace headlight {

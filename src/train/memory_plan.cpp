@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "headlight/tensor/machine.h"
+#include "headlight/base/memory.h"
 
 namespace headlight {
 namespace {

@@ -116,8 +116,7 @@ void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange
     }
   }
   if (!changed.empty()) {
-    lines_->append(
-        nlohmann::ordered_json{{"iteration", iteration}, {"changed", changed}}.dump());
+    lines_->append(nlohmann::ordered_json{{"iteration", iteration}, {"changed", changed}}.dump());
   }
 }
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "base/stopwatch.h"
+#include "files/line_log.h"
 #include "headlight/train/run.h"
-#include "io/line_log.h"
-#include "tensor/stopwatch.h"
 
 namespace headlight {
 
@@ -42,8 +42,8 @@ class ElapsedSeconds {
 };
 
 // Appends one JSON object a line to metrics.jsonl: every update, every evaluation, every return to
-// a checkpoint, every change of settings that changes what updates do. "elapsed_seconds" counts from
-// the begin of the run through all its processes, but what a killed one did after its last
+// a checkpoint, every change of settings that changes what updates do. "elapsed_seconds" counts
+// from the begin of the run through all its processes, but what a killed one did after its last
 // checkpoint. A line that the disk does not take is kept and written before the next one.
 class MetricsLog : public TrainObserver {
  public:

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "headlight/io/config_file.h"
-#include "headlight/tensor/build.h"
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/build.h"
+#include "headlight/base/error.h"
+#include "headlight/files/config_file.h"
+#include "headlight/kernels/machine.h"
 
 namespace headlight {
 namespace {
@@ -70,24 +70,24 @@ DataPlan same_place(const DataCourse& before, const DataCourse& now, Index updat
   const Index done = old.batch * before.config.batch_size;  // sequences of the epoch
   const Index batch = done / now.config.batch_size;
   const Index again = done % now.config.batch_size;
-  return {.start = {.update = update,
-                    .batch = old.epoch * now.position.batches_per_epoch + batch},
-          .note = again == 0 ? ""
-                             : concat_text("data: epoch ", old.epoch + 1, " goes on after ",
-                                           done - again, " sequences; ", again,
-                                           " of them come a second time")};
+  return {.start = {.update = update, .batch = old.epoch * now.position.batches_per_epoch + batch},
+          .note = again == 0
+                      ? ""
+                      : concat_text("data: epoch ", old.epoch + 1, " goes on after ", done - again,
+                                    " sequences; ", again, " of them come a second time")};
 }
 
 DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index update) {
   const DataPosition& old = before.position;
   const Index epoch = old.epoch + (old.batch > 0 ? 1 : 0);
-  return {.start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
-          .note = joined(data_note(before, now),
-                         old.batch == 0
-                             ? ""
-                             : concat_text("epoch ", old.epoch + 1, " of the data ends after ", old.batch,
-                                           " of its ", old.batches_per_epoch, " batches; epoch ",
-                                           epoch + 1, " begins, in an order of its own"))};
+  return {
+      .start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
+      .note = joined(data_note(before, now),
+                     old.batch == 0 ? ""
+                                    : concat_text("epoch ", old.epoch + 1,
+                                                  " of the data ends after ", old.batch, " of its ",
+                                                  old.batches_per_epoch, " batches; epoch ",
+                                                  epoch + 1, " begins, in an order of its own"))};
 }
 
 }  // namespace
@@ -122,8 +122,10 @@ std::vector<SettingChange> changed_settings(const TrainConfig& before, const Tra
     }
     changes.push_back(change);
   }
-  require(refused.empty(), "--resume: a run keeps its model, its tokenizer and what it started "
-          "from: ", refused, "; start a new run with another --out_dir");
+  require(refused.empty(),
+          "--resume: a run keeps its model, its tokenizer and what it started "
+          "from: ",
+          refused, "; start a new run with another --out_dir");
   return changes;
 }
 
@@ -135,8 +137,8 @@ std::vector<std::string> lines_of(const std::vector<SettingChange>& changes) {
     if (begins) {
       lines.push_back(concat_text("after update ", change.iteration, ": "));
     }
-    lines.back() += (begins ? "" : ", ") + change.key + " = " + change.after + " (was " +
-                    change.before + ")";
+    lines.back() +=
+        (begins ? "" : ", ") + change.key + " = " + change.after + " (was " + change.before + ")";
   }
   return lines;
 }

@@ -4,10 +4,10 @@
 #include <iterator>
 #include <utility>
 
-#include "headlight/io/file_writer.h"
+#include "base/printable.h"
+#include "base/stopwatch.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "tensor/stopwatch.h"
-#include "text/printable.h"
 #include "train/checkpoint_list.h"
 #include "train/metrics_log.h"
 #include "train/resume_plan.h"
@@ -285,8 +285,8 @@ class Run {
 };
 
 void write_config(const RunStart& start) {
-  std::string text = "# Lines of keys that were not given follow from the others.\n" +
-                     to_toml(start.config);
+  std::string text =
+      "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
   for (const std::string& line : lines_of(start.state.changes)) {
     text += "# " + line + "\n";
   }

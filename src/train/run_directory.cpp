@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "headlight/io/atomic_directory.h"
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/files/atomic_directory.h"
 #include "headlight/train/save_error.h"
-#include "io/posix_file.h"
-#include "text/printable.h"
 #include "train/checkpoint_list.h"
 
 namespace headlight {

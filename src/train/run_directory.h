@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "headlight/io/directory_lock.h"
+#include "headlight/files/directory_lock.h"
 
 namespace headlight {
 

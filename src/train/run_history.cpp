@@ -9,12 +9,12 @@
 #include <numbers>
 #include <set>
 
-#include "headlight/io/directory_lock.h"
+#include "base/printable.h"
+#include "files/file_lines.h"
+#include "headlight/base/error.h"
+#include "headlight/files/directory_lock.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/tensor/error.h"
-#include "io/file_lines.h"
 #include "io/fingerprint.h"
-#include "text/printable.h"
 #include "train/metrics_log.h"
 
 namespace headlight {

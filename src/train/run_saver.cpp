@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "text/printable.h"
+#include "base/printable.h"
 
 namespace headlight {
 

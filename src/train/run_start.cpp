@@ -3,17 +3,17 @@
 #include <limits>
 #include <utility>
 
+#include "base/printable.h"
+#include "headlight/base/build.h"
 #include "headlight/data/batcher.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/tensor/build.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/kernels/machine.h"
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
 #include "io/fingerprint.h"
-#include "text/printable.h"
 #include "train/resume_plan.h"
 
 namespace headlight {
@@ -136,8 +136,8 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
 
 // True when an evaluation looks at all of the data, not at some batches of it.
 bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
-  return config.eval_iters == 0 || SequentialBatches(validation, config.batcher()).count() <=
-                                       config.eval_iters;
+  return config.eval_iters == 0 ||
+         SequentialBatches(validation, config.batcher()).count() <= config.eval_iters;
 }
 
 // Losses on other tokens say nothing about which model is the best.
@@ -152,8 +152,9 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   }
   std::string note;
   if (!before.validation_is(now)) {
-    note = concat_text("validation: other text than before, ", before.validation_tokens,
-                       " tokens, now ", now.validation_tokens, ", which the run may have trained on");
+    note =
+        concat_text("validation: other text than before, ", before.validation_tokens,
+                    " tokens, now ", now.validation_tokens, ", which the run may have trained on");
   } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
              !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
     note = "validation: batch_size and eval_iters choose other batches than before";

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/tensor/error.h"
-#include "text/checked_json.h"
+#include "base/checked_json.h"
+#include "headlight/base/error.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
@@ -98,7 +98,7 @@ std::vector<SettingChange> read_changes(const Members& state) {
 
 UpdateHistory read_history(const Members& history, Index version) {
   return {.data_start = version > kOfFixedSettings ? read_data_start(history.object("data_start"))
-                                            : DataStart{},
+                                                   : DataStart{},
           .data_shift = history.count("data_shift"),
           .skipped = history.count("skipped"),
           .skipped_in_row = history.count("skipped_in_row"),
@@ -107,14 +107,10 @@ UpdateHistory read_history(const Members& history, Index version) {
 }
 
 nlohmann::ordered_json to_json(const DataPosition& data) {
-  return {{"seed", data.seed},
-          {"epoch", data.epoch},
-          {"batch", data.batch},
-          {"batches_per_epoch", data.batches_per_epoch},
-          {"tokens", data.tokens},
-          {"validation_tokens", data.validation_tokens},
-          {"content", data.content},
-          {"validation_content", data.validation_content}};
+  return {{"seed", data.seed},       {"epoch", data.epoch},
+          {"batch", data.batch},     {"batches_per_epoch", data.batches_per_epoch},
+          {"tokens", data.tokens},   {"validation_tokens", data.validation_tokens},
+          {"content", data.content}, {"validation_content", data.validation_content}};
 }
 
 nlohmann::ordered_json to_json(const UpdateHistory& history) {

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <vector>
 
-#include "headlight/text/nearest_name.h"
-#include "headlight/text/utf8.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

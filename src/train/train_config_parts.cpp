@@ -124,11 +124,10 @@ void TrainConfig::validate() const {
   require(repeat_share == 0 || block_size >= 4,
           "repeat_share: expected a block_size of 4 or more, ", "got ", block_size);
   // What is in a folder or behind a pattern, is seen when it is read.
-  const bool may_be_documents =
-      documents != "none" || !jsonl.empty() ||
-      std::any_of(data.begin(), data.end(), [](const std::string& name) {
-        return is_json_lines_name(name) || !is_text_name(name);
-      });
+  const bool may_be_documents = documents != "none" || !jsonl.empty() ||
+                                std::any_of(data.begin(), data.end(), [](const std::string& name) {
+                                  return is_json_lines_name(name) || !is_text_name(name);
+                                });
   require(batching == "packed" || may_be_documents, "batching: ", batching,
           " needs documents; set documents to line, blank_line or token");
   model(1).validate();
@@ -202,11 +201,10 @@ std::vector<std::string> contradictions(const TrainConfig& config) {
   }
   if (config.warmup_iters > 0 && config.max_iters > 0 &&
       schedule.warmup_steps >= config.max_iters) {
-    lines.push_back(concat_text("warmup_iters ", config.warmup_iters,
-                                " is not shorter than the run, max_iters ", config.max_iters,
-                                ": its last update has a rate of ",
-                                schedule.at(config.max_iters - 1), ", not learning_rate ",
-                                config.learning_rate));
+    lines.push_back(concat_text(
+        "warmup_iters ", config.warmup_iters, " is not shorter than the run, max_iters ",
+        config.max_iters, ": its last update has a rate of ", schedule.at(config.max_iters - 1),
+        ", not learning_rate ", config.learning_rate));
   }
   if (decays && schedule.warmup_steps > 0 && config.lr_decay_iters >= 0 &&
       config.lr_decay_iters <= schedule.warmup_steps && schedule.warmup_steps < config.max_iters) {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
 #include "headlight/optim/sgd.h"
-#include "tensor/stopwatch.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
@@ -56,8 +56,8 @@ DataPosition Trainer::data_position() const {
 // Counted from the first of the first epoch.
 Index Trainer::next_batch() const {
   const DataStart& start = history_.data_start;
-  return start.batch + (iteration_ - start.update + history_.data_shift) *
-                           config_.gradient_accumulation_steps;
+  return start.batch +
+         (iteration_ - start.update + history_.data_shift) * config_.gradient_accumulation_steps;
 }
 
 std::vector<Batch> Trainer::next_batches() {

@@ -39,8 +39,7 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
                                             std::vector<std::string>& notes) {
   auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
   require(tokenizer != nullptr, "tokenizer: ", ids.name(), " holds token ids, from which no ",
-          config.tokenizer,
-          " tokenizer can be made",
+          config.tokenizer, " tokenizer can be made",
           config.tokenizer == "char" ? ", and beside it is no meta.pkl of nanoGPT" : "",
           "; name the tokenizer that made them, or start from its model with init_from");
   notes.push_back("the characters are those of meta.pkl beside " + ids.name());

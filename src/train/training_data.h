@@ -9,7 +9,7 @@ namespace headlight {
 struct TrainingData {
   std::unique_ptr<Tokenizer> tokenizer;
   TokenDataset train;
-  TokenDataset validation;         // no sequences: there is none
+  TokenDataset validation;            // no sequences: there is none
   std::vector<std::string> notes;     // what the user should know
   std::vector<std::string> warnings;  // what the user should look into
 };

@@ -32,9 +32,8 @@ GradientCheckResult check_cube(const GradientFunction& gradient) {
 }  // namespace
 
 TEST_CASE("a right gradient passes with a small error") {
-  const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
-    return Inputs{square_slope(inputs[0], grad)};
-  });
+  const GradientCheckResult result = check_cube(
+      [](auto inputs, const Tensor& grad) { return Inputs{square_slope(inputs[0], grad)}; });
   CHECK(result.passed);
   CHECK(result.elements == 3);
   CHECK(result.largest_error < 1e-8);

@@ -3,8 +3,8 @@
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
-#include "heads/attention_samples.h"
 #include "support/program.h"
+#include "views/attention_samples.h"
 
 // The views that attention writes, with the real program and models made in memory.
 using namespace headlight;
@@ -99,9 +99,9 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   CHECK(contains(result.out, "wrote " + given.out + "/attention.txt"));
   const std::string text = file_contents(given.out + "/attention.txt");
   CHECK(text == result.out.substr(0, text.size()));
-  CHECK_FALSE(contains(
-      run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
-      "wrote"));
+  CHECK_FALSE(
+      contains(run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
+               "wrote"));
   CHECK(given.refusal({"--format", "text", "--json"}) ==
         "error: --format text: expected none beside --json");
 }

@@ -2,11 +2,11 @@
 
 #include <fstream>
 
+#include "files/input_file.h"
+#include "headlight/base/error.h"
 #include "headlight/io/open_tokenizer.h"
-#include "headlight/tensor/error.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "io/input_file.h"
 #include "support/catch.h"
 #include "support/program.h"
 

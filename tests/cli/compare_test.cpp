@@ -188,7 +188,8 @@ TEST_CASE("compare reads what train writes", "[compare]") {
   CHECK_FALSE(report["settings"].contains("out_dir"));
 }
 
-TEST_CASE("compare tells lists of files apart, and texts that were read in other ways", "[compare]") {
+TEST_CASE("compare tells lists of files apart, and texts that were read in other ways",
+          "[compare]") {
   const Given given;
   const std::string three = make_run(given.folder, "three", 60, 1,
                                      "data = [\"a.txt\", \"b.txt\"]\ntokenizer = \"byte\"\n");

@@ -39,10 +39,9 @@ class Given {
   Arguments train(const std::string& run, const Arguments& data) const {
     Arguments command{"train", "--out_dir", folder.at(run)};
     command.insert(command.end(), data.begin(), data.end());
-    command.insert(command.end(),
-                   {"--tokenizer", "byte", "--n_layer", "1", "--n_head", "2", "--n_embd", "8",
-                    "--block_size", "16", "--batch_size", "2", "--max_iters", "2", "--eval_iters",
-                    "1", "--threads", "1"});
+    command.insert(command.end(), {"--tokenizer", "byte", "--n_layer", "1", "--n_head", "2",
+                                   "--n_embd", "8", "--block_size", "16", "--batch_size", "2",
+                                   "--max_iters", "2", "--eval_iters", "1", "--threads", "1"});
     return command;
   }
   // Trains; returns the messages.
@@ -82,8 +81,7 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
   CHECK(expected.ends_with("161 to evaluate on"));
   const std::string weights = weights_of(given.folder.at("first"));
-  given.folder.write("list.toml",
-                     "data = [\"" + given.a + "\", \"" + given.b + "\"]\n");
+  given.folder.write("list.toml", "data = [\"" + given.a + "\", \"" + given.b + "\"]\n");
   std::filesystem::create_directory(given.folder.at("texts"));
   given.folder.write("texts/a.txt", story('a', 40));
   given.folder.write("texts/b.txt", story('b', 40));
@@ -149,8 +147,7 @@ TEST_CASE("compressed texts give the bits of plain ones", "[cli]") {
   const std::string weights = weights_of(given.folder.at("plain"));
   CHECK((weights_of(given.folder.at("gz")) == weights));
   CHECK((weights_of(given.folder.at("zst")) == weights));
-  const std::string cut =
-      given.folder.write("cut.txt.gz", gzip(story('a', 40)).substr(0, 60));
+  const std::string cut = given.folder.write("cut.txt.gz", gzip(story('a', 40)).substr(0, 60));
   CHECK(refusal(given.train("none", {"--data", cut})) ==
         "error: " + cut + ": ends in the middle of its gzip data");
 }
@@ -158,10 +155,9 @@ TEST_CASE("compressed texts give the bits of plain ones", "[cli]") {
 TEST_CASE("standard input is read by training, but not by a run that goes on", "[cli]") {
   const Given given;
   given.trained("plain", {"--data", given.a});
-  Given::messages_of(
-      run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})));
+  Given::messages_of(run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})));
   CHECK((weights_of(given.folder.at("piped")) == weights_of(given.folder.at("plain"))));
-  const Arguments resume{"train", "--resume", "--out_dir", given.folder.at("piped"),
+  const Arguments resume{"train",       "--resume", "--out_dir", given.folder.at("piped"),
                          "--max_iters", "3"};
   CHECK(refusal(resume) ==
         "error: --resume: data comes through standard input, which no run can go on with; name a "
@@ -172,9 +168,25 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
         "error: validation_data: standard input can be read only once, and data has it");
   // A tokenizer is learned from the text first: it is read twice.
-  Arguments learns{"train", "--data", "-", "--out_dir", given.folder.at("learned"), "--n_layer",
-                   "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8", "--max_iters", "1",
-                   "--eval_iters", "1", "--threads", "1"};
+  Arguments learns{"train",
+                   "--data",
+                   "-",
+                   "--out_dir",
+                   given.folder.at("learned"),
+                   "--n_layer",
+                   "1",
+                   "--n_head",
+                   "1",
+                   "--n_embd",
+                   "8",
+                   "--block_size",
+                   "8",
+                   "--max_iters",
+                   "1",
+                   "--eval_iters",
+                   "1",
+                   "--threads",
+                   "1"};
   Given::messages_of(run_headlight_reading(gzip(story('a', 40)), learns));
 }
 
@@ -197,16 +209,15 @@ TEST_CASE("every command that reads text takes several files", "[cli]") {
   const Json heads = report_of({"heads", model, "--data", given.a, given.json, "--resamples", "0",
                                 "--repeats", "0", "--redundancy", "0", "--max_tokens", "16"});
   CHECK(heads["sequences"] == 41);
-  const Json ablated =
-      report_of({"ablate", model, "--data", given.a, given.b, "--resamples", "2"});
+  const Json ablated = report_of({"ablate", model, "--data", given.a, given.b, "--resamples", "2"});
   CHECK(ablated["tokens"] == 1600);
   CHECK(report_of({"importance", model, "--data", given.a, given.b, "--no_ablation"})["tokens"] ==
         1600);
   output_of({"prune", model, "--heads", "0.0", "--data", given.a, given.b, "--finetune_iters", "1",
              "--finetune_data", given.a, given.json, "--out", given.folder.at("small")});
-  const Json maps = report_of({"attention", model, "--file", given.json, "--max_documents", "2",
-                               "--max_tokens", "8", "--format", "json", "--out",
-                               given.folder.at("maps")});
+  const Json maps =
+      report_of({"attention", model, "--file", given.json, "--max_documents", "2", "--max_tokens",
+                 "8", "--format", "json", "--out", given.folder.at("maps")});
   CHECK(maps["tokens"] == 16);
   CHECK(refusal({"eval", "--data", given.a, given.b, model}) ==
         "error: --data: cannot tell which of its values is MODEL; write that first: headlight "
@@ -247,15 +258,15 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
           "[cli]") {
   const Given given;
   const std::string bpe = given.folder.at("bpe");
-  const Arguments command{"tokenizer", "train", given.a, given.json, "--vocab_size", "280",
-                          "--out", bpe, "--log_level", "error"};
+  const Arguments command{"tokenizer", "train", given.a, given.json,    "--vocab_size",
+                          "280",       "--out", bpe,     "--log_level", "error"};
   const Json report = report_of(command);
   CHECK(report["bytes"] == 800 + 40 * 19);
   CHECK(refusal(command) ==
         "error: " + bpe + "/tokenizer.json: is there already; --force replaces it");
   const std::string before = file_contents(bpe + "/tokenizer.json");
-  Arguments forced{"tokenizer", "train", "--data", given.b, "--vocab_size", "270",
-                   "--out", bpe, "--force"};
+  Arguments forced{"tokenizer", "train", "--data", given.b,  "--vocab_size",
+                   "270",       "--out", bpe,      "--force"};
   output_of(forced);
   CHECK(file_contents(bpe + "/tokenizer.json") != before);
   const std::string ids = given.folder.write("ids.bin", "abcd");
@@ -267,8 +278,8 @@ TEST_CASE("encode turns documents into ids with the end of text behind each", "[
   const Given given;
   const std::string byte = given.folder.at("byte");
   headlight::save_tokenizer(byte, headlight::ByteTokenizer());
-  const std::string lines = given.folder.write(
-      "d.jsonl.gz", gzip("{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"c\"\n"));
+  const std::string lines =
+      given.folder.write("d.jsonl.gz", gzip("{\"text\": \"ab\"}\n{\"text\": \"\"}\n\"c\"\n"));
   const std::string out = given.folder.at("ids.bin");
   const Json report = report_of({"tokenizer", "encode", byte, lines, "--out", out});
   CHECK(report["tokens"] == 5);
@@ -281,17 +292,16 @@ TEST_CASE("encode turns documents into ids with the end of text behind each", "[
   CHECK(output_of({"tokenizer", "encode", "--file", x, byte}) == "120 10\n");
   output_of({"tokenizer", "encode", byte, x, "--out", out});
   CHECK(file_contents(out) == std::string("x\0\n\0", 4));
-  const ProgramResult piped =
-      run_headlight_reading("{\"body\": \"hi\"}\n", {"tokenizer", "encode", byte, "-", "--jsonl",
-                                                     "body"});
+  const ProgramResult piped = run_headlight_reading(
+      "{\"body\": \"hi\"}\n", {"tokenizer", "encode", byte, "-", "--jsonl", "body"});
   CHECK(piped.out == "104 105\n");
 }
 
 TEST_CASE("a prompt comes through standard input", "[cli]") {
   const Given given;
   const std::string model = given.model();
-  const Arguments command{"generate", model, "--prompt_file", "-", "--max_new_tokens", "1",
-                          "--json", "--log_level", "error"};
+  const Arguments command{"generate", model,    "--prompt_file", "-",    "--max_new_tokens",
+                          "1",        "--json", "--log_level",   "error"};
   const ProgramResult result = run_headlight_reading("a cat", command);
   REQUIRE(result.exit_code == 0);
   CHECK(Json::parse(result.out)["prompt"] == "a cat");
@@ -304,8 +314,7 @@ TEST_CASE("files that cannot be meant are refused, and short ones trained on who
   const std::string ids = given.folder.write("ids.bin", std::string("a\0b\0", 4));
   CHECK(refusal({"tokenizer", "encode", model, ids}) ==
         "error: " + ids + ": holds token ids, expected text");
-  CHECK(refusal({"eval", model, "--data", ","}) ==
-        "error: expected the names of files, got ','");
+  CHECK(refusal({"eval", model, "--data", ","}) == "error: expected the names of files, got ','");
   CHECK(refusal({"eval", model, "--data", ""}) ==
         "error: expected the name of a file, got an empty one");
   const std::string nothing = given.folder.write("nothing.txt", "");

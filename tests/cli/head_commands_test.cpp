@@ -219,15 +219,14 @@ TEST_CASE("ablate and importance say when too few sequences carry their interval
   }
 }
 
-TEST_CASE("patch and attribute say first when the model does not do what is asked of it",
-          "[cli]") {
+TEST_CASE("patch and attribute say first when the model does not do what is asked of it", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("patch.svg");
   // Of two tokens in both roles, the model does at most one of the two tasks.
   int done = 0;
   for (const auto& [answer, wrong] : {std::pair{"f", "y"}, std::pair{"y", "f"}}) {
-    const Arguments task{"patch",    given.model, "--clean", "abcde",   "--corrupt", "axcde",
-                         "--answer", answer,      "--wrong", wrong,     "--svg",     svg};
+    const Arguments task{"patch",    given.model, "--clean", "abcde", "--corrupt", "axcde",
+                         "--answer", answer,      "--wrong", wrong,   "--svg",     svg};
     const Json report = report_of(task);
     const std::string text = output_of(task);
     const bool clear = report["task"] == "clear";

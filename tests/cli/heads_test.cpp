@@ -273,13 +273,15 @@ TEST_CASE("heads.csv spells verdicts as heads.json does", "[cli]") {
   CHECK(csv.find("verdict_places,settled,") != std::string::npos);
 }
 
-TEST_CASE("scores of heads are refused for another model, and doubted without its name",
-          "[cli]") {
+TEST_CASE("scores of heads are refused for another model, and doubted without its name", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out");
   output_of({"heads", given.model, "--text", "abcabc", "--out", out});
-  const Arguments show{"attention", given.model,         "--text",   "abc",  "--scores",
-                       out + "/heads.json", "--out", given.folder.at("maps"), "--format", "html"};
+  const Arguments show{"attention", given.model,
+                       "--text",    "abc",
+                       "--scores",  out + "/heads.json",
+                       "--out",     given.folder.at("maps"),
+                       "--format",  "html"};
   const ProgramResult own = run_headlight(show);
   CHECK(own.exit_code == 0);
   CHECK(own.messages().empty());

@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "headlight/tensor/machine.h"
-#include "kernels/gemm.h"
+#include "headlight/kernels/machine.h"
+#include "kernels/gemm/gemm.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/products.h"
@@ -39,9 +39,8 @@ Arguments training(const ScratchFolder& folder, const Training& task) {
       "train --lr_decay_iters 20 --warmup_iters 1 --eval_interval 6 --eval_iters 2 --n_layer 2 "
       "--n_head 2 --n_embd 64 --block_size 32 --batch_size 4 --products " +
       task.products + " --max_iters " + task.max_iters);
-  for (const std::string& argument :
-       {std::string("--data"), folder.write("text.txt", text), std::string("--out_dir"),
-        folder.at(task.run)}) {
+  for (const std::string& argument : {std::string("--data"), folder.write("text.txt", text),
+                                      std::string("--out_dir"), folder.at(task.run)}) {
     arguments.push_back(argument);
   }
   return changed(std::move(arguments), task.more);
@@ -75,8 +74,7 @@ TEST_CASE("training, its checkpoint and its message tell who computes products",
   CHECK(own.find("products by Headlight\n") != std::string::npos);
   const std::string blas = messages_of(training(folder, {.run = "blas", .products = "blas"}));
   CHECK(blas.find(blas_line()) != std::string::npos);
-  messages_of(
-      training(folder, {.run = "again", .products = "blas", .more = {"--threads", "2"}}));
+  messages_of(training(folder, {.run = "again", .products = "blas", .more = {"--threads", "2"}}));
   CHECK(weights_of(folder.at("blas")) == weights_of(folder.at("again")));
   CHECK(weights_of(folder.at("blas")) != weights_of(folder.at("own")));
   CHECK(loss_of(folder.at("blas")) == Approx(loss_of(folder.at("own"))).epsilon(1e-4));
@@ -85,8 +83,8 @@ TEST_CASE("training, its checkpoint and its message tell who computes products",
   const std::string resumed = messages_of(
       training(folder, {.run = "blas", .products = "own", .max_iters = "8", .more = {"--resume"}}));
   CHECK(resumed.find("--resume: the checkpoint was written with products by " +
-                     kernels::blas_description() +
-                     ", now Headlight: rounding may differ") != std::string::npos);
+                     kernels::blas_description() + ", now Headlight: rounding may differ") !=
+        std::string::npos);
 }
 
 TEST_CASE("generation reads a prompt with either, and goes on with its own products", "[cli]") {

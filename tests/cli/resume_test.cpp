@@ -25,15 +25,33 @@ std::string corpus() {
 // 12 updates of a tiny model on documents.
 Arguments training(const ScratchFolder& folder, const std::string& run,
                    const Arguments& more = {}) {
-  Arguments arguments{"train",       "--data",      folder.write("data.txt", corpus()),
-                      "--out_dir",   run,           "--documents",
-                      "blank_line",  "--batching",  "padded",
-                      "--n_layer",   "1",           "--n_head",
-                      "1",           "--n_embd",    "8",
-                      "--block_size", "16",         "--batch_size",
-                      "4",           "--max_iters", "12",
-                      "--eval_interval", "6",       "--learning_rate",
-                      "0.01",        "--threads",   "1"};
+  Arguments arguments{"train",
+                      "--data",
+                      folder.write("data.txt", corpus()),
+                      "--out_dir",
+                      run,
+                      "--documents",
+                      "blank_line",
+                      "--batching",
+                      "padded",
+                      "--n_layer",
+                      "1",
+                      "--n_head",
+                      "1",
+                      "--n_embd",
+                      "8",
+                      "--block_size",
+                      "16",
+                      "--batch_size",
+                      "4",
+                      "--max_iters",
+                      "12",
+                      "--eval_interval",
+                      "6",
+                      "--learning_rate",
+                      "0.01",
+                      "--threads",
+                      "1"};
   return changed(std::move(arguments), more);
 }
 
@@ -92,8 +110,9 @@ TEST_CASE("a run goes on with other settings, and its files say since when", "[c
        "0.02", "--dropout", "0.1", "--weight_decay", "0", "--threads", "1"});
   CHECK(contains(resumed.err, "after update 12: batch_size = 6 (was 4), dropout = 0.1 (was 0), "));
   CHECK(contains(resumed.err, "learning_rate = 0.02 (was 0.01), min_lr = 0.002 (was 0.001), "));
-  CHECK(contains(resumed.err, "lr_decay_iters = 18 (was 12), max_iters = 18 (was 12), "
-                              "weight_decay = 0 (was 0.1)"));
+  CHECK(contains(resumed.err,
+                 "lr_decay_iters = 18 (was 12), max_iters = 18 (was 12), "
+                 "weight_decay = 0 (was 0.1)"));
   const std::vector<Json> changes = changes_of(run);
   REQUIRE(changes.size() == 1);
   CHECK(changes[0]["iteration"] == 12);
@@ -117,8 +136,8 @@ TEST_CASE("a change of settings that was killed is told once", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
-  const Arguments other{"train", "--resume",  run, "--max_iters",     "15",
-                        "--batch_size", "5", "--eval_interval", "100"};
+  const Arguments other{"train", "--resume",        run,  "--max_iters", "15", "--batch_size",
+                        "5",     "--eval_interval", "100"};
   succeed(other);
   const std::string expected = weights_of(run);
   const std::string settings = file_contents(run + "/config.toml");
@@ -132,8 +151,9 @@ TEST_CASE("a change of settings that was killed is told once", "[cli]") {
 
 TEST_CASE("a run with settings that have changed resumes to the same bits", "[cli]") {
   const ScratchFolder folder;
-  const Arguments other{"--resume", "--batch_size", "7", "--learning_rate", "0.02",
-                        "--lr_decay_iters", "30", "--warmup_iters", "0"};
+  const Arguments other{"--resume", "--batch_size",     "7",  "--learning_rate",
+                        "0.02",     "--lr_decay_iters", "30", "--warmup_iters",
+                        "0"};
   const auto resume = [&](const std::string& run, const std::string& end, const Arguments& more) {
     Arguments arguments{"train", "--out_dir", run, "--max_iters", end, "--threads", "1"};
     arguments = changed(std::move(arguments), more);
@@ -246,8 +266,9 @@ TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--lr_decay_iters", "12"}));
   const ProgramResult resumed = succeed({"train", "--resume", run, "--max_iters", "14"});
-  CHECK(contains(resumed.err, "from update 12 to 14 the learning rate is min_lr, 0.001: "
-                              "lr_decay_iters is given; --lr_decay_iters 14 stretches it"));
+  CHECK(contains(resumed.err,
+                 "from update 12 to 14 the learning rate is min_lr, 0.001: "
+                 "lr_decay_iters is given; --lr_decay_iters 14 stretches it"));
   const ProgramResult follows =
       succeed({"train", "--resume", run, "--max_iters", "20", "--lr_decay_iters", "-1"});
   CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
@@ -269,9 +290,9 @@ TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
   const std::string other = folder.at("other");
   const ProgramResult fresh = succeed(training(folder, other, {"--eval_only", "true"}));
   CHECK(fresh.out.starts_with("iter 0: validation loss "));
-  const ProgramResult start = succeed({"train", "--init_from", run, "--data",
-                                       folder.at("data.txt"), "--documents", "blank_line",
-                                       "--batching", "padded", "--out_dir", other, "--eval_only"});
+  const ProgramResult start =
+      succeed({"train", "--init_from", run, "--data", folder.at("data.txt"), "--documents",
+               "blank_line", "--batching", "padded", "--out_dir", other, "--eval_only"});
   CHECK(contains(start.out, last["validation_loss"].dump().substr(0, 5)));
   CHECK_FALSE(fs::exists(other));
   CHECK(contains(refusal(training(folder, other, {"--eval_only", "--validation_fraction", "0"})),
@@ -293,8 +314,8 @@ TEST_CASE("a log that nobody watches begins with the settings in short", "[cli]"
 
 TEST_CASE("settings that contradict one another get a line of warning", "[cli]") {
   const ScratchFolder folder;
-  const ProgramResult result = succeed(
-      training(folder, folder.at("run"), {"--min_lr", "0.5", "--warmup_iters", "12"}));
+  const ProgramResult result =
+      succeed(training(folder, folder.at("run"), {"--min_lr", "0.5", "--warmup_iters", "12"}));
   CHECK(contains(result.err, "warning: min_lr 0.5 lies above learning_rate 0.01: the rate rises"));
   CHECK(contains(result.err, "warning: warmup_iters 12 is not shorter than the run, max_iters 12"));
 }
@@ -312,8 +333,10 @@ TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
   {
     const InFolder here(folder.path() / "elsewhere");
     const ProgramResult result = succeed({"train", preset});
-    CHECK(contains(result.err, "data: data/headlight_test.txt is not in the current folder, "
-                               "but here: " + folder.at("share/data/headlight_test.txt")));
+    CHECK(contains(result.err,
+                   "data: data/headlight_test.txt is not in the current folder, "
+                   "but here: " +
+                       folder.at("share/data/headlight_test.txt")));
     CHECK(fs::exists("run/config.toml"));
     CHECK(output_of({"info", preset}) != "");
   }

@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "headlight/io/directory_lock.h"
+#include "headlight/files/directory_lock.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"

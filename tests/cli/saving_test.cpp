@@ -38,11 +38,11 @@ std::string corpus() {
 std::vector<std::string> training(const std::string& data, const std::string& run,
                                   const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{
-      "train", "--data",       data, "--out_dir",       run,    "--n_layer",
-      "1",     "--n_head",     "2",  "--n_embd",        "16",   "--block_size",
-      "16",    "--batch_size", "2",  "--dropout",       "0.1",  "--warmup_iters",
-      "2",     "--max_iters",  "12", "--eval_interval", "6",    "--save_interval",
-      "2",     "--keep",       "3",  "--learning_rate", "0.01", "--threads",
+      "train", "--data",           data,    "--out_dir",       run,    "--n_layer",
+      "1",     "--n_head",         "2",     "--n_embd",        "16",   "--block_size",
+      "16",    "--batch_size",     "2",     "--dropout",       "0.1",  "--warmup_iters",
+      "2",     "--max_iters",      "12",    "--eval_interval", "6",    "--save_interval",
+      "2",     "--keep",           "3",     "--learning_rate", "0.01", "--threads",
       "1",     "--lr_decay_iters", "600000"};
   return changed(std::move(arguments), more);
 }

@@ -205,8 +205,8 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", "a text");
   const auto train = [&](const std::string& option, const std::string& value) {
-    Arguments arguments{"tokenizer", "train", "--data", data, "--out", folder.at("bpe"), option,
-                        value};
+    Arguments arguments{"tokenizer", "train",          "--data", data,
+                        "--out",     folder.at("bpe"), option,   value};
     if (option != "--vocab_size") {
       arguments.insert(arguments.end(), {"--vocab_size", "300"});
     }
@@ -231,8 +231,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
         "error: " + folder.path().string() +
             ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
   const std::string bpe = small_tokenizer(folder);
-  CHECK(refusal({"tokenizer", "encode", bpe}) ==
-        "error: expected either --text or files");
+  CHECK(refusal({"tokenizer", "encode", bpe}) == "error: expected either --text or files");
   CHECK(refusal({"tokenizer", "encode", bpe, folder.write("x.jsonl", "3\n")}) ==
         "error: " + folder.at("x.jsonl") +
             ": line 1: expected a JSON object or string, got number");

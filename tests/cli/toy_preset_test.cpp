@@ -35,7 +35,7 @@ std::vector<std::string> words_of(const std::string& text) {
 // Ten stories that begin so.
 std::vector<Json> stories(const std::string& run, const std::string& prompt) {
   return report_of({"generate", run, "--prompt", prompt, "--num_samples", "10", "--temperature",
-                  "0.5", "--seed", "7"})["samples"];
+                    "0.5", "--seed", "7"})["samples"];
 }
 
 }  // namespace
@@ -45,7 +45,8 @@ TEST_CASE("the toy preset tells stories in words of its corpus, in English and K
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
-  output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir", run});
+  output_of(
+      {"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir", run});
 
   double bits_per_byte = 1;
   for (const Json& line : json_lines(run + "/metrics.jsonl")) {
@@ -61,8 +62,8 @@ TEST_CASE("the toy preset tells stories in words of its corpus, in English and K
       const auto more = words_of(prompt + story["text"].get<std::string>());
       words.insert(words.end(), more.begin(), more.end());
     }
-    const auto known = std::count_if(words.begin(), words.end(),
-                                     [&](const std::string& word) { return corpus.contains(word); });
+    const auto known = std::count_if(
+        words.begin(), words.end(), [&](const std::string& word) { return corpus.contains(word); });
     INFO(prompt << ": " << known << " of " << words.size() << " words");
     CHECK(words.size() > 300);
     CHECK(static_cast<double>(known) >= 0.98 * static_cast<double>(words.size()));

@@ -252,8 +252,8 @@ TEST_CASE("an induction head is born with the preset, on repeated random tokens 
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   succeed({"train", root + "/configs/induction.toml", "--data", root + "/data/toy.txt", "--out_dir",
-           folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--lr_decay_iters", "2000",
-           "--eval_interval", "500", "--track_heads", "250"});
+           folder.at("run"), "--repeat_share", "1", "--max_iters", "500", "--lr_decay_iters",
+           "2000", "--eval_interval", "500", "--track_heads", "250"});
   const std::vector<Json> times = json_lines(folder.at("run") + "/heads.jsonl");
   REQUIRE(times.size() == 3);
   const auto induction = [](const Json& time) {

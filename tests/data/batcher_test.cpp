@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "headlight/base/error.h"
 #include "headlight/data/training_batch.h"
-#include "headlight/tensor/error.h"
 #include "headlight/tensor/random.h"
 #include "support/catch.h"
 #include "support/seed_sequences.h"

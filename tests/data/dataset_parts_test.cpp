@@ -1,6 +1,6 @@
 #include "headlight/data/dataset_parts.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 
 using namespace headlight;
@@ -54,15 +54,13 @@ TEST_CASE("a stream among documents is one document") {
   const TokenDataset joined = join_datasets(both(documents(1, 2), stream(5, 2)), kEnd);
   CHECK(joined.documents);
   CHECK(joined.end_of_text == kEnd);
-  CHECK(joined.sequences ==
-        Sequences{{kEnd, 1, kEnd}, {kEnd, 2, kEnd}, {kEnd, 5, 6, kEnd}});
+  CHECK(joined.sequences == Sequences{{kEnd, 1, kEnd}, {kEnd, 2, kEnd}, {kEnd, 5, 6, kEnd}});
   CHECK(joined.token_count == 10);
 }
 
 TEST_CASE("every file gives its own last part for validation") {
   const DatasetSplit split = split_each(both(stream(1, 10), stream(101, 5)), 0.2, kEnd);
-  CHECK(split.train.sequences ==
-        Sequences{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});
+  CHECK(split.train.sequences == Sequences{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});
   CHECK(split.validation.sequences == Sequences{{9, 10, kEnd, 105}});
   const DatasetSplit cut = split_each(both(documents(1, 4), documents(11, 4)), 0.25, kEnd);
   CHECK(cut.train.sequences.size() == 6);

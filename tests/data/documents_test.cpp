@@ -1,6 +1,6 @@
 #include "headlight/data/documents.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 
 using namespace headlight;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "headlight/base/error.h"
 #include "headlight/data/batcher.h"
-#include "headlight/tensor/error.h"
 #include "support/catch.h"
 
 using namespace headlight;

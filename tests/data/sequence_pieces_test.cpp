@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 

@@ -1,6 +1,6 @@
 #include "headlight/data/sequential_batches.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 // What the fuzz targets share. A finding is an exception that is not headlight::Error: libFuzzer
 // takes it for a crash, Catch2 for a failure.

@@ -25,12 +25,16 @@ struct Target {
   void (*run)(std::string_view input);
 };
 
-inline constexpr std::array kTargets{
-    Target{"safetensors", safetensors}, Target{"npz", npz},
-    Target{"tokenizer", tokenizer},     Target{"round_trip", round_trip},
-    Target{"config", config},           Target{"corpus", corpus},
-    Target{"checkpoint", checkpoint},   Target{"token_file", token_file},
-    Target{"options", options},         Target{"meta_pkl", meta_pkl},
-    Target{"texts", texts}};
+inline constexpr std::array kTargets{Target{"safetensors", safetensors},
+                                     Target{"npz", npz},
+                                     Target{"tokenizer", tokenizer},
+                                     Target{"round_trip", round_trip},
+                                     Target{"config", config},
+                                     Target{"corpus", corpus},
+                                     Target{"checkpoint", checkpoint},
+                                     Target{"token_file", token_file},
+                                     Target{"options", options},
+                                     Target{"meta_pkl", meta_pkl},
+                                     Target{"texts", texts}};
 
 }  // namespace headlight::fuzz

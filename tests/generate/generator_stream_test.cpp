@@ -1,5 +1,5 @@
 #include "generate/test_models.h"
-#include "headlight/text/utf8.h"
+#include "headlight/base/utf8.h"
 #include "support/catch.h"
 
 using namespace headlight;

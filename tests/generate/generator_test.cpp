@@ -3,8 +3,8 @@
 #include <set>
 
 #include "generate/test_models.h"
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 

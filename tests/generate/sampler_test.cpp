@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 
 using namespace headlight;

@@ -1,5 +1,5 @@
 #include "generate/test_models.h"
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 
 using namespace headlight;

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "headlight/data/documents.h"
+#include "headlight/io/text_source.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/io/text_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "support/tensors.h"
@@ -68,8 +68,8 @@ using Ends = std::vector<std::array<Index, 4>>;
 }  // namespace
 
 TEST_CASE("spans take the tokens of several characters that they overlap", "[heads]") {
-  const BpeTokenizer words = bpe_of({{".", "\""}, {" ", "("}, {"k", "e"}, {"ke", "y"},
-                                     {" ", "key"}, {" ", "a"}});
+  const BpeTokenizer words =
+      bpe_of({{".", "\""}, {" ", "("}, {"k", "e"}, {"ke", "y"}, {" ", "key"}, {" ", "a"}});
   // Tokens: " a _key ." _( key ) _a _key, with _ for a blank.
   const std::string text = "\"a key.\" (key) a key";
   REQUIRE(words.encode(text).size() == 9);
@@ -91,8 +91,7 @@ TEST_CASE("a syllable of several tokens, and a token of half syllables, are take
 }
 
 TEST_CASE("a repeated phrase is aligned where its tokens end at the same place", "[heads]") {
-  const BpeTokenizer words =
-      bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
+  const BpeTokenizer words = bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
   // Tokens: k e y _a . _key _a: what follows the later "key" is the fourth token.
   const std::string text = "key a. key a";
   REQUIRE(words.encode(text).size() == 7);

@@ -21,8 +21,8 @@ std::string file_of(const std::string& fingerprint) {
 TEST_CASE("scores of heads are read with their names, and whether they are settled", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const ScratchFolder folder;
-  const HeadScoreFile file = read_head_scores(
-      folder.write("heads.json", file_of(fingerprint(gpt->parameters()))), *gpt);
+  const HeadScoreFile file =
+      read_head_scores(folder.write("heads.json", file_of(fingerprint(gpt->parameters()))), *gpt);
   CHECK(file.names_model);
   REQUIRE(file.scores.size() == 2);
   CHECK(file.scores.at({0, 1}).name == "first token");

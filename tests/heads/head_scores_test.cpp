@@ -178,8 +178,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
           Approx((weight(5, 0) + weight(5, 1) + weight(6, 0) + weight(6, 1)) / 2).margin(1e-6));
     CHECK(head.score("phrase").value.mean ==
           Approx((weight(4, 1) + weight(5, 2)) / 2).margin(1e-6));
-    CHECK(head.score("names_ahead").value.mean ==
-          Approx(weight(4, 0) + weight(4, 1)).margin(1e-6));
+    CHECK(head.score("names_ahead").value.mean == Approx(weight(4, 0) + weight(4, 1)).margin(1e-6));
     CHECK_FALSE(head.score("bracket").measured());
   }
   // With a second name, the token before either sees the mentions of both, each once.
@@ -316,8 +315,8 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
 
 TEST_CASE("repeated random tokens can stand in for a text", "[heads]") {
   const PlantedModel planted;
-  const auto sequences = repeated_sequences({.sequences = 3, .length = 5, .first = 2},
-                                            planted.model().config());
+  const auto sequences =
+      repeated_sequences({.sequences = 3, .length = 5, .first = 2}, planted.model().config());
   REQUIRE(sequences.size() == 3);
   for (const Ids& sequence : sequences) {
     REQUIRE(sequence.size() == 11);

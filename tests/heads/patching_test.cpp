@@ -138,8 +138,8 @@ TEST_CASE("patching names the likeliest token after each text") {
   CHECK(result.corrupt_next.id == likeliest_next(*gpt, kCorrupt));
   double sum = 0;
   for (std::size_t id = 0; id < 11; ++id) {
-    sum += std::exp(-logit_difference(
-        *gpt, kClean, static_cast<std::size_t>(result.clean_next.id), id));
+    sum += std::exp(
+        -logit_difference(*gpt, kClean, static_cast<std::size_t>(result.clean_next.id), id));
   }
   CHECK(result.clean_next.probability == Approx(1 / sum));
 }

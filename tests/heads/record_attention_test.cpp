@@ -3,8 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/heads/attention_html.h"
-#include "headlight/heads/attention_svg.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
@@ -12,6 +10,8 @@
 #include "headlight/ops/softmax.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
+#include "headlight/views/attention_html.h"
+#include "headlight/views/attention_svg.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 

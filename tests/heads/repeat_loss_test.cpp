@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "generate/test_models.h"
-#include "heads/repeated_tokens.h"
+#include "heads/scores/repeated_tokens.h"
 #include "support/tensors.h"
 
 using namespace headlight;

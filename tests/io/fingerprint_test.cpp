@@ -11,7 +11,8 @@ TEST_CASE("a fingerprint is XXH3-128 of names, types, shapes and elements with t
   // Computed by XXH3_128bits() over the bytes, with 8 bytes of size, little endian, before each
   // piece.
   CHECK(fingerprint(NamedTensors{}) == "99aa06d3014798d86001c324468d497f");
-  CHECK(fingerprint(NamedTensors{{"x", floats({1, 2}, {2})}}) == "5786a776553fdebddeb9841424ad9c4d");
+  CHECK(fingerprint(NamedTensors{{"x", floats({1, 2}, {2})}}) ==
+        "5786a776553fdebddeb9841424ad9c4d");
 }
 
 TEST_CASE("a fingerprint changes with every name, type, shape and bit and with the order") {
@@ -38,5 +39,6 @@ TEST_CASE("a fingerprint changes with every name, type, shape and bit and with t
 TEST_CASE("a fingerprint sees the elements of a view in their order") {
   const Tensor x = floats({1, 2, 3, 4, 5, 6}, {2, 3});
   const Tensor turned = x.strided_view({3, 2}, {1, 3});
-  CHECK(fingerprint(NamedTensors{{"x", turned}}) == fingerprint({{"x", floats({1, 4, 2, 5, 3, 6}, {3, 2})}}));
+  CHECK(fingerprint(NamedTensors{{"x", turned}}) ==
+        fingerprint({{"x", floats({1, 4, 2, 5, 3, 6}, {3, 2})}}));
 }

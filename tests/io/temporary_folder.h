@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight::test {
 

@@ -87,9 +87,8 @@ TEST_CASE("files without a token are left out, unless there is no other", "[io]"
   std::vector<std::string> warnings;
   CHECK(read_datasets({empty, file_of("a.txt", "a")}, {}, ByteTokenizer(), warnings).size() == 1);
   const auto refusal = [&](const std::vector<TextFile>& files, DocumentSplit mode) {
-    return error_of([&] {
-      read_datasets(files, {.split = {.mode = mode}}, ByteTokenizer(), warnings);
-    });
+    return error_of(
+        [&] { read_datasets(files, {.split = {.mode = mode}}, ByteTokenizer(), warnings); });
   };
   CHECK(refusal({empty}, DocumentSplit::none) == "empty.txt: is empty");
   CHECK(refusal({empty, empty, empty}, DocumentSplit::none) == "empty.txt and 2 more: are empty");

@@ -75,9 +75,7 @@ TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io
 
 TEST_CASE("names of nothing are refused", "[io]") {
   const TextFolder folder;
-  const auto refusal = [](const Names& names) {
-    return error_of([&] { find_text_files(names); });
-  };
+  const auto refusal = [](const Names& names) { return error_of([&] { find_text_files(names); }); };
   CHECK(refusal({folder.at("none.txt")}) == folder.at("none.txt") + ": No such file or directory");
   CHECK(refusal({folder.at("a.txt") + "," + folder.at("none")}) ==
         folder.at("none") + ": No such file or directory");

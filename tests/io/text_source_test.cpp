@@ -6,7 +6,7 @@
 #include <fstream>
 #include <random>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/compressed.h"
@@ -300,10 +300,11 @@ TEST_CASE("a small file that becomes gigabytes is refused where a part must fit"
   const auto refusal = [&](const TextFormat& format) {
     return error_of([&] { parts_of(file, format); });
   };
-  CHECK(refusal({}) == "bomb.gz: no word ends in the 134217728 bytes from byte 0 on, expected a "
-                       "text that can be read in parts");
-  CHECK(contains(refusal(cut_at(DocumentSplit::line)),
-                 "bomb.gz: no document ends in the 134217728"));
+  CHECK(refusal({}) ==
+        "bomb.gz: no word ends in the 134217728 bytes from byte 0 on, expected a "
+        "text that can be read in parts");
+  CHECK(
+      contains(refusal(cut_at(DocumentSplit::line)), "bomb.gz: no document ends in the 134217728"));
   CHECK(contains(refusal(with_key("text")), "bomb.gz: line 1: longer than 134217728 bytes"));
 }
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "text/byte_characters.h"

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "headlight/kernels/machine.h"
 #include "headlight/ops/layout.h"
-#include "headlight/tensor/machine.h"
 #include "headlight/tensor/storage.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "kernels/bfloat16/tiles.h"
 #include "support/catch.h"
 #include "support/tensors.h"

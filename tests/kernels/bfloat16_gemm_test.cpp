@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/tensor/machine.h"
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/machine.h"
+#include "headlight/kernels/precision.h"
 #include "kernels/bfloat16/tiles.h"
 #include "kernels/gemm_products.h"
 #include "support/cpu_variants.h"

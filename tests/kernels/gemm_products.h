@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "support/products.h"
 #include "support/tensors.h"
 

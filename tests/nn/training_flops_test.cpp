@@ -1,5 +1,5 @@
+#include "headlight/base/error.h"
 #include "headlight/nn/gpt_config.h"
-#include "headlight/tensor/error.h"
 #include "support/catch.h"
 
 using namespace headlight;

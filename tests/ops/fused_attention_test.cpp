@@ -6,7 +6,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/layout.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "support/cpu_variants.h"
 #include "support/products.h"
 #include "support/tensors.h"
@@ -73,15 +73,11 @@ void check_against_plain(DType dtype, double tolerance, double scale) {
 }  // namespace
 
 TEST_CASE("fused attention equals plain causal attention per sequence in float64") {
-  with_each_engine([] {
-    check_against_plain(DType::float64, 1e-12, 0);
-  });
+  with_each_engine([] { check_against_plain(DType::float64, 1e-12, 0); });
 }
 
 TEST_CASE("fused attention equals plain causal attention per sequence in float32") {
-  with_each_engine([] {
-    check_against_plain(DType::float32, 2e-5, 0);
-  });
+  with_each_engine([] { check_against_plain(DType::float32, 2e-5, 0); });
 }
 
 TEST_CASE("fused attention takes the same scale as plain attention") {

@@ -100,7 +100,8 @@ Outcome plain(const Tensor& qkv, const Heads& heads) {
   return result;
 }
 
-// Memory that the next tensors get holds what is no number, so that reading it before writing shows.
+// Memory that the next tensors get holds what is no number, so that reading it before writing
+// shows.
 void spoil_free_memory() {
   std::vector<Tensor> tensors;
   for (Index size = 1; size <= Index{1} << 20; size *= 2) {

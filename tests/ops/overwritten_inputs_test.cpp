@@ -62,7 +62,12 @@ std::vector<Case> elementwise_cases() {
       {"gelu, tanh form", one, [](const Tensors& in) { return gelu(in[0]); }, {0}},
       {"gelu, erf form", one, [](const Tensors& in) { return gelu(in[0], GeluForm::erf); }, {0}},
       {"cast", one, [](const Tensors& in) { return cast(in[0], DType::float32); }, {}},
-      {"dropout", one, [](const Tensors& in) { return dropout(in[0], 0.5, {1, 2}); }, {}},
+      {"dropout",
+       one,
+       [](const Tensors& in) {
+         return dropout(in[0], 0.5, {1, 2});
+       },
+       {}},
   };
 }
 
@@ -73,7 +78,12 @@ std::vector<Case> shape_cases() {
       {"reshape", one, [](const Tensors& in) { return reshape(in[0], {6}); }, {}},
       {"transpose", one, [](const Tensors& in) { return transpose(in[0]); }, {}},
       {"slice", one, [](const Tensors& in) { return slice(in[0], 1, 1, 3); }, {}},
-      {"expand", one, [](const Tensors& in) { return expand(in[0], {4, 2, 3}); }, {}},
+      {"expand",
+       one,
+       [](const Tensors& in) {
+         return expand(in[0], {4, 2, 3});
+       },
+       {}},
       {"concat", two, [](const Tensors& in) { return concat(in, 0); }, {}},
       {"sum", one, [](const Tensors& in) { return sum(in[0], {.axes = {1}}); }, {}},
       {"mean", one, [](const Tensors& in) { return mean(in[0]); }, {}},
@@ -212,8 +222,8 @@ void check_place(const Case& which, int place) {
   overwrite(place == kOutput ? output.detach() : inputs[static_cast<std::size_t>(place)].detach());
   Tensors actual;
   const std::string message = error_of([&] { actual = gradients_of(output, inputs); });
-  const bool needed = std::find(which.read_again.begin(), which.read_again.end(), place) !=
-                      which.read_again.end();
+  const bool needed =
+      std::find(which.read_again.begin(), which.read_again.end(), place) != which.read_again.end();
   CHECK(mentions(message, {needed ? "was overwritten since: expected version" : "no error"}));
   for (std::size_t i = 0; i < actual.size(); ++i) {
     CHECK(same_bits(actual[i], expected[i]));

@@ -1,4 +1,4 @@
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 
 #include <functional>
 
@@ -6,7 +6,7 @@
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/matmul.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "support/tensors.h"
 
 using namespace headlight;

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 using namespace headlight;
 

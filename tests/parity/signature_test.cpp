@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "headlight/tensor/machine.h"
+#include "headlight/kernels/machine.h"
 #include "kernels/cpu_variant.h"
 #include "support/catch.h"
 #include "support/program.h"

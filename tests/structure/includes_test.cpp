@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // The ladder of folders: a folder includes only what has a smaller number.
-const std::map<std::string, int> kRank{{"tensor", 0}, {"kernels", 1}, {"autograd", 2}, {"ops", 3},
-                                       {"nn", 4},     {"optim", 5},   {"text", 5},     {"data", 5},
-                                       {"io", 6},     {"train", 7},   {"generate", 7}, {"heads", 7},
-                                       {"cli", 8}};
+const std::map<std::string, int> kRank{{"base", 0},     {"files", 1}, {"tensor", 1}, {"kernels", 2},
+                                       {"autograd", 3}, {"ops", 4},   {"nn", 5},     {"optim", 6},
+                                       {"text", 6},     {"data", 6},  {"io", 7},     {"train", 8},
+                                       {"generate", 8}, {"heads", 9}, {"views", 10}, {"cli", 11}};
 
 struct Include {
   std::string file;    // that includes, from the project's root
@@ -68,16 +69,23 @@ bool is_own(const std::string& target) {
 }
 
 // Where each third-party library may be included.
-const std::vector<std::pair<std::string, std::string>> kHomes{{"cblas.h", "src/kernels/gemm"},
-                                                              {"omp.h", "src/kernels/parallel"},
-                                                              {"cxxopts", "src/cli/"},
-                                                              {"spdlog", "src/cli/"},
-                                                              {"toml++", "src/io/config_file"},
-                                                              {"xxhash", "src/io/"},
-                                                              {"zip.h", "src/io/"},
-                                                              {"zlib.h", "src/io/decompression"},
-                                                              {"zstd.h", "src/io/decompression"},
-                                                              {"utf8", "src/text/utf8"}};
+const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/gemm"},
+                                                     {"omp.h", "src/kernels/parallel"},
+                                                     {"cxxopts", "src/cli/"},
+                                                     {"spdlog", "src/cli/"},
+                                                     {"toml++", "src/files/config_file"},
+                                                     {"xxhash", "src/files/"},
+                                                     {"xxhash", "src/io/fingerprint"},
+                                                     {"zip.h", "src/files/zip_archive"},
+                                                     {"zlib.h", "src/files/decompression"},
+                                                     {"zstd.h", "src/files/decompression"},
+                                                     {"utf8", "src/base/utf8"},
+                                                     {"rsvg", "src/views/png/"}};
+
+bool may_include(const std::string& file, const std::string& library) {
+  const auto [first, last] = kHomes.equal_range(library);
+  return std::any_of(first, last, [&](const auto& home) { return file.starts_with(home.second); });
+}
 
 }  // namespace
 
@@ -110,7 +118,7 @@ TEST_CASE("a third-party library is included in its one place only", "[structure
     for (const auto& [library, home] : kHomes) {
       if (!is_own(include.target) && include.target.find(library) != std::string::npos) {
         INFO(include.file << " includes " << include.target);
-        CHECK(include.file.rfind(home, 0) == 0);
+        CHECK(may_include(include.file, library));
       }
     }
   }

@@ -9,8 +9,8 @@ namespace headlight::test {
 
 using Arguments = std::vector<std::string>;
 
-// These arguments and then those, whose options take the place of the same ones before: an option is
-// given once.
+// These arguments and then those, whose options take the place of the same ones before: an option
+// is given once.
 Arguments changed(Arguments arguments, const Arguments& more);
 
 // What a command that must succeed puts out.

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "headlight/tensor/machine.h"
-#include "kernels/products.h"
+#include "headlight/kernels/machine.h"
+#include "kernels/gemm/products.h"
 #include "support/catch.h"
 
 namespace headlight::test {

@@ -23,8 +23,7 @@ std::vector<std::string> ProgramResult::messages() const {
 
 namespace {
 
-ProgramResult run(const std::vector<std::string>& command,
-                  const std::string& input = "/dev/null") {
+ProgramResult run(const std::vector<std::string>& command, const std::string& input = "/dev/null") {
   const ScratchFolder folder;
   const std::string out = folder.at("out");
   const std::string err = folder.at("err");

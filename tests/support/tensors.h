@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/tensor/machine.h"
+#include "headlight/kernels/machine.h"
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
 #include "support/catch.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/bpe_pattern.h"
 #include "support/catch.h"
 

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "headlight/tensor/error.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
 #include "headlight/text/bpe_pattern.h"
 #include "support/catch.h"
 

@@ -1,10 +1,10 @@
 #include "headlight/text/streaming_decoder.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/tensor/random.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/text/utf8.h"
 #include "support/catch.h"
 
 using namespace headlight;

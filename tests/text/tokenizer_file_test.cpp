@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"

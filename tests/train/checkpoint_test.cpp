@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "headlight/io/manifest.h"
+#include "headlight/files/manifest.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"

@@ -1,6 +1,6 @@
 #include "headlight/train/config_source.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -40,8 +40,8 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
   TrainConfig config;
   const AppliedConfig applied = apply_config_file(config, file);
   CHECK(contains(value_of(config, "data"), text));
-  CHECK(contains(value_of(config, "validation_data"),
-                 folder.at("share/data/headlight_test_*.txt")));
+  CHECK(
+      contains(value_of(config, "validation_data"), folder.at("share/data/headlight_test_*.txt")));
   CHECK(config.init_from == folder.at("share/configs/model"));
   CHECK(config.tokenizer == "char");
   CHECK(config.out_dir == "runs/x");

@@ -1,7 +1,7 @@
 #include <array>
 #include <fstream>
 
-#include "headlight/io/manifest.h"
+#include "headlight/files/manifest.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/tensor/random.h"

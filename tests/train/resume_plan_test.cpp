@@ -1,6 +1,6 @@
 #include "train/resume_plan.h"
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 #include "headlight/train/config_source.h"
 #include "support/catch.h"
 
@@ -131,7 +131,8 @@ TEST_CASE("packed batches of another size are drawn on", "[train]") {
   standing.now.batch_size = 8;
   standing.present = {.batches_per_epoch = 15, .tokens = 1000};
   CHECK(standing.plan().start == DataStart{.update = 47, .batch = 47});
-  CHECK(standing.plan().note == "data: other text than the run has learned from so far, 900 tokens before, now 1000");
+  CHECK(standing.plan().note ==
+        "data: other text than the run has learned from so far, 900 tokens before, now 1000");
 }
 
 TEST_CASE("other data, orders and ways of batching begin the next epoch", "[train]") {
@@ -147,7 +148,9 @@ TEST_CASE("other data, orders and ways of batching begin the next epoch", "[trai
   Standing data;
   data.present = {.batches_per_epoch = 30, .tokens = 1400};
   CHECK(data.plan().start == DataStart{.update = 47, .batch = 90});
-  CHECK(data.plan().note == "data: other text than the run has learned from so far, 900 tokens before, now 1400; " + ends);
+  CHECK(data.plan().note ==
+        "data: other text than the run has learned from so far, 900 tokens before, now 1400; " +
+            ends);
   Standing beginning;
   beginning.old.batch = 0;
   beginning.now.seed = 1;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "headlight/io/directory_lock.h"
+#include "headlight/files/directory_lock.h"
 #include "support/program.h"
 #include "support/runs.h"
 #include "support/tensors.h"

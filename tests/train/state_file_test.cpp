@@ -1,7 +1,7 @@
 #include "train/state_file.h"
 
-#include "headlight/tensor/build.h"
-#include "headlight/tensor/machine.h"
+#include "headlight/base/build.h"
+#include "headlight/kernels/machine.h"
 #include "support/catch.h"
 #include "train/resume_plan.h"
 #include "train/spike_detector.h"

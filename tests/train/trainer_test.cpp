@@ -6,7 +6,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/train/checkpoint.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm/gemm.h"
 #include "support/catch.h"
 #include "support/program.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "headlight/heads/attention_html.h"
+#include "headlight/views/attention_html.h"
 
 using namespace headlight;
 

@@ -1,7 +1,7 @@
 # What the program is made of (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
 # package that needs no compiler. tools/package.sh makes it.
 
-# src/cli/png loads it when a picture is drawn; dpkg-shlibdeps and ldd cannot see that.
+# src/views/png loads it when a picture is drawn; dpkg-shlibdeps and ldd cannot see that.
 if(librsvg_FOUND)
   set(package_of_librsvg librsvg2-2)
   set(optional_package optional:${package_of_librsvg})

@@ -1,4 +1,4 @@
-# Tells src/tensor/build.cpp the version and, when this is a Git repository, the revision. CMake runs
+# Tells src/base/build.cpp the version and, when this is a Git repository, the revision. CMake runs
 # again when another revision is checked out or committed.
 find_package(Git QUIET)
 set(headlight_revision "")
@@ -18,6 +18,6 @@ if(GIT_FOUND)
   endif()
 endif()
 set_source_files_properties(
-  src/tensor/build.cpp
+  src/base/build.cpp
   PROPERTIES COMPILE_DEFINITIONS
              "HEADLIGHT_VERSION=\"${PROJECT_VERSION}\";HEADLIGHT_REVISION=\"${headlight_revision}\"")

@@ -6,7 +6,8 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 // What libraries keep for as long as a program runs: libomp for its threads, the others to draw
 // (--format png).
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libomp\nleak:librsvg\nleak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:libglib\n";
+  return "leak:libomp\nleak:librsvg\nleak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:"
+         "libglib\n";
 }
 
 // OpenBLAS and the other libraries are not instrumented.

@@ -22,8 +22,8 @@ struct LayerAttention {
 
 // What a head was found to do.
 struct HeadScore {
-  std::string name;    // its class, as "previous token"
-  double score = 0.0;  // how well it fits; 1 is best
+  std::string name;     // its class, as "previous token"
+  double score = 0.0;   // how well it fits; 1 is best
   bool settled = true;  // false: rests on too little, see Verdict; shown with a question mark
 };
 

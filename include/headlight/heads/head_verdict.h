@@ -14,8 +14,8 @@ struct ScoredHead;
 // What a head is called when one of some scores reaches a threshold. Rules of the first rank that
 // has any come before those of later ranks; within a rank the highest score wins.
 struct VerdictRule {
-  std::string_view name;                 // "previous_token"
-  std::string_view label;                // "previous token"
+  std::string_view name;   // "previous_token"
+  std::string_view label;  // "previous token"
   std::string_view korean_label;
   std::vector<std::string_view> scores;  // the largest of them counts
   double threshold = 0;

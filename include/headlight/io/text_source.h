@@ -27,8 +27,8 @@ struct TextFormat {
   // is_json_lines_name) are JSON lines; otherwise all are.
   std::string jsonl = {};
   StreamCut cut = StreamCut::piece;  // of a text that is not split into documents
-  bool as_it_is = false;  // else a byte order mark is removed and "\r\n" becomes "\n"
-  bool any_bytes = false;  // else the text must be UTF-8
+  bool as_it_is = false;             // else a byte order mark is removed and "\r\n" becomes "\n"
+  bool any_bytes = false;            // else the text must be UTF-8
   TokenDtype token_dtype = TokenDtype::automatic;  // of files that hold ids instead of text
 
   // True when a file gives documents and not one stream. A line of JSON lines is a document,

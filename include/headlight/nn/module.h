@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/named_tensors.h"
-#include "headlight/tensor/precision.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {

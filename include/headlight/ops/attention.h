@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/random.h"
 #include "headlight/tensor/tensor.h"
 

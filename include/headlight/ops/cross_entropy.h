@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/tensor.h"
 
 // The two halves of a pre-LN transformer block as one op each: the same values and gradients as the

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "headlight/tensor/precision.h"
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

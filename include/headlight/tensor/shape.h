@@ -2,16 +2,14 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <ostream>
 #include <span>
 #include <string_view>
 
-namespace headlight {
+#include "headlight/base/index.h"
 
-// Every size, position and stride. Signed, so that differences are safe.
-using Index = std::int64_t;
+namespace headlight {
 
 inline constexpr Index kMaxRank = 8;
 

@@ -26,8 +26,8 @@ struct RunPlan {
   Index first_iteration = 0;  // above 0 when resumed
   MemoryPlan memory = {};
   std::vector<SettingChange> changes = {};  // of settings, with which it goes on from there
-  std::vector<std::string> notes;     // one line each: what the run starts from
-  std::vector<std::string> warnings;  // one line each: what was skipped, or may differ
+  std::vector<std::string> notes;           // one line each: what the run starts from
+  std::vector<std::string> warnings;        // one line each: what was skipped, or may differ
 };
 
 struct EvaluationMetrics {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/io/config_file.h"
+#include "headlight/files/config_file.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {

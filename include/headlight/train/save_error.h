@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/tensor/error.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/data/batcher.h"
-#include "headlight/io/config_file.h"
+#include "headlight/files/config_file.h"
 #include "headlight/io/text_source.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/optim/schedule.h"

@@ -74,10 +74,10 @@ struct TrainingState {
   DataPosition data = {};
   UpdateHistory history = {};
   std::vector<SettingChange> changes = {};  // oldest first
-  std::string config = {};       // the run's configuration as TOML
-  std::string build = {};        // of the program that wrote it; empty: unknown
-  std::string cpu_variant = {};  // its kernels; empty: unknown
-  std::string products = {};     // who computed matrix products; empty: unknown
+  std::string config = {};                  // the run's configuration as TOML
+  std::string build = {};                   // of the program that wrote it; empty: unknown
+  std::string cpu_variant = {};             // its kernels; empty: unknown
+  std::string products = {};                // who computed matrix products; empty: unknown
 };
 
 }  // namespace headlight

@@ -5,8 +5,8 @@
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
-#include "cli/numbers.h"
 #include "headlight/heads/redundancy.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -3,10 +3,10 @@
 
 #include "cli/lab/report.h"
 #include "cli/lab/tensor_text.h"
-#include "headlight/heads/matrix_plot.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/normalization.h"
 #include "headlight/ops/reduce.h"
+#include "headlight/views/matrix_plot.h"
 
 namespace headlight::cli::lab {
 namespace {

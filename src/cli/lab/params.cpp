@@ -2,10 +2,10 @@
 
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
-#include "cli/numbers.h"
-#include "headlight/heads/line_plot.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
+#include "headlight/views/line_plot.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli::lab {
 namespace {

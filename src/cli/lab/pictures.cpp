@@ -5,11 +5,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "cli/display.h"
-#include "cli/table.h"
-#include "cli/terminal.h"
-#include "headlight/heads/attention_svg.h"
+#include "cli/terminal/terminal.h"
 #include "headlight/ops/layout.h"
+#include "headlight/views/attention_svg.h"
+#include "views/report/display.h"
+#include "views/report/table.h"
 
 namespace headlight::cli::lab {
 namespace {

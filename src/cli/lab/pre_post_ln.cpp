@@ -2,11 +2,11 @@
 #include <array>
 #include <cmath>
 
-#include "cli/chart.h"
 #include "cli/lab/model_start.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
+#include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
 namespace {

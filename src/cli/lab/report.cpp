@@ -1,6 +1,6 @@
 #include "cli/lab/report.h"
 
-#include "cli/display.h"
+#include "views/report/display.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/lab/lab.h"
-#include "cli/table.h"
+#include "views/report/table.h"
 
 namespace headlight::cli::lab {
 

@@ -2,17 +2,17 @@
 #include <array>
 #include <cmath>
 
-#include "cli/chart.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/line_plot.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
 #include "headlight/ops/softmax.h"
 #include "headlight/tensor/random.h"
+#include "headlight/views/line_plot.h"
+#include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -2,15 +2,15 @@
 #include <array>
 #include <cmath>
 
-#include "cli/chart.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
-#include "cli/numbers.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/matrix_plot.h"
 #include "headlight/nn/head_hook.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/views/matrix_plot.h"
+#include "views/plot/chart.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "cli/lab/copy_task.h"
 #include "cli/lab/lab.h"
-#include "headlight/heads/line_plot.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/train_config.h"
+#include "headlight/views/line_plot.h"
 
 namespace headlight::cli::lab {
 

@@ -2,7 +2,7 @@
 
 #include <cassert>
 
-#include "kernels/attention_tile.h"
+#include "kernels/attention/attention_tile.h"
 #include "kernels/bfloat16/tiles.h"
 
 namespace headlight::kernels {

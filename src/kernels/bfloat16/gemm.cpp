@@ -3,8 +3,8 @@
 
 #include "headlight/tensor/storage.h"
 #include "kernels/bfloat16/tiles.h"
-#include "kernels/gemm.h"
-#include "kernels/gemm_parts.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_parts.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/gemm.h"
-#include "kernels/gemm_tile.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_tile.h"
 
 // The innermost parts of a product of float32 matrices whose elements are rounded to bfloat16 (to
 // nearest, ties to even) while they are packed, with float32 sums. Two instruction sets have such

@@ -1,6 +1,6 @@
 // Compiled once per instruction set, like loops.cpp of this folder. The compilers' vector types
 // give the register tile: loops over arrays of them are unrolled into registers.
-#include "kernels/gemm_tile.h"
+#include "kernels/gemm/gemm_tile.h"
 
 #include "kernels/variants/tables.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/decode.h"
-#include "kernels/gemm_tile.h"
+#include "kernels/gemm/gemm_tile.h"
 #include "kernels/loops.h"
 
 namespace headlight::kernels {

@@ -1,6 +1,6 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/io/manifest.h"
+#include "headlight/files/manifest.h"
 #include "io/shard_index.h"
 #include "train/state_file.h"
 

@@ -1,8 +1,8 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/io/config_file.h"
+#include "headlight/base/utf8.h"
+#include "headlight/files/config_file.h"
 #include "headlight/nn/parameter_shapes.h"
-#include "headlight/text/utf8.h"
 #include "headlight/train/train_config.h"
 #include "io/gpt2_config.h"
 

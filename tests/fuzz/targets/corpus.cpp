@@ -5,9 +5,9 @@
 #include "headlight/data/batcher.h"
 #include "headlight/data/documents.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/io/text_source.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/io/text_source.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -1,8 +1,8 @@
-#include "cli/options.h"
+#include "cli/terminal/options.h"
 
 #include <algorithm>
 
-#include "cli/config_options.h"
+#include "cli/terminal/config_options.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 

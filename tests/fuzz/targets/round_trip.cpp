@@ -2,11 +2,11 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
+#include "headlight/base/utf8.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/streaming_decoder.h"
-#include "headlight/text/utf8.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
+#include "headlight/base/utf8.h"
 #include "headlight/io/text_source.h"
-#include "headlight/text/utf8.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -32,8 +32,7 @@ void texts(std::string_view input) {
     format.split.mode = static_cast<DocumentSplit>(mode & 3U);
     format.split.separator = std::string(take_text(input));
   }
-  const TextFile file{.path = kNames[name],
-                      .held = std::make_shared<const std::string>(input)};
+  const TextFile file{.path = kNames[name], .held = std::make_shared<const std::string>(input)};
   std::string text;
   Index number = 0;
   const bool whole = accepted([&] {

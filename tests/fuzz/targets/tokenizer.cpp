@@ -4,9 +4,9 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
+#include "headlight/base/utf8.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
-#include "headlight/text/utf8.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -1,0 +1,52 @@
+#include "headlight/base/memory.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string_view>
+
+#include "base/control_groups.h"
+#include "headlight/base/index.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+double number_after(const char* path, std::string_view key) {
+  const std::string text = system_value(path, key);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+double available_memory() {
+  const double system = 1024 * number_after("/proc/meminfo", "MemAvailable");
+  double least = system > 0 ? system : kNoLimit;
+  least = std::min(least, memory_left_in_groups("/").value_or(kNoLimit));
+  rlimit addresses{};
+  if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
+    const double used = 1024 * number_after("/proc/self/status", "VmSize");
+    least = std::min(least, static_cast<double>(addresses.rlim_cur) - used);
+  }
+  return least < kNoLimit ? std::max(1.0, least) : 0;
+}
+
+std::string missing_memory(double bytes) {
+  const double available = available_memory();
+  if (available == 0 || bytes < available) {
+    return "";
+  }
+  const auto megabytes = [](double count) {
+    return std::to_string(static_cast<Index>(count / 1e6)) + " MB";
+  };
+  return megabytes(bytes) + ", and " + megabytes(available) + " are free";
+}
+
+double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }
+
+}  // namespace headlight

@@ -1,0 +1,19 @@
+#include "base/split.h"
+
+#include <algorithm>
+
+namespace headlight {
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t first = std::min(text.find_first_not_of(' ', begin), end);
+    const std::size_t last = text.find_last_not_of(' ', end - 1);
+    parts.push_back(first < end ? text.substr(first, last + 1 - first) : "");
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace headlight

@@ -1,0 +1,182 @@
+#include "cli/bench/bench.h"
+
+#include <array>
+#include <iostream>
+
+#include "cli/bench/tools.h"
+#include "cli/commands.h"
+#include "cli/terminal/config_options.h"
+#include "cli/terminal/log.h"
+#include "headlight/base/memory.h"
+#include "headlight/kernels/machine.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kDetails =
+    "What is measured, train by default:\n"
+    "  train      steps of training on random tokens: tokens/s, ms a step and its phases, FLOPs,\n"
+    "             the share of the machine's matrix product rate (MFU), memory\n"
+    "  generate   decoding with the key/value cache, one token at a time, greedily\n"
+    "  gemm       every matrix product of a training step by itself\n"
+    "  memory     bandwidth that all threads reach together\n"
+    "  attention  one layer's attention, and the whole model with and without recorded weights\n"
+    "The model is that of --config and of the options below, with random weights; its vocabulary "
+    "is\n"
+    "the key vocab_size. No data file is read. Without --config it is that of\n"
+    "configs/bench/cpu-char.toml. With --batching padded or bucketed sequences have 1 to "
+    "block_size\n"
+    "tokens, all equally likely; only real tokens count. Numbers are medians where nothing else "
+    "is\n"
+    "said; gemm, memory and attention give the fastest of several runs.\n"
+    "With --signature nothing is measured: a short, fixed run of training, generation and\n"
+    "attention is made, and one hash of all its bits printed, the same for any number of threads,\n"
+    "before what it depends on: kernel variant, compiler, product library and C library.\n\n"
+    "JSON keys of every kind: kind, cpu, kernel_variant, threads, products_option (--products),\n"
+    "products_by, blas{library, version, core, threading, coretype_variable (OPENBLAS_CORETYPE)},\n"
+    "peak_rss_mib.\n"
+    "  train      tokens_per_second, ms_per_step, ms_per_step_min, ms_per_step_max,\n"
+    "             phases{data_ms, forward_ms, backward_ms, optimizer_ms}, tokens_per_step,\n"
+    "             flops_per_step, flops_per_second, mfu, gemm_flops_per_second,\n"
+    "             blas_flops_per_second, live_mib, cached_mib, system_allocations_per_step,\n"
+    "             loss, steps; unless packed also sequence_lengths, of every timed step\n"
+    "  generate   ms_per_token, ms_per_token_min, ms_per_token_max, tokens_per_second,\n"
+    "             ms_to_first_token, prompt_tokens, prompt_flops_per_second, prompt_mfu,\n"
+    "             new_tokens, bytes_per_token, read_gb_per_second, bandwidth_share\n"
+    "  gemm       products[{layer, pass, m, n, k, ms, gflops_per_second, count}], step_ms,\n"
+    "             step_gflops_per_second, gemm_flops_per_second, blas_flops_per_second\n"
+    "  memory     read_gb_per_second, copy_gb_per_second, triad_gb_per_second\n"
+    "  attention  rows[{length, forward_ms, backward_ms, recorded_ms, recorded_ratio, model_ms,\n"
+    "             model_recorded_ms, model_recorded_ratio}]\n"
+    "  signature  signature, parts{packed, padded, generation, attention}, compiler, products, "
+    "libc";
+
+struct Kind {
+  const char* name;
+  BenchReport (*run)(const BenchTask& task);
+};
+
+constexpr std::array kKinds{Kind{"train", bench_train}, Kind{"generate", bench_generate},
+                            Kind{"gemm", bench_gemm}, Kind{"memory", bench_memory},
+                            Kind{"attention", bench_attention}};
+
+// nanoGPT's character model for a CPU, as in configs/bench/cpu-char.toml.
+TrainConfig default_config() {
+  TrainConfig config;
+  config.vocab_size = 65;
+  config.n_layer = 4;
+  config.n_head = 4;
+  config.n_embd = 128;
+  config.block_size = 64;
+  config.batch_size = 12;
+  config.learning_rate = 1e-3;
+  config.beta2 = 0.99;
+  config.warmup_iters = 100;
+  return config;
+}
+
+Options make_options() {
+  Options options({.name = "bench",
+                   .summary = "Measure the speed of training, generation and their parts.",
+                   .positional = "[train|generate|gemm|memory|attention]",
+                   .details = kDetails,
+                   .examples = {"headlight bench",
+                                "headlight bench train --config "
+                                "configs/bench/gpt2-256.toml --steps 10",
+                                "headlight bench generate --model runs/toy",
+                                "headlight bench attention --lengths 64,256,1024 --json",
+                                "headlight bench --signature --cpu_variant v3"}});
+  options.value("config", "TOML file with the configuration")
+      .value("steps", "train: timed steps", "20")
+      .value("warmup", "train: steps before them", "5")
+      .value("model", "generate: a model directory instead of random weights")
+      .value("weights", "generate: precision of the matrices: float32, bfloat16 or int8", "float32")
+      .value("prompt_tokens", "generate: tokens of the prompt", "16")
+      .value("new_tokens", "generate: tokens to generate", "48")
+      .value("rounds", "generate: times to generate them", "3")
+      .value("lengths", "attention: sequence lengths, as 64,256; doubling to block_size by default")
+      .flag("signature", "print a hash of the bits that this build computes");
+  add_config_options(options, default_config());
+  return options;
+}
+
+TrainConfig read_config(const Options& options) {
+  TrainConfig config = default_config();
+  if (options.given("config")) {
+    config = {};
+    set_from_file(config, options.text("config"));
+  }
+  set_from_options(config, options);
+  if (config.batching != "packed") {
+    config.documents = "line";  // the random sequences are documents
+  }
+  config.validate();
+  require(config.vocab_size >= 1,
+          "vocab_size: needed, because bench reads no data; set it in the configuration or by "
+          "--vocab_size");
+  return config;
+}
+
+const Kind& chosen_kind(const Options& options) {
+  const std::string name = options.positionals().empty() ? "train" : options.positional();
+  for (const Kind& kind : kKinds) {
+    if (name == kind.name) {
+      return kind;
+    }
+  }
+  fail("bench: expected train, generate, gemm, memory or attention, got '", name, "'");
+}
+
+BenchReport measure(const Kind& kind, const Options& options) {
+  const BenchTask task{.config = read_config(options),
+                       .options = options,
+                       .steps = count_of(options, "steps", 1),
+                       .warmup = count_of(options, "warmup", 0)};
+  if (!machine_warning().empty()) {
+    log_warning(machine_warning());
+  }
+  BenchReport report = kind.run(task);
+  report.text = machine_text() + "\n" + report.text;
+  return report;
+}
+
+void print(const char* kind, const BenchReport& report, bool as_json) {
+  if (!as_json) {
+    std::cout << report.text;
+    return;
+  }
+  nlohmann::ordered_json json{{"kind", kind}};
+  json.update(machine_json());
+  json["peak_rss_mib"] = peak_memory() / kMebibyte;
+  json.update(report.json);
+  print_json(json);
+}
+
+}  // namespace
+
+Index count_of(const Options& options, const std::string& name, Index least) {
+  constexpr Index kMost = 100000;
+  const Index count = options.integer(name);
+  require(count >= least && count <= kMost, "--", name, ": expected ", least, " to ", kMost,
+          ", got ", count);
+  return count;
+}
+
+int run_bench(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  if (options.is_set("signature")) {
+    require(options.positionals().empty(),
+            "bench: --signature measures nothing; leave either it or the kind away");
+    print("signature", bench_signature(), options.json());
+  } else {
+    const Kind& kind = chosen_kind(options);
+    print(kind.name, measure(kind, options), options.json());
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,112 @@
+#include "kernels/gemm/gemm.h"
+#include "cli/bench/bench.h"
+#include "cli/bench/tools.h"
+#include "headlight/tensor/random.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr double kSeconds = 0.05;  // for each product
+
+// One product of a training step: C [m, n] = op(A) [m, k] op(B) [k, n].
+struct Product {
+  std::string layer;  // "attn.c_attn"
+  const char* pass;   // "forward", "input gradient" or "weight gradient"
+  Index m, n, k;
+  bool transpose_a, transpose_b;  // how the operands are stored
+  Index count;                    // times a step
+};
+
+// The three products of a linear layer, [N, inputs] -> [N, outputs].
+void add_linear(std::vector<Product>& products, const std::string& name, Index rows,
+                const Index inputs, const Index outputs, Index count) {
+  products.push_back({name, "forward", rows, outputs, inputs, false, true, count});
+  products.push_back({name, "input gradient", rows, inputs, outputs, false, false, count});
+  products.push_back({name, "weight gradient", outputs, inputs, rows, true, false, count});
+}
+
+std::vector<Product> products_of(const BenchTask& task) {
+  const GptConfig model = task.model();
+  const Index rows = task.config.batch_size * task.config.block_size;
+  const Index width = model.n_embd;
+  std::vector<Product> products;
+  add_linear(products, "attn.c_attn", rows, width, 3 * width, model.n_layer);
+  add_linear(products, "attn.c_proj", rows, width, width, model.n_layer);
+  if (model.mlp) {
+    add_linear(products, "mlp.c_fc", rows, width, 4 * width, model.n_layer);
+    add_linear(products, "mlp.c_proj", rows, 4 * width, width, model.n_layer);
+  }
+  add_linear(products, "head", rows, width, model.vocab_size, 1);
+  return products;
+}
+
+double seconds_of(const Product& p) {
+  const auto bytes_of = [](Index rows, Index columns) {
+    return 4 * static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  require_free_memory(bytes_of(p.m, p.k) + bytes_of(p.k, p.n) + bytes_of(p.m, p.n), p.layer);
+  const Tensor a = random_uniform({p.m * p.k}, {1, 1}, -1, 1);
+  const Tensor b = random_uniform({p.k * p.n}, {1, 2}, -1, 1);
+  Tensor c = Tensor::empty({p.m * p.n});
+  const kernels::Gemm<float> product{.m = p.m,
+                                     .n = p.n,
+                                     .k = p.k,
+                                     .a = a.data<float>(),
+                                     .a_stride = p.transpose_a ? p.m : p.k,
+                                     .transpose_a = p.transpose_a,
+                                     .b = b.data<float>(),
+                                     .b_stride = p.transpose_b ? p.k : p.n,
+                                     .transpose_b = p.transpose_b,
+                                     .c = c.data<float>(),
+                                     .c_stride = p.n};
+  return best_seconds(kSeconds, [&] { kernels::gemm(product); });
+}
+
+double flops_of(const Product& p) {
+  return 2 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+}
+
+void add_row(BenchReport& report, const Product& p, double seconds) {
+  const double rate = flops_of(p) / seconds / 1e9;
+  report.json["products"].push_back({{"layer", p.layer},
+                                     {"pass", p.pass},
+                                     {"m", p.m},
+                                     {"n", p.n},
+                                     {"k", p.k},
+                                     {"ms", 1e3 * seconds},
+                                     {"gflops_per_second", rate},
+                                     {"count", p.count}});
+  report.text +=
+      line("%-12s %-16s %7lld %7lld %7lld %10.3f %9.1f %6lld\n", p.layer.c_str(), p.pass,
+           static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
+           1e3 * seconds, rate, static_cast<long long>(p.count));
+}
+
+}  // namespace
+
+BenchReport bench_gemm(const BenchTask& task) {
+  BenchReport report;
+  report.text = model_text(task.model()) + "\n\n" +
+                line("%-12s %-16s %7s %7s %7s %10s %9s %6s\n", "layer", "pass", "m", "n", "k", "ms",
+                     "GFLOP/s", "times");
+  double step_seconds = 0;
+  double step_flops = 0;
+  for (const Product& product : products_of(task)) {
+    const double seconds = seconds_of(product);
+    add_row(report, product, seconds);
+    step_seconds += static_cast<double>(product.count) * seconds;
+    step_flops += static_cast<double>(product.count) * flops_of(product);
+  }
+  const GemmRates rates = measure_gemm_rates();
+  report.json["step_ms"] = 1e3 * step_seconds;
+  report.json["step_gflops_per_second"] = step_flops / step_seconds / 1e9;
+  report.json["gemm_flops_per_second"] = rates.own;
+  report.json["blas_flops_per_second"] = rates.blas;
+  report.text += line("\nall products of a step: %.2f ms, %.1f GFLOP/s\n", 1e3 * step_seconds,
+                      step_flops / step_seconds / 1e9);
+  report.text += line("large products: %.1f GFLOP/s (BLAS with threads of its own: %.1f)\n",
+                      rates.own / 1e9, rates.blas / 1e9);
+  return report;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,139 @@
+#include "cli/bench/bench.h"
+#include "cli/bench/tools.h"
+#include "headlight/base/memory.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/generate/sampler.h"
+#include "headlight/io/model_directory.h"
+
+namespace headlight::cli {
+namespace {
+
+struct Lengths {
+  Index prompt = 0;
+  Index output = 0;
+};
+
+Lengths lengths_of(const Options& options, Index block) {
+  const Lengths lengths{options.integer("prompt_tokens"), options.integer("new_tokens")};
+  require(lengths.prompt >= 1, "--prompt_tokens: expected at least 1, got ", lengths.prompt);
+  require(lengths.output >= 2, "--new_tokens: expected at least 2, got ", lengths.output);
+  require(lengths.prompt < block && lengths.output <= block - lengths.prompt,
+          "--new_tokens: expected prompt and output to fit the block of ", block, ", got ",
+          lengths.prompt, " and ", lengths.output);
+  return lengths;
+}
+
+std::unique_ptr<Gpt> model_of(const BenchTask& task) {
+  if (task.options.given("model")) {
+    return std::move(load_model(task.options.text("model")).model);
+  }
+  require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
+                      "this model");
+  return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));
+}
+
+// Seconds of every token, the first one with its prompt.
+std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
+  Sampler greedy({.temperature = 0});
+  KeyValueCache cache = decoder.model().make_cache();
+  const Index vocabulary = decoder.model().config().vocab_size;
+  std::vector<double> seconds;
+  std::int32_t token = 0;
+  for (Index i = 0; i < lengths.output; ++i) {
+    const Stopwatch watch;
+    if (i == 0) {
+      decoder.read(random_tokens(lengths.prompt, vocabulary, 0), cache);
+    } else {
+      const DecodeItem item{token, &cache};
+      decoder.step({&item, 1});
+    }
+    token = greedy.next(decoder.logits(0), {});
+    seconds.push_back(watch.seconds());
+  }
+  return seconds;
+}
+
+// Bytes of weights that every new token reads: all but the embeddings, of which it reads a row.
+double bytes_read(const Gpt& model, WeightFormat format) {
+  const ParameterCounts counts = count_parameters(model.config());
+  const Index head = model.head_weight().numel();
+  const double bytes_of_weight = format == WeightFormat::float32    ? 4
+                                 : format == WeightFormat::bfloat16 ? 2
+                                                                    : 36.0 / 32.0;
+  return bytes_of_weight * static_cast<double>(counts.attention + counts.mlp + head) +
+         4 * static_cast<double>(counts.norms);
+}
+
+// Floating-point operations of reading a prompt: a forward pass, a third of a training step, whose
+// head looks at the last position alone.
+double prompt_flops(const GptConfig& config, Index tokens) {
+  const double head = 6.0 * static_cast<double>(config.n_embd * config.vocab_size);
+  return (training_flops(config, {0, tokens}) - head * static_cast<double>(tokens - 1)) / 3;
+}
+
+struct Measured {
+  Spread token_ms;
+  Spread first_ms;
+};
+
+Measured measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
+  std::vector<double> tokens;
+  std::vector<double> first;
+  for (Index round = 0; round <= rounds; ++round) {
+    const std::vector<double> seconds = time_tokens(decoder, lengths);
+    if (round == 0) {
+      continue;  // to warm up
+    }
+    first.push_back(1e3 * seconds.front());
+    for (std::size_t i = 1; i < seconds.size(); ++i) {
+      tokens.push_back(1e3 * seconds[i]);
+    }
+  }
+  return {spread_of(tokens), spread_of(first)};
+}
+
+}  // namespace
+
+BenchReport bench_generate(const BenchTask& task) {
+  const std::unique_ptr<Gpt> model = model_of(task);
+  const Lengths lengths = lengths_of(task.options, model->config().block_size);
+  const WeightFormat format = parse_weight_format(task.options.text("weights"));
+  Decoder decoder(*model, format);
+  const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
+  const double peak = peak_memory();  // before the bandwidth is measured, which needs some too
+  const double bytes = bytes_read(*model, format);
+  const double limit = measure_read_rate();
+  const double share = bytes / (token_ms.median / 1e3) / limit;
+  const double prompt_rate =
+      prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
+  const double prompt_share = prompt_rate / measure_gemm_rates().own;
+  BenchReport report;
+  report.json = {{"weights", weight_format_name(format)},
+                 {"ms_per_token", token_ms.median},
+                 {"ms_per_token_min", token_ms.min},
+                 {"ms_per_token_max", token_ms.max},
+                 {"tokens_per_second", 1e3 / token_ms.median},
+                 {"ms_to_first_token", first_ms.median},
+                 {"prompt_tokens", lengths.prompt},
+                 {"prompt_flops_per_second", prompt_rate},
+                 {"prompt_mfu", prompt_share},
+                 {"new_tokens", lengths.output},
+                 {"bytes_per_token", bytes},
+                 {"read_gb_per_second", limit / 1e9},
+                 {"bandwidth_share", share},
+                 {"peak_rss_mib", peak / kMebibyte}};
+  report.text =
+      model_text(model->config()) + "\n" +
+      line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,
+           token_ms.median, token_ms.min, token_ms.max) +
+      line(
+          "first token after %.2f ms, with a prompt of %lld: %.0f GFLOP/s, %.0f %% of large "
+          "products\n",
+          first_ms.median, static_cast<long long>(lengths.prompt), prompt_rate / 1e9,
+          100 * prompt_share) +
+      line("%.1f MB of weights a token: %.0f %% of what the memory delivers (%.1f GB/s)\n",
+           bytes / 1e6, 100 * share, limit / 1e9);
+  return report;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,34 @@
+#include "cli/bench/bench.h"
+#include "cli/bench/tools.h"
+#include "kernels/streams.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr Index kElements = Index{1}
+                            << 25;  // of each of two arrays: together larger than any cache
+constexpr double kArrayBytes = 4.0 * static_cast<double>(kElements);
+constexpr double kSeconds = 0.2;  // for each measurement
+
+}  // namespace
+
+BenchReport bench_memory(const BenchTask&) {
+  require_free_memory(2 * kArrayBytes, "measuring the memory bandwidth");
+  const double read = measure_read_rate();
+  const Tensor x = Tensor::zeros({kElements});
+  Tensor y = Tensor::zeros({kElements});
+  const double copy = 2 * kArrayBytes / best_seconds(kSeconds, [&] {
+                        kernels::copy_pass(x.data<float>(), y.data<float>(), kElements);
+                      });
+  const double update = 3 * kArrayBytes / best_seconds(kSeconds, [&] {
+                          kernels::update_pass(x.data<float>(), y.data<float>(), kElements);
+                        });
+  return {{{"read_gb_per_second", read / 1e9},
+           {"copy_gb_per_second", copy / 1e9},
+           {"triad_gb_per_second", update / 1e9}},
+          line("read               %8.1f GB/s\n", read / 1e9) +
+              line("copy  y = x        %8.1f GB/s\n", copy / 1e9) +
+              line("triad y = y + 3 x  %8.1f GB/s\n", update / 1e9)};
+}
+
+}  // namespace headlight::cli

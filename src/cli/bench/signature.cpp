@@ -1,0 +1,186 @@
+#include <cstdlib>  // defines __GLIBC__
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
+#include "cli/bench/bench.h"
+#include "cli/bench/tools.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/generate/generator.h"
+#include "headlight/kernels/machine.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/train/trainer.h"
+#include "io/fingerprint.h"
+#include "kernels/gemm/gemm.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr Index kSteps = 12;
+constexpr Index kDocuments = 40;
+constexpr std::uint64_t kLengthStream = 5;
+
+// What both runs share: several tiles of products, odd sizes, every dropout, accumulation.
+TrainConfig fixed_config() {
+  TrainConfig config;
+  config.n_layer = 2;
+  config.n_head = 3;
+  config.n_embd = 96;
+  config.block_size = 70;
+  config.batch_size = 5;
+  config.gradient_accumulation_steps = 2;
+  config.dropout = 0.1;
+  config.bias = true;
+  config.learning_rate = 3e-3;
+  config.min_lr = 3e-4;
+  config.warmup_iters = 3;
+  config.lr_decay_iters = 10;
+  config.seed = 11;
+  return config;
+}
+
+TrainConfig packed_config() { return fixed_config(); }
+
+TrainConfig padded_config() {
+  TrainConfig config = fixed_config();
+  config.batching = "padded";
+  config.documents = "line";
+  config.tie_weights = false;
+  config.activation = "gelu";
+  config.optimizer = "sgd";
+  config.learning_rate = 0.1;
+  config.min_lr = 0.01;
+  return config;
+}
+
+// One stream, or documents of 1 to block_size inputs.
+TokenDataset fixed_dataset(const TrainConfig& config) {
+  const Index vocabulary = ByteTokenizer().vocab_size();
+  if (config.batching == "packed") {
+    return stream_dataset(random_tokens(4096, vocabulary, 0));
+  }
+  const RandomStream lengths{11, kLengthStream};
+  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
+  for (std::uint64_t i = 0; i < kDocuments; ++i) {
+    const auto inputs =
+        1 + static_cast<Index>(lengths.below(i, static_cast<std::uint64_t>(config.block_size)));
+    dataset.sequences.push_back(random_tokens(inputs + 1, vocabulary, i));
+    dataset.token_count += inputs + 1;
+  }
+  return dataset;
+}
+
+// Steps of training; gives the weights, the optimizer's state, and every loss.
+NamedTensors train(const TrainConfig& config, Gpt& model) {
+  const TokenDataset dataset = fixed_dataset(config);
+  Trainer trainer(config, model, dataset);
+  std::vector<double> losses;
+  for (Index step = 0; step < kSteps; ++step) {
+    losses.push_back(trainer.step().loss);
+  }
+  NamedTensors result = model.parameters();
+  for (auto& [name, tensor] : trainer.optimizer().state()) {
+    result.emplace_back(name, tensor);
+  }
+  result.emplace_back("losses", Tensor::from(losses, {kSteps}));
+  return result;
+}
+
+// Texts of the model in every format of its weights, greedy and sampled, with the logits of one
+// more step of two sequences.
+NamedTensors generate_texts(const Gpt& model) {
+  NamedTensors result;
+  const ByteTokenizer tokenizer;
+  for (const WeightFormat format :
+       {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
+    const std::string name(weight_format_name(format));
+    Decoder decoder(model, format);
+    for (const double temperature : {0.0, 0.9}) {
+      GenerateOptions options{.max_new_tokens = 40, .ignore_end_of_text = true};
+      options.sampling.temperature = temperature;
+      options.sampling.top_p = 0.95;
+      const GenerateResult text = generate(decoder, tokenizer, "Signature", options);
+      result.emplace_back(name + ".tokens",
+                          Tensor::from(text.tokens, {static_cast<Index>(text.tokens.size())}));
+    }
+    std::vector<KeyValueCache> caches{model.make_cache(), model.make_cache()};
+    decoder.read({1, 2, 3}, caches[0]);
+    decoder.read({4, 5, 6, 7, 8}, caches[1]);
+    const std::vector<DecodeItem> items{{9, &caches[0]}, {10, &caches[1]}};
+    decoder.step(items);
+    for (const Index item : {0, 1}) {
+      const auto logits = decoder.logits(item);
+      result.emplace_back(name + ".logits",
+                          Tensor::from(logits, {static_cast<Index>(logits.size())}));
+    }
+  }
+  return result;
+}
+
+NamedTensors record_weights(const Gpt& model) {
+  Recorder recorder;
+  const Index vocabulary = model.config().vocab_size;
+  const Tensor logits =
+      model.logits(make_batch({random_tokens(70, vocabulary, 1), random_tokens(1, vocabulary, 2),
+                               random_tokens(33, vocabulary, 3)}),
+                   {.recorder = &recorder});
+  return {{"logits", logits}, {"0", recorder.padded(0)}, {"1", recorder.padded(1)}};
+}
+
+// The compiler's name and first number: another one fuses other products with sums.
+std::string compiler_name() {
+#if defined(__clang__)
+  return line("clang-%d", __clang_major__);
+#else
+  return line("gcc-%d", __GNUC__);
+#endif
+}
+
+// What multiplies matrices: its kernels decide the last bits.
+std::string product_library() {
+  if (kernels::gemm_engine() == kernels::ProductEngine::tiles) {
+    return "headlight";
+  }
+  const kernels::BlasBuild blas = kernels::blas_build();
+  const bool attends = kernels::attention_engine() == kernels::ProductEngine::openblas;
+  return blas.library + "-" + blas.version + "-" + blas.core + (attends ? "-and-attention" : "");
+}
+
+// The library with the logarithms and error functions.
+std::string libc_name() {
+#if defined(__GLIBC__)
+  return std::string("glibc-") + gnu_get_libc_version();
+#else
+  return "other-libc";
+#endif
+}
+
+}  // namespace
+
+BenchReport bench_signature() {
+  const Index vocabulary = ByteTokenizer().vocab_size();
+  Gpt packed(packed_config().model(vocabulary), 11);
+  Gpt padded(padded_config().model(vocabulary), 12);
+  NamedTensors all;
+  nlohmann::ordered_json parts;
+  const auto add = [&](const char* part, const NamedTensors& tensors) {
+    parts[part] = fingerprint(tensors);
+    all.insert(all.end(), tensors.begin(), tensors.end());
+  };
+  add("packed", train(packed_config(), packed));
+  add("padded", train(padded_config(), padded));
+  add("generation", generate_texts(packed));
+  add("attention", record_weights(padded));
+  const std::string signature = fingerprint(all);
+  const std::string variant(cpu_variant_name());
+  return {{{"signature", signature},
+           {"parts", parts},
+           {"compiler", compiler_name()},
+           {"products", product_library()},
+           {"libc", libc_name()}},
+          signature + " " + variant + " " + compiler_name() + " " + product_library() + " " +
+              libc_name() + "\n"};
+}
+
+}  // namespace headlight::cli

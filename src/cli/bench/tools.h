@@ -1,0 +1,94 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/stopwatch.h"
+#include "headlight/nn/gpt.h"
+
+// Clocks, samples and what several measurements need.
+namespace headlight::cli {
+
+constexpr double kMebibyte = 1 << 20;
+
+// Where repeated measurements lie. The median and the minimum say how fast something is; the
+// distance to the maximum says how much was disturbed.
+struct Spread {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+
+// Zeros when there are no values.
+Spread spread_of(std::vector<double> values);
+
+// The fastest of several calls, in seconds: one to warm up, then at least three and as many as fit
+// into `budget` seconds.
+template <class Body>
+double best_seconds(double budget, const Body& body) {
+  body();
+  const Stopwatch total;
+  double best = 0;
+  for (int run = 0; run < 3 || total.seconds() < budget; ++run) {
+    const Stopwatch one;
+    body();
+    const double seconds = one.seconds();
+    best = run == 0 ? seconds : std::min(best, seconds);
+  }
+  return best;
+}
+
+// The same for two things in turn, so that a disturbance of the machine meets both.
+template <class First, class Second>
+std::pair<double, double> best_seconds_in_turn(double budget, const First& first,
+                                               const Second& second) {
+  std::pair<double, double> best{std::numeric_limits<double>::infinity(),
+                                 std::numeric_limits<double>::infinity()};
+  best_seconds(2 * budget, [&] {
+    const Stopwatch one;
+    first();
+    best.first = std::min(best.first, one.seconds());
+    const Stopwatch two;
+    second();
+    best.second = std::min(best.second, two.seconds());
+  });
+  return best;
+}
+
+// printf into a string, for lines of at most 255 bytes.
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char buffer[256];
+  std::snprintf(buffer, sizeof buffer, format, values...);
+  return buffer;
+}
+
+// CPU, variant of the loops, threads, BLAS: what every number depends on.
+nlohmann::ordered_json machine_json();
+std::string machine_text();
+
+// Floating-point operations a second of large float32 products, the best of a few shapes.
+struct GemmRates {
+  double own = 0;   // kernels::gemm
+  double blas = 0;  // BLAS with its own threads
+};
+GemmRates measure_gemm_rates();
+
+// Bytes a second that all threads together read from memory.
+double measure_read_rate();
+
+// Throws Error when `bytes` for `what` are more than the memory that is free.
+void require_free_memory(double bytes, const std::string& what);
+
+// "4 layers, 4 heads, width 128, vocabulary 65".
+std::string model_text(const GptConfig& config);
+
+// Ids below `vocab_size`, the same every time.
+std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream);
+
+}  // namespace headlight::cli

@@ -1,0 +1,209 @@
+#include "cli/bench/bench.h"
+#include "cli/bench/tools.h"
+#include "headlight/base/memory.h"
+#include "headlight/train/trainer.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr Index kStreamBatches = 4;  // of different tokens, when batches are packed
+constexpr std::uint64_t kLengthStream = 3;
+
+// Tokens without meaning. Packed: one stream. Otherwise a document for every sequence of every
+// step, of 1 ... T inputs with equal probability.
+TokenDataset random_dataset(const BenchTask& task) {
+  const TrainConfig& config = task.config;
+  if (config.batching == "packed") {
+    const Index count = kStreamBatches * config.batch_size * config.block_size + 1;
+    return stream_dataset(random_tokens(count, config.vocab_size, 0));
+  }
+  const RandomStream lengths{static_cast<std::uint64_t>(config.seed), kLengthStream};
+  const auto of = [](Index count) { return static_cast<double>(count); };
+  require_free_memory(4 * of(task.warmup + task.steps) * of(config.gradient_accumulation_steps) *
+                          of(config.batch_size) * of(config.block_size + 1),
+                      "the random sequences of all steps");
+  const Index documents =
+      (task.warmup + task.steps) * config.gradient_accumulation_steps * config.batch_size;
+  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
+  for (Index i = 0; i < documents; ++i) {
+    const auto number = static_cast<std::uint64_t>(i);
+    const auto inputs = static_cast<Index>(
+        1 + lengths.below(number, static_cast<std::uint64_t>(config.block_size)));
+    dataset.sequences.push_back(random_tokens(inputs + 1, config.vocab_size, number));
+    dataset.token_count += inputs + 1;
+  }
+  return dataset;
+}
+
+// Inputs of every sequence of one step.
+std::vector<Index> step_lengths(const TrainConfig& config, Batcher& batcher, Index step) {
+  std::vector<Index> lengths;
+  const Index pieces = config.gradient_accumulation_steps;
+  for (Index piece = 0; piece < pieces; ++piece) {
+    for (const auto& sequence : batcher.sequences(step * pieces + piece)) {
+      lengths.push_back(static_cast<Index>(sequence.size()) - 1);
+    }
+  }
+  return lengths;
+}
+
+double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
+  std::vector<Index> offsets{0};
+  for (const Index length : lengths) {
+    offsets.push_back(offsets.back() + length);
+  }
+  return training_flops(model, offsets);
+}
+
+// What the timed steps gave.
+struct Measured {
+  std::vector<StepMetrics> steps;
+  std::vector<std::vector<Index>> lengths;  // [steps][sequences]
+  StorageStatistics storage;
+  double allocations = 0;  // asked of the system, a step
+  double peak_memory = 0;  // bytes
+};
+
+Measured run_steps(const BenchTask& task) {
+  const TokenDataset dataset = random_dataset(task);
+  Gpt model(task.model(), static_cast<std::uint64_t>(task.config.seed));
+  Trainer trainer(task.config, model, dataset);
+  Batcher batcher(dataset, task.config.batcher());
+  for (Index step = 0; step < task.warmup; ++step) {
+    trainer.step();
+  }
+  Measured measured;
+  const std::size_t before = storage_statistics().system_allocations;
+  for (Index step = 0; step < task.steps; ++step) {
+    measured.steps.push_back(trainer.step());
+  }
+  measured.storage = storage_statistics();
+  measured.allocations = static_cast<double>(measured.storage.system_allocations - before) /
+                         static_cast<double>(task.steps);
+  measured.peak_memory = peak_memory();
+  for (Index step = 0; step < task.steps; ++step) {
+    measured.lengths.push_back(step_lengths(task.config, batcher, task.warmup + step));
+  }
+  return measured;
+}
+
+struct Summary {
+  Spread milliseconds;
+  PhaseSeconds phases;  // medians
+  double tokens_per_second = 0;
+  double tokens = 0;            // of a step, mean
+  double flops = 0;             // of a step, mean
+  double flops_per_second = 0;  // median
+};
+
+template <class Value>
+double median_of(const std::vector<StepMetrics>& steps, const Value& value) {
+  std::vector<double> values;
+  for (const StepMetrics& step : steps) {
+    values.push_back(value(step));
+  }
+  return spread_of(values).median;
+}
+
+Summary summarize(const BenchTask& task, const Measured& measured) {
+  Summary summary;
+  std::vector<double> milliseconds;
+  std::vector<double> rates;  // FLOP/s
+  const auto count = static_cast<double>(measured.steps.size());
+  for (std::size_t i = 0; i < measured.steps.size(); ++i) {
+    const double seconds = measured.steps[i].seconds;
+    const double flops = step_flops(task.model(), measured.lengths[i]);
+    milliseconds.push_back(1e3 * seconds);
+    rates.push_back(flops / seconds);
+    summary.flops += flops / count;
+    summary.tokens += static_cast<double>(measured.steps[i].tokens) / count;
+  }
+  summary.milliseconds = spread_of(milliseconds);
+  summary.flops_per_second = spread_of(rates).median;
+  summary.tokens_per_second = median_of(measured.steps, [](const StepMetrics& step) {
+    return static_cast<double>(step.tokens) / step.seconds;
+  });
+  const auto phase = [&](double PhaseSeconds::*member) {
+    return median_of(measured.steps,
+                     [member](const StepMetrics& step) { return step.phases.*member; });
+  };
+  summary.phases = {phase(&PhaseSeconds::data), phase(&PhaseSeconds::forward),
+                    phase(&PhaseSeconds::backward), phase(&PhaseSeconds::optimizer)};
+  return summary;
+}
+
+nlohmann::ordered_json to_json(const BenchTask& task, const Measured& measured,
+                               const Summary& summary, const GemmRates& rates) {
+  const PhaseSeconds& phases = summary.phases;
+  nlohmann::ordered_json json{
+      {"tokens_per_second", summary.tokens_per_second},
+      {"ms_per_step", summary.milliseconds.median},
+      {"ms_per_step_min", summary.milliseconds.min},
+      {"ms_per_step_max", summary.milliseconds.max},
+      {"phases",
+       {{"data_ms", 1e3 * phases.data},
+        {"forward_ms", 1e3 * phases.forward},
+        {"backward_ms", 1e3 * phases.backward},
+        {"optimizer_ms", 1e3 * phases.optimizer}}},
+      {"tokens_per_step", summary.tokens},
+      {"flops_per_step", summary.flops},
+      {"flops_per_second", summary.flops_per_second},
+      {"mfu", summary.flops_per_second / rates.own},
+      {"gemm_flops_per_second", rates.own},
+      {"blas_flops_per_second", rates.blas},
+      {"peak_rss_mib", measured.peak_memory / kMebibyte},
+      {"live_mib", static_cast<double>(measured.storage.live_bytes) / kMebibyte},
+      {"cached_mib", static_cast<double>(measured.storage.cached_bytes) / kMebibyte},
+      {"system_allocations_per_step", measured.allocations},
+      {"loss", measured.steps.back().loss},
+      {"steps", task.steps}};
+  if (task.config.batching != "packed") {
+    json["sequence_lengths"] = measured.lengths;
+  }
+  return json;
+}
+
+std::string phase_text(const char* name, double seconds, const PhaseSeconds& all) {
+  return line("  %-20s %10.2f ms  %3.0f %%\n", name, 1e3 * seconds, 100 * seconds / all.total());
+}
+
+std::string to_text(const BenchTask& task, const Measured& measured, const Summary& summary,
+                    const GemmRates& rates) {
+  const PhaseSeconds& phases = summary.phases;
+  std::string text = model_text(task.model()) + "\n";
+  text += line("%s batches of %lld x %lld, %.1f real tokens a step\n\n",
+               task.config.batching.c_str(), static_cast<long long>(task.config.batch_size),
+               static_cast<long long>(task.config.block_size), summary.tokens);
+  text +=
+      line("%s tokens/s\n", grouped(static_cast<Index>(summary.tokens_per_second + 0.5)).c_str());
+  text +=
+      line("%.2f ms a step, the median of %lld (%.2f to %.2f)\n", summary.milliseconds.median,
+           static_cast<long long>(task.steps), summary.milliseconds.min, summary.milliseconds.max);
+  text += phase_text("data", phases.data, phases) + phase_text("forward", phases.forward, phases) +
+          phase_text("backward", phases.backward, phases) +
+          phase_text("clip and optimizer", phases.optimizer, phases);
+  text += line("%.3g GFLOP a step, %.1f GFLOP/s: %.0f %% of the %.1f that large products reach\n",
+               summary.flops / 1e9, summary.flops_per_second / 1e9,
+               100 * summary.flops_per_second / rates.own, rates.own / 1e9);
+  text += line("(BLAS with threads of its own: %.1f GFLOP/s)\n", rates.blas / 1e9);
+  text += "peak memory " + bytes_text(measured.peak_memory) + "; in tensors " +
+          bytes_text(static_cast<double>(measured.storage.live_bytes)) + ", kept for reuse " +
+          bytes_text(static_cast<double>(measured.storage.cached_bytes));
+  return text + line("; %.1f system allocations a step\n", measured.allocations);
+}
+
+}  // namespace
+
+BenchReport bench_train(const BenchTask& task) {
+  constexpr double kBytesPerParameter = 16;  // weights, gradients, two moments
+  require_free_memory(
+      kBytesPerParameter * static_cast<double>(count_parameters(task.model()).total()),
+      "training this model");
+  const Measured measured = run_steps(task);
+  const Summary summary = summarize(task, measured);
+  const GemmRates rates = measure_gemm_rates();
+  return {to_json(task, measured, summary, rates), to_text(task, measured, summary, rates)};
+}
+
+}  // namespace headlight::cli

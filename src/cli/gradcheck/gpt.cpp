@@ -1,0 +1,73 @@
+#include <memory>
+
+#include "cli/gradcheck/cases.h"
+#include "headlight/nn/gpt.h"
+
+// A whole model at once: what the ops' own cases cannot show is that they are put together rightly.
+namespace headlight::cli {
+namespace {
+
+constexpr Index kElementsPerParameter = 24;
+
+// Spreads the weights: at the values of a new model most gradients are close to 0, and a wrong one
+// would not show.
+void spread_weights(const Gpt& gpt) {
+  std::uint64_t stream = 0;
+  for (auto& [name, parameter] : gpt.parameters()) {
+    const bool gain = parameter.rank() == 1 && name.ends_with("weight");
+    const double centre = gain ? 1.0 : 0.0;
+    parameter.copy_from(
+        draw(parameter.shape(), ++stream, {.low = centre - 0.5, .high = centre + 0.5}).detach());
+  }
+}
+
+// The mean loss of four sequences of different lengths, one of which has nothing to predict.
+GradientCase gpt_case(const std::string& description, const GptConfig& config,
+                      const ForwardContext& context = {}) {
+  const auto gpt = std::make_shared<Gpt>(config, 1, DType::float64);
+  spread_weights(*gpt);
+  GradientCase result{.op = "gpt",
+                      .description = description,
+                      .inputs = {},
+                      .function = {},
+                      .elements_per_input = kElementsPerParameter};
+  for (const auto& [name, parameter] : gpt->parameters()) {
+    result.inputs.push_back(parameter);
+  }
+  const Batch batch = make_batch({{1, 4, 7, 2, 9, 10}, {5}, {3, 8, 0}, {6, 6}});
+  // The inputs are the model's own parameters, so it sees every change that is made to them.
+  result.function = [gpt, batch, context](const auto&) { return gpt->loss(batch, context); };
+  return result;
+}
+
+GptConfig tiny_config() {
+  return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
+}
+
+}  // namespace
+
+GradientCases gpt_cases() {
+  GptConfig untied = tiny_config();
+  untied.tie_weights = false;
+  untied.norm = NormPosition::post;
+  untied.activation = Activation::gelu_erf;
+  untied.bias = false;
+  GptConfig pruned = tiny_config();
+  pruned.n_head = 3;
+  pruned.head_width = 5;
+  pruned.heads_per_layer = {1, 3};
+  GptConfig attention_only = tiny_config();
+  attention_only.mlp = false;
+  GptConfig dropping = tiny_config();
+  dropping.attention_dropout = 0.2;
+  dropping.residual_dropout = 0.2;
+  dropping.embedding_dropout = 0.2;
+  return {gpt_case("two layers, tied, pre-norm", tiny_config()),
+          gpt_case("two layers, untied, post-norm, no biases", untied),
+          gpt_case("two layers with pruned heads", pruned),
+          gpt_case("two layers without MLPs", attention_only),
+          gpt_case("two layers with dropout", dropping,
+                   {.training = true, .random = {.seed = 5, .stream = 12}})};
+}
+
+}  // namespace headlight::cli

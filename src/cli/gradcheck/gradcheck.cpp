@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/gradcheck/cases.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "headlight/autograd/gradient_check.h"
+#include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+// One row of the table.
+struct OpReport {
+  std::string op;
+  Index inputs = 0;    // cases tried
+  Index elements = 0;  // gradients compared
+  double largest_error = 0;
+  bool passed = true;
+};
+
+CommandInfo command_info() {
+  return {.name = "gradcheck",
+          .summary = "Check the gradient of every op against central differences",
+          .positional = "",
+          .details =
+              "Runs every differentiable op in float64 on plain and awkward inputs (no elements, "
+              "axes of\nsize 1, broadcasting, transposed, sliced and expanded views, masked rows, "
+              "a tensor used\ntwice) and compares each gradient g with the central difference d = "
+              "(f(x + eps) - f(x - eps))\n/ (2 eps). A gradient passes when |g - d| <= atol + rtol "
+              "* |d|; the error shown is\n|g - d| / max(|d|, atol / rtol). Failures are described "
+              "on stderr. Exit code 1 when any op fails.\n\n"
+              "JSON keys: passed, ops (each with op, inputs, elements, largest_error, passed); "
+              "largest_error\nis null for NaN.",
+          .examples = {"headlight gradcheck", "headlight gradcheck --op layer_norm --json"}};
+}
+
+double positive(const Options& options, const std::string& name) {
+  const double value = options.number(name);
+  require(value > 0, "--", name, ": expected a number above 0, got '", options.text(name), "'");
+  return value;
+}
+
+GradientCheckOptions check_options(const Options& options) {
+  return {.epsilon = positive(options, "eps"),
+          .relative_tolerance = positive(options, "rtol"),
+          .absolute_tolerance = positive(options, "atol")};
+}
+
+// The cases of one op, or all when no name is given.
+GradientCases chosen_cases(const std::string& op) {
+  GradientCases all = all_gradient_cases();
+  if (op.empty()) {
+    return all;
+  }
+  GradientCases chosen;
+  std::vector<std::string> names;
+  for (const GradientCase& one : all) {
+    names.push_back(one.op);
+    if (one.op == op) {
+      chosen.push_back(one);
+    }
+  }
+  if (chosen.empty()) {
+    const std::string near = nearest_name(op, names);
+    fail("--op: unknown op '", op, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+  }
+  return chosen;
+}
+
+// An op that throws has failed as well.
+GradientCheckResult run_case(const GradientCase& one, GradientCheckOptions options) {
+  options.elements_per_input = one.elements_per_input;
+  try {
+    return check_gradients(one.function, one.inputs, options);
+  } catch (const Error& error) {
+    return {.passed = false, .worst = error.what()};
+  }
+}
+
+void add_result(OpReport& report, const GradientCheckResult& result) {
+  ++report.inputs;
+  report.elements += result.elements;
+  const bool larger = !(result.largest_error <= report.largest_error);
+  if (larger && !std::isnan(report.largest_error)) {
+    report.largest_error = result.largest_error;
+  }
+  report.passed = report.passed && result.passed;
+}
+
+std::vector<OpReport> run_cases(const GradientCases& cases, const GradientCheckOptions& options) {
+  std::vector<OpReport> reports;
+  for (const GradientCase& one : cases) {
+    auto report = std::find_if(reports.begin(), reports.end(),
+                               [&](const OpReport& candidate) { return candidate.op == one.op; });
+    if (report == reports.end()) {
+      report = reports.insert(reports.end(), OpReport{.op = one.op});
+    }
+    const GradientCheckResult result = run_case(one, options);
+    add_result(*report, result);
+    if (!result.passed) {
+      log_error(concat_text("gradcheck: ", one.op, ", ", one.description, ": ", result.worst));
+    }
+  }
+  return reports;
+}
+
+bool all_passed(const std::vector<OpReport>& reports) {
+  return std::all_of(reports.begin(), reports.end(),
+                     [](const OpReport& report) { return report.passed; });
+}
+
+std::string error_text(double error) {
+  std::ostringstream out;
+  out << std::scientific << std::setprecision(1) << error;
+  return out.str();
+}
+
+template <class Number>
+std::string counted(Number number, const std::string& noun) {
+  return concat_text(number, " ", noun, number == 1 ? "" : "s");
+}
+
+void print_table(const std::vector<OpReport>& reports) {
+  std::size_t width = 2;
+  for (const OpReport& report : reports) {
+    width = std::max(width, report.op.size());
+  }
+  const auto print_row = [&](const std::string& op, const auto& inputs, const auto& elements,
+                             const std::string& error, const std::string& verdict) {
+    std::cout << std::left << std::setw(static_cast<int>(width)) << op << std::right << std::setw(8)
+              << inputs << std::setw(11) << elements << std::setw(15) << error << "  " << verdict
+              << "\n";
+  };
+  print_row("op", "inputs", "gradients", "largest error", "verdict");
+  Index inputs = 0;
+  Index elements = 0;
+  for (const OpReport& report : reports) {
+    print_row(report.op, report.inputs, report.elements, error_text(report.largest_error),
+              report.passed ? "ok" : "FAILED");
+    inputs += report.inputs;
+    elements += report.elements;
+  }
+  const auto failed = std::count_if(reports.begin(), reports.end(),
+                                    [](const OpReport& report) { return !report.passed; });
+  std::cout << "\n"
+            << counted(reports.size(), "op") << ", " << counted(inputs, "input") << ", "
+            << counted(elements, "gradient") << ": "
+            << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
+}
+
+nlohmann::ordered_json json_of(const std::vector<OpReport>& reports) {
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+  for (const OpReport& report : reports) {
+    ops.push_back({{"op", report.op},
+                   {"inputs", report.inputs},
+                   {"elements", report.elements},
+                   {"largest_error", report.largest_error},
+                   {"passed", report.passed}});
+  }
+  nlohmann::ordered_json result;
+  result["passed"] = all_passed(reports);
+  result["ops"] = std::move(ops);
+  return result;
+}
+
+}  // namespace
+
+int run_gradcheck(const std::vector<std::string>& arguments) {
+  Options options(command_info());
+  options.value("op", "Check only this op")
+      .value("eps", "Step of the central differences", "1e-6")
+      .value("rtol", "Relative tolerance", "1e-5")
+      .value("atol", "Absolute tolerance", "1e-7");
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const GradientCheckOptions check = check_options(options);
+  const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
+  options.json() ? print_json(json_of(reports)) : print_table(reports);
+  return all_passed(reports) ? 0 : 1;
+}
+
+}  // namespace headlight::cli

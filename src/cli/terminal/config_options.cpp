@@ -1,0 +1,65 @@
+#include "cli/terminal/config_options.h"
+
+#include "cli/terminal/log.h"
+#include "headlight/train/config_source.h"
+
+namespace headlight::cli {
+
+void add_config_options(Options& options, const TrainConfig& defaults) {
+  for (const ConfigField& field : config_fields()) {
+    const std::string key(field.key);
+    const std::string fallback =
+        is_following(defaults, field) ? std::string(field.follows) : config_value(defaults, field);
+    const std::string help = std::string(field.help) + " [" + fallback + "]";
+    if (is_list(field)) {
+      options.values(key, help);
+    } else if (std::holds_alternative<bool TrainConfig::*>(field.member)) {
+      options.boolean(key, help);
+    } else {
+      options.value(key, help);
+    }
+  }
+  for (const ConfigAlias& alias : config_aliases()) {
+    options.alias(std::string(alias.other), std::string(alias.key));
+  }
+}
+
+void add_ignored_options(Options& options) {
+  for (const std::string_view key : ignored_config_keys()) {
+    options.ignored(std::string(key));
+  }
+}
+
+std::vector<std::string> set_from_file(TrainConfig& config, const std::string& path) {
+  const AppliedConfig applied = apply_config_file(config, path);
+  for (const std::string& warning : applied.warnings) {
+    log_warning(warning);
+  }
+  for (const std::string& note : applied.notes) {
+    log_info(note);
+  }
+  return applied.keys;
+}
+
+std::vector<std::string> keys_of_options(const Options& options) {
+  std::vector<std::string> keys;
+  for (const ConfigField& field : config_fields()) {
+    if (options.given(std::string(field.key))) {
+      keys.emplace_back(field.key);
+    }
+  }
+  return keys;
+}
+
+void set_from_options(TrainConfig& config, const Options& options) {
+  for (const ConfigField& field : config_fields()) {
+    const std::string key(field.key);
+    if (options.given(key) && is_list(field)) {
+      set_config_list(config, key, options.texts(key), "--");
+    } else if (options.given(key)) {
+      set_config_value(config, key, options.text(key), "--");
+    }
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,348 @@
+#include "cli/terminal/options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cxxopts.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "base/split.h"
+#include "cli/terminal/log.h"
+#include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
+#include "headlight/kernels/machine.h"
+
+namespace headlight::cli {
+namespace {
+
+bool is_boolean(const std::string& text) {
+  constexpr std::array<std::string_view, 4> kWords{"true", "false", "True", "False"};
+  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+}
+
+std::string with_underscores(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// A whole text as a number of type T.
+template <class T>
+T parse_number(const std::string& name, const std::string& text, const char* expected) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  require(error == std::errc{} && stop == end && !text.empty(), "--", name, ": expected ", expected,
+          ", got '", text, "'");
+  return value;
+}
+
+}  // namespace
+
+Options::Options(CommandInfo info) : info_(std::move(info)) {
+  flag("help", "Show this help");
+  flag("json", "Print one JSON object on stdout instead of text");
+  value("threads", "Threads to compute with (default: one a core); results do not depend on it",
+        "");
+  value("cpu_variant", "baseline, v2, v3 or v4 (default: the best for this CPU)", "");
+  value("products",
+        "own, blas or auto: who computes matrix products and attention: Headlight's tiles, "
+        "OpenBLAS, or the tiles where they are as fast (default: auto); bfloat16 products and "
+        "generation's steps after the prompt are always own",
+        "");
+  value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
+}
+
+Options& Options::value(const std::string& name, const std::string& help,
+                        const std::string& fallback) {
+  declared_.push_back({.name = name, .help = help, .takes = Takes::value, .fallback = fallback});
+  values_[name] = fallback;
+  return *this;
+}
+
+Options& Options::boolean(const std::string& name, const std::string& help) {
+  value(name, help);
+  declared_.back().takes = Takes::value_or_nothing;
+  return *this;
+}
+
+Options& Options::values(const std::string& name, const std::string& help) {
+  declared_.push_back({.name = name, .help = help, .takes = Takes::values, .fallback = ""});
+  lists_[name] = {};
+  return *this;
+}
+
+Options& Options::flag(const std::string& name, const std::string& help) {
+  declared_.push_back({.name = name, .help = help, .takes = Takes::nothing, .fallback = ""});
+  return *this;
+}
+
+Options& Options::alias(const std::string& other_name, const std::string& name) {
+  aliases_[other_name] = name;
+  return *this;
+}
+
+Options& Options::ignored(const std::string& name) {
+  ignored_.push_back(name);
+  return *this;
+}
+
+const Options::Declared* Options::find(const std::string& name) const {
+  const auto found = std::find_if(declared_.begin(), declared_.end(),
+                                  [&](const Declared& option) { return option.name == name; });
+  return found == declared_.end() ? nullptr : &*found;
+}
+
+std::string Options::known_name(const std::string& given) const {
+  const std::string spelled = with_underscores(given);
+  const auto alias = aliases_.find(spelled);
+  const std::string name = alias == aliases_.end() ? spelled : alias->second;
+  if (find(name) == nullptr && !is_ignored(name)) {
+    std::vector<std::string> known;
+    for (const Declared& option : declared_) {
+      known.push_back(option.name);
+    }
+    const std::string near = nearest_name(name, known);
+    fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
+         " (see headlight ", info_.name, " --help)");
+  }
+  return name;
+}
+
+bool Options::is_ignored(const std::string& name) const {
+  return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
+}
+
+// The name of the option, if it takes several values; else none.
+std::string Options::list_at(const std::string& argument) const {
+  if (!argument.starts_with("--")) {
+    return {};
+  }
+  const std::string name = known_name(argument.substr(2, argument.find('=') - 2));
+  return !is_ignored(name) && find(name)->takes == Takes::values ? name : std::string();
+}
+
+// Reads the option at arguments[i]. Returns the place of the last argument that belongs to it.
+std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
+  const std::string& argument = arguments[i];
+  require(argument.starts_with("--"), "unknown option '", argument,
+          "': options start with --; see headlight ", info_.name, " --help");
+  const std::size_t equals = argument.find('=');
+  const bool has_value = equals != std::string::npos;
+  const std::string name = known_name(argument.substr(2, equals - 2));
+  if (!is_ignored(name) && find(name)->takes == Takes::nothing) {
+    require(!has_value, "--", name, ": takes no value");
+    given_.insert(name);
+    return i;
+  }
+  const bool may_stand_alone = !is_ignored(name) && find(name)->takes == Takes::value_or_nothing;
+  const bool takes_next =
+      !has_value && i + 1 < arguments.size() && (!may_stand_alone || is_boolean(arguments[i + 1]));
+  require(has_value || takes_next || may_stand_alone, "--", name, ": expected a value");
+  if (is_ignored(name)) {
+    log_warning("--" + name + " means nothing here and is ignored");
+  } else {
+    add_value(name, has_value    ? argument.substr(equals + 1)
+                    : takes_next ? arguments[i + 1]
+                                 : "true");
+  }
+  return takes_next ? i + 1 : i;
+}
+
+void Options::add_value(const std::string& name, const std::string& value) {
+  if (find(name)->takes == Takes::values) {
+    lists_[name].push_back(value);
+  } else {
+    require(!given(name), "--", name, ": given twice, '", values_[name], "' and '", value,
+            "'; expected one value");
+    values_[name] = value;
+  }
+  given_.insert(name);
+}
+
+// A word behind a value of an option that takes several is one more of them, unless the command
+// would lack its only argument.
+bool Options::is_positional(const Word& word, const std::vector<Word>& words) const {
+  constexpr std::string_view kConfiguration = ".toml";
+  if (word.option.empty()) {
+    return true;
+  }
+  if (info_.positional.empty() || info_.positional.starts_with('[')) {
+    return info_.positional.find(kConfiguration) != std::string::npos &&
+           word.text.ends_with(kConfiguration);
+  }
+  const auto elsewhere = std::count_if(words.begin(), words.end(),
+                                       [](const Word& other) { return other.option.empty(); });
+  const auto behind = static_cast<std::ptrdiff_t>(words.size()) - elsewhere;
+  require(elsewhere > 0 || behind == 1, "--", word.option, ": cannot tell which of its values is ",
+          info_.positional, "; write that first: headlight ", info_.name, " ", info_.positional,
+          " --", word.option, " ...");
+  return elsewhere == 0;
+}
+
+void Options::place_words(const std::vector<Word>& words) {
+  for (const Word& word : words) {
+    if (is_positional(word, words)) {
+      positionals_.push_back(word.text);
+    } else {
+      add_value(word.option, word.text);
+    }
+  }
+  const bool several = info_.positional.find(' ') != std::string::npos;
+  require(!info_.positional.empty() || positionals_.empty(), "unexpected argument '",
+          positionals_.empty() ? "" : positionals_[0], "'; see headlight ", info_.name, " --help");
+  require(several || positionals_.size() <= 1, "expected one ", info_.positional, ", got ",
+          positionals_.size(), " arguments; see headlight ", info_.name, " --help");
+}
+
+// cxxopts lays out the names, defaults and wrapped explanations.
+std::string Options::option_list() const {
+  cxxopts::Options layout(info_.name);
+  for (const Declared& option : declared_) {
+    const auto value = cxxopts::value<std::string>();
+    if (option.takes == Takes::nothing) {
+      layout.add_options()(option.name, option.help);
+    } else {
+      layout.add_options()(option.name, option.help,
+                           option.takes == Takes::value_or_nothing ? value->implicit_value("true")
+                           : option.fallback.empty()               ? value
+                                                     : value->default_value(option.fallback));
+    }
+  }
+  const std::string help = layout.help();
+  constexpr std::string_view kMarker = "[OPTION...]";
+  return help.substr(help.find(kMarker) + kMarker.size());
+}
+
+void Options::print_help() const {
+  std::cout << "Usage: headlight " << info_.name
+            << (info_.positional.empty() ? "" : " " + info_.positional) << " [options]\n\n"
+            << info_.summary << "\n"
+            << (info_.details.empty() ? "" : "\n" + info_.details + "\n");
+  std::cout << "\nOptions:" << option_list() << "\nExamples:\n";
+  for (const std::string& example : info_.examples) {
+    std::cout << "  " << example << "\n";
+  }
+  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it)"
+            << (info_.exit_codes.empty() ? "" : ",\n" + info_.exit_codes) << ".\n";
+}
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  // By hand, not by cxxopts, whose values cannot hold a line end.
+  bool only_positionals = false;
+  std::vector<Word> words;
+  std::string list;  // the option whose values the next words may be
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (only_positionals || argument.size() < 2 || argument[0] != '-') {
+      words.push_back({argument, list});
+      continue;
+    }
+    list.clear();
+    if (argument == "--") {
+      only_positionals = true;
+    } else if (argument == "-h") {
+      given_.insert("help");
+    } else {
+      list = list_at(argument);
+      i = read_option(arguments, i);
+    }
+  }
+  if (is_set("help")) {
+    print_help();
+    return false;
+  }
+  place_words(words);
+  apply_common();
+  return true;
+}
+
+void Options::apply_common() const {
+  set_log_level(text("log_level"));
+  apply_threads();
+  if (given("cpu_variant")) {
+    set_cpu_variant(text("cpu_variant"));
+  }
+  if (given("products")) {
+    about_option([&] { set_products(text("products")); });
+  }
+}
+
+void Options::apply_threads() const {
+  if (!given("threads")) {
+    set_thread_count(default_thread_count());
+    return;
+  }
+  const Index threads = integer("threads");
+  require(threads >= 1 && threads <= 1024, "--threads: expected 1 to 1024, got ", threads);
+  if (threads > available_cpus()) {
+    log_warning("--threads " + std::to_string(threads) +
+                ": more than the CPUs that this process may run on, " +
+                std::to_string(available_cpus()));
+  }
+  set_thread_count(static_cast<int>(threads));
+}
+
+bool Options::given(const std::string& name) const { return given_.count(name) > 0; }
+
+bool Options::is_set(const std::string& flag_name) const { return given(flag_name); }
+
+std::string Options::text(const std::string& name) const { return values_.at(name); }
+
+Index Options::integer(const std::string& name) const {
+  return parse_number<Index>(name, text(name), "a whole number");
+}
+
+std::vector<std::string> Options::texts(const std::string& name) const { return lists_.at(name); }
+
+double Options::number(const std::string& name) const {
+  const double value = parse_number<double>(name, text(name), "a number");
+  require(std::isfinite(value), "--", name, ": expected a finite number, got '", text(name), "'");
+  return value;
+}
+
+std::vector<Index> Options::integers(const std::string& name) const {
+  std::vector<Index> result;
+  for (const std::string& part : split_at_commas(text(name))) {
+    result.push_back(parse_number<Index>(name, part, "whole numbers separated by commas"));
+  }
+  return result;
+}
+
+const std::string& Options::positional() const {
+  require(positionals_.size() == 1, "expected one ", info_.positional, ", got ",
+          positionals_.size(), " arguments; see headlight ", info_.name, " --help");
+  return positionals_[0];
+}
+
+Index count_option(const Options& options, const std::string& name, Index least, Index most) {
+  const Index value = options.integer(name);
+  require(value >= least, "--", name, ": expected at least ", least, ", got ", value);
+  require(value <= most, "--", name, ": expected at most ", most, ", got ", value);
+  return value;
+}
+
+bool names_value(std::string_view message) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
+  const std::size_t end = message.find_first_not_of(kLetters);
+  return end != 0 && end != std::string_view::npos && message[end] == ':';
+}
+
+std::uint64_t seed_option(const Options& options) {
+  return static_cast<std::uint64_t>(count_option(options, "seed", 0));
+}
+
+std::string output_file(const Options& options, const std::string& name,
+                        std::string_view extension) {
+  const std::string text = options.text(name);
+  require(!text.empty(), "--", name, ": expected the name of a file, got none");
+  const std::filesystem::path path = text;
+  std::error_code ignored;
+  require(!path.has_extension() || path.extension() == extension ||
+              !std::filesystem::exists(path, ignored),
+          "--", name, ": ", text, " is there and is no ", extension, " file; choose another name");
+  return text;
+}
+
+}  // namespace headlight::cli

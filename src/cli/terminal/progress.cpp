@@ -1,0 +1,171 @@
+#include "cli/terminal/progress.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "cli/terminal/log.h"
+#include "cli/terminal/terminal.h"
+#include "headlight/kernels/machine.h"
+#include "views/report/display.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
+constexpr int kBarWidth = 24;
+
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  std::array<char, 256> buffer;
+  const int length = std::snprintf(buffer.data(), buffer.size(), format, values...);
+  return {buffer.data(), static_cast<std::size_t>(std::min<int>(length, 255))};
+}
+
+std::string memory_text(const MemoryPlan& plan) {
+  return "memory: about " + bytes_text(plan.total()) +
+         (plan.available > 0 ? " of the " + bytes_text(plan.available) + " available" : "") +
+         ": weights " + bytes_text(plan.weights) + ", gradients " + bytes_text(plan.gradients) +
+         ", moments " + bytes_text(plan.moments) + ", copy for saving " +
+         bytes_text(plan.snapshot) + ", activations " + bytes_text(plan.activations) +
+         (plan.data > 0 ? ", token ids " + bytes_text(plan.data)
+                        : "; the token ids stay in their file");
+}
+
+}  // namespace
+
+std::string evaluation_text(const Evaluation& validation) {
+  const std::string bits =
+      validation.bytes > 0 ? formatted(", %.3f bits per byte", validation.bits_per_byte) : "";
+  return formatted("validation loss %.4f, perplexity %.2f%s", validation.loss,
+                   validation.perplexity, bits.c_str());
+}
+
+TrainProgress::TrainProgress() : terminal_(can_redraw(Stream::errors)) {}
+
+TrainProgress::~TrainProgress() { clear_bar(); }
+
+double TrainProgress::tokens_per_second() const {
+  return static_cast<double>(tokens_) / std::max(watch_.seconds(), 1e-9);
+}
+
+void TrainProgress::on_start(const RunPlan& plan) {
+  first_iteration_ = plan.first_iteration;
+  max_iters_ = plan.config.max_iters;
+  log_interval_ = plan.config.log_interval;
+  if (is_terminal(Stream::errors)) {
+    log_info("effective configuration:\n" + to_toml(plan.config));
+  } else {
+    for (const std::string& line : settings_in_short(plan.config)) {
+      log_info(line);
+    }
+  }
+  for (const std::string& warning : plan.warnings) {
+    log_warning(warning);
+  }
+  for (const std::string& note : plan.notes) {
+    log_info(note);
+  }
+  log_info("computing with " + machine_description());
+  if (!machine_warning().empty()) {
+    log_warning(machine_warning());
+  }
+  const GptConfig& model = plan.model.config();
+  log_info(formatted(
+      "model: %lld layers, %lld heads, width %lld, block %lld, vocabulary %lld: %s parameters",
+      static_cast<long long>(model.n_layer), static_cast<long long>(model.n_head),
+      static_cast<long long>(model.n_embd), static_cast<long long>(model.block_size),
+      static_cast<long long>(model.vocab_size), grouped(plan.model.parameter_count()).c_str()));
+  log_info("data: " + grouped(plan.train_tokens) + " tokens to train on (" +
+           grouped(plan.batches_per_epoch) + " batches an epoch), " +
+           grouped(plan.validation_tokens) + " to evaluate on");
+  log_info(memory_text(plan.memory));
+  watch_ = {};
+}
+
+void TrainProgress::on_step(const StepMetrics& metrics) {
+  tokens_ += metrics.tokens;
+  if (metrics.outcome != StepOutcome::updated) {
+    on_warning("update " + std::to_string(metrics.iteration) + " is left out: " + metrics.reason);
+    return;
+  }
+  losses_.add(metrics.loss);
+  last_iteration_ = metrics.iteration;
+  const bool first = losses_.count() == 1;
+  smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
+  if (terminal_) {
+    if (watch_.seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
+      draw_bar(metrics);
+    }
+  } else if (metrics.iteration % log_interval_ == 0 || metrics.iteration + 1 == max_iters_) {
+    show(metrics);
+  }
+}
+
+void TrainProgress::show(const StepMetrics& metrics) {
+  log_info(formatted("iter %lld/%lld: loss %.4f, lr %.2e, grad norm %.3f, %.1f ms, %s tokens/s",
+                     static_cast<long long>(metrics.iteration + 1),
+                     static_cast<long long>(max_iters_), metrics.loss, metrics.learning_rate,
+                     metrics.gradient_norm, 1e3 * metrics.seconds,
+                     grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str()));
+}
+
+void TrainProgress::draw_bar(const StepMetrics& metrics) {
+  const auto done = static_cast<double>(metrics.iteration + 1 - first_iteration_);
+  const auto left = static_cast<double>(max_iters_ - metrics.iteration - 1);
+  const double share = static_cast<double>(metrics.iteration + 1) / static_cast<double>(max_iters_);
+  const std::string numbers =
+      formatted(" %3.0f%% %lld/%lld  loss %.3f  lr %.1e  norm %.2f  %s tok/s  ETA %s", 100 * share,
+                static_cast<long long>(metrics.iteration + 1), static_cast<long long>(max_iters_),
+                smooth_loss_, metrics.learning_rate, metrics.gradient_norm,
+                grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str(),
+                duration_text(watch_.seconds() / done * left).c_str());
+  const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <=
+                    columns_of(Stream::errors).value_or(kUsualColumns);
+  const std::string bar = block_bar(static_cast<int>(share * kBarWidth * 8), kBarWidth);
+  const std::string line = (fits ? "│" + bar + "│" : "") + numbers;
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  bar_shown_ = true;
+  bar_drawn_at_ = watch_.seconds();
+}
+
+std::string TrainProgress::loss_curve() const {
+  return line_chart(losses_.points(),
+                    {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
+                                grouped(last_iteration_ + 1)});
+}
+
+void TrainProgress::clear_bar() {
+  if (bar_shown_) {
+    std::fprintf(stderr, "\r\033[K");
+    std::fflush(stderr);
+    bar_shown_ = false;
+  }
+}
+
+void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
+  clear_bar();
+  log_info("iter " + std::to_string(metrics.iteration) + ": " +
+           evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));
+}
+
+void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
+  clear_bar();
+  log_info("saved " + path.string());
+}
+
+void TrainProgress::on_rollback(const RollbackMetrics& metrics) {
+  on_warning("update " + std::to_string(metrics.from) + " cannot be made: " + metrics.reason +
+             "; back to the checkpoint of update " + std::to_string(metrics.iteration) +
+             ", and on with other data");
+}
+
+void TrainProgress::on_warning(const std::string& text) {
+  clear_bar();
+  log_warning(text);
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,66 @@
+#include "cli/terminal/prompt_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/terminal/log.h"
+#include "headlight/base/utf8.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+
+std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
+                                      const Tokenizer& tokenizer) {
+  const std::string text = options.text(name);
+  require(!text.empty(), "--", name, ": expected a text");
+  require_utf8(text, "--" + name);
+  std::vector<std::int32_t> tokens = tokenizer.encode_prompt(text);
+  warn_about_unknown(tokens, tokenizer, "--" + name);
+  return tokens;
+}
+
+void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+                        const std::string& where) {
+  const auto unknown = std::count_if(tokens.begin(), tokens.end(),
+                                     [&](std::int32_t id) { return id == tokenizer.unknown(); });
+  if (unknown > 0) {
+    log_warning(where + ": the model does not know " +
+                counted(static_cast<std::size_t>(unknown), "character"));
+  }
+}
+
+std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
+                                       const LoadedModel& loaded) {
+  std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
+  const Index block = loaded.model->config().block_size;
+  require(std::ssize(tokens) <= block, "--", name, ": expected up to ", block,
+          " tokens, the block of the model, got ", tokens.size());
+  return tokens;
+}
+
+std::int32_t token_option(const Options& options, const std::string& name,
+                          const Tokenizer& tokenizer) {
+  const std::string text = options.text(name);
+  if (text.size() > 1 && text[0] == '#') {
+    std::int32_t id = -1;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
+    require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), "--",
+            name, ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text,
+            "'");
+    return id;
+  }
+  require_utf8(text, "--" + name);
+  const std::vector<std::int32_t> ids = tokenizer.encode(text);
+  const bool one_after_blank = ids.size() != 1 && tokenizer.encode(" " + text).size() == 1;
+  require(ids.size() == 1, "--", name,
+          ": expected the text of one token, or its number as #42, got ", ids.size(),
+          " tokens in '", text, "'",
+          one_after_blank ? concat_text("; with the blank before a word, ' ", text, "', it is one")
+                          : std::string());
+  require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), "--", name,
+          ": the tokenizer does not know '", text, "'");
+  return ids[0];
+}
+
+}  // namespace headlight::cli

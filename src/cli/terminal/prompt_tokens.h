@@ -1,0 +1,26 @@
+#pragma once
+
+#include "cli/terminal/options.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight::cli {
+
+// The text of an option as the model reads it. Throws Error when it is empty or not UTF-8.
+std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
+                                      const Tokenizer& tokenizer);
+
+// The same for a model that must see all of it at once. Throws Error when its block is too short.
+std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
+                                       const LoadedModel& loaded);
+
+// One line that counts the characters which the tokenizer does not know, if there are any.
+void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+                        const std::string& where);
+
+// The token that an option names by its text, or by its number as "#42". Throws Error when the text
+// is not exactly one token.
+std::int32_t token_option(const Options& options, const std::string& name,
+                          const Tokenizer& tokenizer);
+
+}  // namespace headlight::cli

@@ -1,0 +1,51 @@
+#include "cli/terminal/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace headlight::cli {
+namespace {
+
+int descriptor_of(Stream stream) {
+  return stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+// Not those of TERM=dumb, such as the shell of an editor.
+bool knows_codes() {
+  const char* kind = std::getenv("TERM");
+  return kind == nullptr || std::string_view(kind) != "dumb";
+}
+
+}  // namespace
+
+bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
+
+bool can_redraw(Stream stream) { return is_terminal(stream) && knows_codes(); }
+
+std::optional<int> columns_of(Stream stream) {
+  winsize size{};
+  const bool known = ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::optional<int>(size.ws_col) : std::nullopt;
+}
+
+bool colours_on_output() {
+  const char* refused = std::getenv("NO_COLOR");
+  return is_terminal(Stream::output) && knows_codes() && (refused == nullptr || *refused == '\0');
+}
+
+// "15;0" or "0;default;15": the last number is that of the ground among 16 colours, of which 7 and
+// those from 9 on are light.
+bool has_light_ground() {
+  const char* colours = std::getenv("COLORFGBG");
+  const std::string_view text(colours == nullptr ? "" : colours);
+  const std::string_view ground = text.substr(text.find_last_of(';') + 1);
+  const bool one_digit = ground == "7" || ground == "9";
+  return one_digit ||
+         (ground.size() == 2 && ground[0] == '1' && ground[1] >= '0' && ground[1] <= '5');
+}
+
+}  // namespace headlight::cli

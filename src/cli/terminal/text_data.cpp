@@ -1,0 +1,70 @@
+#include "cli/terminal/text_data.h"
+
+#include "cli/terminal/log.h"
+#include "headlight/base/error.h"
+#include "headlight/data/dataset_parts.h"
+#include "headlight/io/text_dataset.h"
+
+namespace headlight::cli {
+
+void add_format_options(Options& options) {
+  options.value("documents", "How plain text is cut: none, line, blank_line or token", "none")
+      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
+      .value("jsonl",
+             "Key of the text in JSON lines, a document each; without it 'text' in .jsonl files, "
+             "and others are plain text");
+}
+
+void add_text_data_options(Options& options) {
+  options.values("data", kTextsOrIdsHelp);
+  add_format_options(options);
+  options.value("token_dtype", kTokenDtypeHelp, "auto")
+      .value("batch_size", "Sequences computed at once", "12");
+}
+
+TextFormat text_format(const Options& options) {
+  const TextFormat format{.split = {.mode = about_option([&] {
+                                      return parse_document_split(options.text("documents"));
+                                    }),
+                                    .separator = options.text("separator")},
+                          .jsonl = options.text("jsonl")};
+  require(format.split.mode == DocumentSplit::token || !options.given("separator"),
+          "--separator: expected --documents token beside it");
+  require(!format.split.separator.empty(), "--separator: expected a text, got none");
+  require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
+  return format;
+}
+
+TokenDtype token_dtype_option(const Options& options) {
+  return about_option([&] { return parse_token_dtype(options.text("token_dtype")); });
+}
+
+TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
+                            const std::string& name, std::string_view token_file) {
+  require(options.given(name), "--", name, ": expected a text file");
+  text_format(options);  // what is wrong with an option is said before a file is looked for
+  return read_text_data(options, find_text_files(options.texts(name), token_file), tokenizer);
+}
+
+TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
+                            const Tokenizer& tokenizer) {
+  TextFormat format = text_format(options);
+  format.token_dtype = token_dtype_option(options);
+  std::vector<std::string> warnings;
+  TokenDataset data = about_option([&] {
+    return join_datasets(read_datasets(files, format, tokenizer, warnings),
+                         tokenizer.end_of_text());
+  });
+  for (const std::string& warning : warnings) {
+    log_warning(warning);
+  }
+  require(has_targets(data), names_of(files), ": expected two tokens in a row or more, got ",
+          data.token_count);
+  if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
+    log_warning(concat_text(names_of(files), ": ", unknown, " of ", data.token_count,
+                            " tokens are characters that the tokenizer does not know"));
+  }
+  return data;
+}
+
+}  // namespace headlight::cli

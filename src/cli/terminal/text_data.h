@@ -1,0 +1,43 @@
+#pragma once
+
+#include "cli/terminal/options.h"
+#include "headlight/data/dataset.h"
+#include "headlight/io/text_source.h"
+#include "headlight/io/token_file.h"
+#include "headlight/text/tokenizer.h"
+
+// The text that a command runs a model over.
+namespace headlight::cli {
+
+// What --help says about the texts that an option takes.
+inline constexpr const char* kTextsHelp =
+    "UTF-8 text or .jsonl, also as .gz or .zst: files, a folder, or a pattern like 'books/*.txt'; "
+    "- is standard input";
+inline constexpr const char* kTextsOrIdsHelp =
+    "UTF-8 text or .jsonl, also as .gz or .zst, or token ids (FILE.bin): files, a folder, or a "
+    "pattern like 'books/*.txt'; - is standard input";
+
+// --documents, --separator and --jsonl.
+void add_format_options(Options& options);
+// The same, --data, --token_dtype and --batch_size.
+void add_text_data_options(Options& options);
+
+// What they say about documents.
+TextFormat text_format(const Options& options);
+
+// --token_dtype.
+inline constexpr const char* kTokenDtypeHelp = "Ids in .bin files: auto, uint16 or uint32";
+TokenDtype token_dtype_option(const Options& options);
+
+// The text of those options as the model reads it, from the files that the option `name` gives.
+// Throws Error when they are missing or cannot be used.
+// `token_file` is the one that comes first in a folder of token files.
+TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
+                            const std::string& name = "data",
+                            std::string_view token_file = "train.bin");
+
+// The same of files that have been found already.
+TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
+                            const Tokenizer& tokenizer);
+
+}  // namespace headlight::cli

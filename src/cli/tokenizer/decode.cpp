@@ -1,0 +1,132 @@
+#include <cctype>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
+#include "cli/tokenizer/tokenizer.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/io/open_tokenizer.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr Index kLargestText = Index{1} << 28;  // bytes of ids in writing
+
+using Ids = std::vector<std::int32_t>;
+
+Options make_options() {
+  Options options(
+      {.name = "tokenizer decode",
+       .summary = "Turn token ids into text.",
+       .positional = "TOKENIZER",
+       .details =
+           "Writes exactly the bytes that the tokens stand for, without a line end after them.\n"
+           "Special tokens are written by name, so that what encode read comes back;\n"
+           "--skip_special leaves them out.\n"
+           "JSON keys: text (bytes that are no character become U+FFFD).",
+       .examples = {"headlight tokenizer decode runs/bpe --ids 464,2068,7586",
+                    "headlight tokenizer decode runs/bpe --file train.bin > book.txt"}});
+  options.value("ids", "Ids separated by commas")
+      .value("file", "File of ids: NAME.bin, or text with any separators")
+      .value("token_dtype", kTokenDtypeHelp, "auto")
+      .flag("skip_special", "Leave special tokens out");
+  return options;
+}
+
+std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string& where) {
+  require(id >= 0 && id < tokenizer.vocab_size(), where, ": expected ids of 0 to ",
+          tokenizer.vocab_size() - 1, ", got ", id);
+  return static_cast<std::int32_t>(id);
+}
+
+std::string bytes_of(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
+                     bool skip_special) {
+  std::string bytes;
+  for (const std::int32_t id : ids) {
+    const std::string_view name = tokenizer.special_name(id);
+    if (name.empty()) {
+      bytes += tokenizer.token_bytes(id);
+    } else if (!skip_special) {
+      bytes += name;
+    }
+  }
+  return bytes;
+}
+
+// Numbers between characters that are not digits.
+Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
+  const std::string text = read_whole_file(path, kLargestText);
+  Ids ids;
+  for (std::size_t i = 0; i < text.size();) {
+    Index id = 0;
+    const std::size_t begin = i;
+    for (; i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0; ++i) {
+      id = std::min<Index>(10 * id + (text[i] - '0'), tokenizer.vocab_size());
+    }
+    if (i > begin) {
+      ids.push_back(checked_id(id, tokenizer, path));
+    } else {
+      require(std::string_view(" \t\r\n,[]").find(text[i]) != std::string_view::npos, path,
+              ": expected ids between blanks or commas at byte ", i);
+      ++i;
+    }
+  }
+  return ids;
+}
+
+// Hands on the ids of a token file part by part. One without ids is an empty text.
+template <class Use>
+void decode_token_file(const Options& options, const Tokenizer& tokenizer, const Use& use) {
+  const TokenFile file =
+      open_token_file(options.text("file"), tokenizer, token_dtype_option(options));
+  if (!file.note.empty()) {
+    log_info(file.note);
+  }
+  file.ids.for_each_part(use);
+}
+
+template <class Use>
+void decode_source(const Options& options, const Tokenizer& tokenizer, const Use& use) {
+  const std::string path = options.text("file");
+  if (options.given("ids")) {
+    Ids ids;
+    for (const Index id : options.integers("ids")) {
+      ids.push_back(checked_id(id, tokenizer, "--ids"));
+    }
+    use(ids);
+  } else if (is_token_file(path)) {
+    decode_token_file(options, tokenizer, use);
+  } else {
+    use(ids_in_text(path, tokenizer));
+  }
+}
+
+}  // namespace
+
+int run_tokenizer_decode(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  require(options.given("ids") != options.given("file"), "expected either --ids or --file");
+  const auto tokenizer = open_tokenizer(options.positional());
+  const bool skip_special = options.is_set("skip_special");
+  std::string whole;
+  decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {
+    const std::string bytes = bytes_of(ids, *tokenizer, skip_special);
+    options.json() ? void(whole += bytes) : void(std::cout << bytes);
+  });
+  if (options.json()) {
+    print_json({{"text", replace_invalid_utf8(whole)}});
+  }
+  std::cout.flush();
+  return 0;
+}
+
+}  // namespace headlight::cli

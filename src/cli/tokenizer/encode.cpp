@@ -1,0 +1,213 @@
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
+#include "cli/tokenizer/tokenizer.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_source.h"
+#include "text/text_encoder.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+// `begins` is true for the first ids of a document.
+using UseIds = std::function<void(const Ids& ids, bool begins)>;
+
+Options make_options() {
+  Options options(
+      {.name = "tokenizer encode",
+       .summary = "Turn text into token ids.",
+       .positional = "TOKENIZER [FILE ...]",
+       .details =
+           "Prints the ids on one line; those of several files, or of the lines of a JSON lines\n"
+           "file, on a line for each. The names of special tokens in the text become those "
+           "tokens,\n"
+           "as in Hugging Face tokenizers; --no_special keeps them plain text, as training does.\n"
+           "Files are read as they are, a part at a time, whatever their length; byte-level\n"
+           "tokenizers take any bytes. --out writes the ids as nanoGPT's train.bin, raw\n"
+           "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and\n"
+           "prints how many there are; of several files or JSON lines <|endoftext|> follows each,\n"
+           "as nanoGPT's prepare.py has it.\n"
+           "JSON keys: ids (a list; of several files or JSON lines a list for each); with --out:\n"
+           "tokens, bytes, file, token_dtype.",
+       .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
+                    "headlight tokenizer encode runs/bpe book.txt --out train.bin",
+                    "headlight tokenizer encode runs/bpe stories.jsonl.gz --out train.bin",
+                    "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
+  options.value("text", "Text to encode")
+      .values("file", kTextsHelp)
+      .value("jsonl",
+             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
+             "plain text")
+      .value("out", "Write the ids into this file instead of printing them")
+      .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
+             "auto")
+      .flag("no_special", "Names of special tokens are plain text");
+  options.alias("data", "file");
+  return options;
+}
+
+// Where the text comes from.
+struct Source {
+  std::vector<TextFile> files;  // none: --text
+  TextFormat format;
+  bool several = false;  // documents
+};
+
+Source source_of(const Options& options, const Tokenizer& tokenizer, const TextEncoder& encoder) {
+  std::vector<std::string> names(options.positionals().begin() + 1, options.positionals().end());
+  const std::vector<std::string> more = options.texts("file");
+  names.insert(names.end(), more.begin(), more.end());
+  require(names.empty() == options.given("text"), "expected either --text or files");
+  require(!options.given("jsonl") || !names.empty(), "--jsonl: expected a file beside it");
+  Source source{.files = find_text_files(names),
+                .format = {.jsonl = options.text("jsonl"),
+                           .cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end,
+                           .as_it_is = true,
+                           .any_bytes = tokenizer.kind() != "char"}};
+  source.several = source.files.size() > 1 ||
+                   (!source.files.empty() && source.format.gives_documents(source.files.front()));
+  return source;
+}
+
+// Hands on the ids of --text or of the files, part by part. Returns the bytes of the text.
+std::size_t encode_source(const Options& options, const Source& source, const TextEncoder& encoder,
+                          const UseIds& use) {
+  if (source.files.empty()) {
+    const std::string text = options.text("text");
+    if (!source.format.any_bytes) {
+      require_utf8(text, "--text");
+    }
+    use(encoder.encode(text), true);
+    return text.size();
+  }
+  std::size_t bytes = 0;
+  for (const TextFile& file : source.files) {
+    const bool documents = source.format.gives_documents(file);
+    read_text(file, source.format, [&](const TextPart& part) {
+      use(encoder.encode(part.text), documents || part.number == 0);
+      bytes += part.text.size();
+    });
+  }
+  return bytes;
+}
+
+TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
+  const TokenDtype needed = token_dtype_for(tokenizer.vocab_size());
+  const TokenDtype wanted = token_dtype_option(options);
+  require(wanted != TokenDtype::uint16 || needed == wanted,
+          "--token_dtype: uint16 holds 65536 ids, the tokenizer has ", tokenizer.vocab_size());
+  return wanted == TokenDtype::automatic ? needed : wanted;
+}
+
+void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const Source& source,
+                       const TextEncoder& encoder) {
+  const std::string path = output_file(options, "out", ".bin");
+  const TokenDtype dtype = output_dtype(options, tokenizer);
+  std::size_t tokens = 0;
+  std::size_t bytes = 0;
+  replace_file(path, [&](FileWriter& writer) {
+    bool is_open = false;  // a document that has ids
+    const auto write = [&](const Ids& ids) {
+      writer.write(token_file_bytes(ids, dtype));
+      tokens += ids.size();
+    };
+    const auto close_document = [&] {
+      if (source.several && std::exchange(is_open, false)) {
+        write({tokenizer.end_of_text()});
+      }
+    };
+    bytes = encode_source(options, source, encoder, [&](const Ids& ids, bool begins) {
+      if (begins) {
+        close_document();
+      }
+      write(ids);
+      is_open = is_open || !ids.empty();
+    });
+    close_document();
+  });
+  const bool wide = dtype == TokenDtype::uint32;
+  if (options.json()) {
+    const char* name = wide ? "uint32" : "uint16";
+    print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}, {"token_dtype", name}});
+    return;
+  }
+  std::cout << "wrote " << path << ": " << grouped(static_cast<Index>(tokens)) << " tokens"
+            << (wide ? " of 32 bits" : "") << ", from " << grouped(static_cast<Index>(bytes))
+            << " bytes\n";
+}
+
+std::string joined(const Ids& ids, std::string_view separator) {
+  std::string text;
+  for (const std::int32_t id : ids) {
+    text += text.empty() ? "" : separator;
+    text += std::to_string(id);
+  }
+  return text;
+}
+
+// Prints ids as they come, several documents as a list of lists. Nothing is printed before the
+// first, which may be refused.
+class IdPrinter {
+ public:
+  IdPrinter(bool json, bool several) : json_(json), several_(several) {}
+
+  void print(const Ids& ids, bool begins) {
+    if (several_ && begins) {
+      std::cout << (is_first_ ? opening() : json_ ? "], " : "\n") << (json_ ? "[" : "");
+      has_ids_ = false;
+    } else {
+      std::cout << (is_first_ ? opening() : "");
+    }
+    is_first_ = false;
+    const std::string_view separator = json_ ? ", " : " ";
+    std::cout << (has_ids_ && !ids.empty() ? separator : "") << joined(ids, separator);
+    has_ids_ = has_ids_ || !ids.empty();
+  }
+  void close() const {
+    std::cout << (is_first_ ? opening() : "") << (json_ && several_ && !is_first_ ? "]" : "")
+              << (json_ ? "]}\n" : "\n");
+  }
+
+ private:
+  std::string_view opening() const { return json_ ? R"({"ids": [)" : ""; }
+
+  bool json_;
+  bool several_;
+  bool is_first_ = true;
+  bool has_ids_ = false;  // of the document
+};
+
+}  // namespace
+
+int run_tokenizer_encode(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  require(!options.positionals().empty(),
+          "expected TOKENIZER; see headlight tokenizer encode --help");
+  const auto tokenizer = open_tokenizer(options.positionals().front());
+  const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
+  const Source source = source_of(options, *tokenizer, encoder);
+  if (options.given("out")) {
+    write_file_of_ids(options, *tokenizer, source, encoder);
+    return 0;
+  }
+  IdPrinter printer(options.json(), source.several);
+  encode_source(options, source, encoder,
+                [&](const Ids& ids, bool begins) { printer.print(ids, begins); });
+  printer.close();
+  return 0;
+}
+
+}  // namespace headlight::cli

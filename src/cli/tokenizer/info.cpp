@@ -1,0 +1,107 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/options.h"
+#include "cli/tokenizer/tokenizer.h"
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+Options make_options() {
+  return Options(
+      {.name = "tokenizer info",
+       .summary = "What a tokenizer consists of.",
+       .positional = "TOKENIZER",
+       .details =
+           "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
+           "name),\nend_of_text (its id), longest_token, longest_bytes, prepends_end_of_text.",
+       .examples = {"headlight tokenizer info runs/bpe",
+                    "headlight tokenizer info runs/toy --json"}});
+}
+
+struct Summary {
+  std::vector<SpecialToken> special;
+  std::int32_t longest = 0;  // the id of the token with the most bytes
+  std::size_t longest_bytes = 0;
+  std::size_t merges = 0;
+};
+
+Summary summary_of(const Tokenizer& tokenizer) {
+  Summary result;
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view name = tokenizer.special_name(id);
+    const std::size_t bytes = name.empty() ? tokenizer.token_bytes(id).size() : 0;
+    if (!name.empty()) {
+      result.special.push_back({std::string(name), id});
+    }
+    if (bytes > result.longest_bytes) {
+      result.longest = id;
+      result.longest_bytes = bytes;
+    }
+  }
+  if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer)) {
+    result.merges = bpe->vocabulary().merges.size();
+  }
+  return result;
+}
+
+nlohmann::ordered_json json_of(const Tokenizer& tokenizer, const Summary& summary) {
+  nlohmann::ordered_json special = nlohmann::ordered_json::object();
+  for (const SpecialToken& token : summary.special) {
+    special[token.name] = token.id;
+  }
+  return {{"kind", tokenizer.kind()},
+          {"vocab_size", tokenizer.vocab_size()},
+          {"merges", summary.merges},
+          {"special_tokens", special},
+          {"end_of_text", tokenizer.end_of_text()},
+          {"longest_token", tokenizer.token_label(summary.longest)},
+          {"longest_bytes", summary.longest_bytes},
+          {"prepends_end_of_text", tokenizer.prepends_end_of_text()}};
+}
+
+const char* description(std::string_view kind) {
+  return kind == "bpe"    ? "byte-level BPE"
+         : kind == "byte" ? "one token for each byte"
+                          : "one token for each character";
+}
+
+void print_text(const Tokenizer& tokenizer, const Summary& summary) {
+  std::printf("%-16s %s (%s)\n", "kind", std::string(tokenizer.kind()).c_str(),
+              description(tokenizer.kind()));
+  std::printf("%-16s %s\n", "tokens", grouped(tokenizer.vocab_size()).c_str());
+  std::printf("%-16s %s\n", "merges", grouped(static_cast<Index>(summary.merges)).c_str());
+  for (const SpecialToken& token : summary.special) {
+    std::printf("%-16s %s = %d\n", "special token", visible_text(token.name).c_str(),
+                static_cast<int>(token.id));
+  }
+  std::printf("%-16s %s (%zu bytes, id %d)\n", "longest token",
+              visible_text(tokenizer.token_label(summary.longest)).c_str(), summary.longest_bytes,
+              static_cast<int>(summary.longest));
+  std::printf("%-16s %s\n", "a prompt begins",
+              tokenizer.prepends_end_of_text() ? "with <|endoftext|>" : "with its text");
+}
+
+}  // namespace
+
+int run_tokenizer_info(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const auto tokenizer = open_tokenizer(options.positional());
+  const Summary summary = summary_of(*tokenizer);
+  if (options.json()) {
+    print_json(json_of(*tokenizer, summary));
+  } else {
+    print_text(*tokenizer, summary);
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,135 @@
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/terminal/options.h"
+#include "cli/terminal/terminal.h"
+#include "cli/tokenizer/tokenizer.h"
+#include "headlight/base/error.h"
+#include "headlight/io/open_tokenizer.h"
+#include "text/text_encoder.h"
+#include "views/report/display.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+// Backgrounds of neighbouring tokens, with black letters.
+constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
+                              "\x1B[30;48;5;217m"};
+constexpr const char* kFaint = "\x1B[2m";
+constexpr const char* kPlain = "\x1B[0m";
+
+Options make_options() {
+  Options options(
+      {.name = "tokenizer show",
+       .summary = "Print a text token by token, with the ids.",
+       .positional = "TOKENIZER TEXT",
+       .details =
+           "Each token stands above its id: a blank as ·, a line end as ↵, a tab as →, bytes that\n"
+           "are only a part of a character as <0xEA>. In colour on a terminal, unless NO_COLOR is\n"
+           "set. Names of special tokens become those tokens; --no_special keeps them plain text.\n"
+           "JSON keys: tokens (id, label and bytes, the number of bytes, of each).",
+       .examples = {"headlight tokenizer show runs/bpe \"Once upon a time\"",
+                    "headlight tokenizer show runs/bpe \"안녕하세요\" --json"}});
+  options.flag("no_special", "Names of special tokens are plain text");
+  return options;
+}
+
+struct Cell {
+  std::string label;
+  std::string id;
+  std::size_t width = 0;  // of the wider one
+};
+
+// How the output looks.
+struct Look {
+  std::size_t width;
+  bool colours;
+};
+
+Look look_of_output() {
+  return {.width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns)),
+          .colours = colours_on_output()};
+}
+
+std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+  std::vector<Cell> cells;
+  for (const std::int32_t id : ids) {
+    Cell cell{.label = visible_text(tokenizer.token_label(id)), .id = std::to_string(id)};
+    cell.width = std::max(display_width(cell.label), cell.id.size());
+    cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+std::string padding(std::size_t width, std::size_t used) {
+  return std::string(width - std::min(width, used), ' ');
+}
+
+// One row of tokens, their ids below.
+void print_row(const std::vector<Cell>& cells, std::size_t begin, std::size_t end,
+               const Look& look) {
+  std::string labels;
+  std::string ids;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Cell& cell = cells[i];
+    const std::string label_padding = padding(cell.width, display_width(cell.label));
+    const std::string id_padding = padding(cell.width, cell.id.size());
+    const bool last = i + 1 == end;
+    labels += look.colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
+    ids += look.colours ? kFaint + cell.id + kPlain : cell.id;
+    labels += last ? "" : label_padding + " ";
+    ids += last ? "" : id_padding + " ";
+  }
+  std::cout << labels << "\n" << ids << "\n";
+}
+
+void print_rows(const std::vector<Cell>& cells, const Look& look) {
+  std::size_t begin = 0;
+  while (begin < cells.size()) {
+    std::size_t end = begin + 1;
+    std::size_t used = cells[begin].width;
+    while (end < cells.size() && used + 1 + cells[end].width <= look.width) {
+      used += 1 + cells[end++].width;
+    }
+    if (begin > 0) {
+      std::cout << "\n";
+    }
+    print_row(cells, begin, end, look);
+    begin = end;
+  }
+}
+
+nlohmann::ordered_json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+  nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+  for (const std::int32_t id : ids) {
+    tokens.push_back({{"id", id},
+                      {"label", tokenizer.token_label(id)},
+                      {"bytes", tokenizer.token_bytes(id).size()}});
+  }
+  return {{"tokens", tokens}};
+}
+
+}  // namespace
+
+int run_tokenizer_show(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
+          options.positionals().size(),
+          " arguments; put the text in quotes (see headlight tokenizer show --help)");
+  const auto tokenizer = open_tokenizer(options.positionals()[0]);
+  const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
+  const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
+  if (options.json()) {
+    print_json(json_of(ids, *tokenizer));
+  } else {
+    print_rows(cells_of(ids, *tokenizer), look_of_output());
+  }
+  return 0;
+}
+
+}  // namespace headlight::cli

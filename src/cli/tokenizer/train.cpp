@@ -1,0 +1,159 @@
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/split.h"
+#include "base/stopwatch.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
+#include "cli/tokenizer/tokenizer.h"
+#include "headlight/base/error.h"
+#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/text_source.h"
+#include "headlight/io/token_file.h"
+#include "headlight/text/bpe_trainer.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+
+namespace headlight::cli {
+namespace {
+
+Options make_options() {
+  Options options(
+      {.name = "tokenizer train",
+       .summary = "Learn a byte-level BPE tokenizer from text files.",
+       .positional = "[FILE ...]",
+       .details =
+           "Learns the same merges and ids as Hugging Face's BpeTrainer with its ByteLevel\n"
+           "pre-tokenizer and alphabet, and writes a tokenizer.json that its libraries open. Each\n"
+           "line of a file is a text of its own, as in their Tokenizer.train(files); --sequences\n"
+           "text takes each file whole, so that indented lines become tokens as GPT-2's pattern\n"
+           "cuts them. Of JSON lines the texts are learned from, each in the same way. Files must\n"
+           "be UTF-8 and are read as they are, a part at a time.\n"
+           "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
+       .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out runs/bpe",
+                    "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
+                    "--special_tokens \"<|endoftext|>,<|pad|>\""}});
+  options.values("data", kTextsHelp)
+      .value("jsonl",
+             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
+             "plain text")
+      .value("vocab_size", "Tokens: the special tokens, the 256 bytes, and a token for each merge")
+      .value("special_tokens", "Names in the order of their ids", std::string(kEndOfTextName))
+      .value("min_frequency", "A pair that comes less often is not merged", "0")
+      .value("sequences", "line: each line by itself; text: each file as a whole", "line")
+      .value("out", "Folder to write tokenizer.json and tokenizer_config.json into")
+      .flag("force", "Replace the tokenizer that is there");
+  return options;
+}
+
+BpeTrainerOptions trainer_options(const Options& options) {
+  require(options.given("vocab_size"), "--vocab_size: expected the number of tokens to learn");
+  BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
+                           .min_frequency = options.integer("min_frequency"),
+                           .special_tokens = split_at_commas(options.text("special_tokens"))};
+  try {
+    result.validate();
+  } catch (const Error& error) {
+    fail("--", error.what());
+  }
+  return result;
+}
+
+std::vector<TextFile> data_files(const Options& options) {
+  std::vector<std::string> names = options.positionals();
+  const std::vector<std::string> more = options.texts("data");
+  names.insert(names.end(), more.begin(), more.end());
+  require(!names.empty(), "--data: expected a text file");
+  return find_text_files(names);
+}
+
+StreamCut cut_of(const Options& options) {
+  const std::string sequences = options.text("sequences");
+  require(sequences == "line" || sequences == "text", "--sequences: expected line or text, got '",
+          sequences, "'");
+  return sequences == "line" ? StreamCut::line : StreamCut::piece;
+}
+
+// Bytes that were read.
+std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format) {
+  std::size_t bytes = 0;
+  read_text(file, format, [&](const TextPart& part) {
+    format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
+    bytes += part.text.size();
+  });
+  return bytes;
+}
+
+// A tokenizer that models were trained with cannot be made again from another text.
+void require_no_tokenizer(const std::filesystem::path& directory) {
+  for (const char* name : {"tokenizer.json", "vocab.json"}) {
+    std::error_code ignored;
+    require(!std::filesystem::exists(directory / name, ignored), (directory / name).string(),
+            ": is there already; --force replaces it");
+  }
+}
+
+struct Report {
+  Index vocab_size = 0;
+  std::size_t merges = 0;
+  std::size_t bytes = 0;
+  double seconds = 0;
+  std::string directory;
+};
+
+void print(const Report& report, bool json) {
+  if (json) {
+    print_json({{"vocab_size", report.vocab_size},
+                {"merges", report.merges},
+                {"bytes", report.bytes},
+                {"seconds", report.seconds},
+                {"directory", report.directory}});
+    return;
+  }
+  std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",
+              report.directory.c_str(), grouped(report.vocab_size).c_str(),
+              grouped(static_cast<Index>(report.merges)).c_str(),
+              bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+}
+
+}  // namespace
+
+int run_tokenizer_train(const std::vector<std::string>& arguments) {
+  Options options = make_options();
+  if (!options.parse(arguments)) {
+    return 0;
+  }
+  const Stopwatch watch;
+  const BpeTrainerOptions wanted = trainer_options(options);
+  TextFormat format;
+  format.jsonl = options.text("jsonl");
+  format.cut = cut_of(options);
+  format.as_it_is = true;
+  const std::vector<TextFile> files = data_files(options);
+  require(options.given("out"), "--out: expected a folder to write the tokenizer into");
+  Report report{.directory = options.text("out")};
+  require_no_model(report.directory);  // before the work, not after it
+  if (!options.is_set("force")) {
+    require_no_tokenizer(report.directory);
+  }
+  BpeTrainer trainer(wanted);
+  for (const TextFile& file : files) {
+    report.bytes += feed_file(trainer, file, format);
+  }
+  require(report.bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
+  const BpeTokenizer tokenizer(trainer.finish());
+  report.vocab_size = tokenizer.vocab_size();
+  report.merges = tokenizer.vocabulary().merges.size();
+  if (report.vocab_size < wanted.vocab_size) {
+    log_warning(concat_text("the text ran out of pairs: ", report.vocab_size, " tokens instead of ",
+                            wanted.vocab_size));
+  }
+  save_tokenizer(report.directory, tokenizer);
+  report.seconds = watch.seconds();
+  print(report, options.json());
+  return 0;
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,160 @@
+#include "headlight/files/atomic_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <string>
+
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/manifest.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Also true for a symlink that leads nowhere.
+bool is_taken(const fs::path& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
+}
+
+// Without a trailing separator.
+fs::path checked_target(const fs::path& target, bool may_exist) {
+  const fs::path path = target.has_filename() ? target : target.parent_path();
+  const fs::path name = path.filename();
+  require(!name.empty() && name != "." && name != "..", "[AtomicDirectory] '", shown(target),
+          "' does not name a directory");
+  require(may_exist || !is_taken(path), shown(path), ": already exists");
+  return path;
+}
+
+// Renames unless `to` exists. Without a flag for it, rename would replace an empty directory.
+int rename_to_new(const fs::path& from, const fs::path& to) {
+  const int result = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
+    return result;
+  }
+  if (is_taken(to)) {  // a file system that lacks the flag: nearly as good
+    errno = EEXIST;
+    return -1;
+  }
+  return std::rename(from.c_str(), to.c_str());
+}
+
+constexpr std::string_view kMark = ".tmp.";
+
+// The process id at the end of NAME.tmp.<process id>; 0 for any other name.
+int writer_of(const std::string& name) {
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == std::string::npos || mark == 0) {
+    return 0;
+  }
+  int process = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + mark + kMark.size(), end, process);
+  return error == std::errc{} && stop == end && process > 0 ? process : 0;
+}
+
+}  // namespace
+
+AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
+    : target_(checked_target(target, condition == Target::may_exist)),
+      temporary_(temporary_path(target_)) {
+  std::error_code error;
+  fs::remove_all(temporary_, error);
+  if (error) {
+    fail_system("remove", temporary_, error.value());
+  }
+  constexpr mode_t kAllPermissions = 0777;  // less what the user's umask takes away
+  if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
+    fail_system("create", temporary_, errno);
+  }
+}
+
+AtomicDirectory::~AtomicDirectory() {
+  if (!committed_) {
+    std::error_code ignored;
+    fs::remove_all(temporary_, ignored);
+  }
+}
+
+void AtomicDirectory::seal() {
+  write_manifest(temporary_);
+  sealed_ = true;
+}
+
+void AtomicDirectory::commit() {
+  require(!committed_, "[AtomicDirectory] ", shown(target_), " is already committed");
+  if (!sealed_) {
+    seal();
+  }
+  if (rename_to_new(temporary_, target_) != 0) {
+    fail_system("create", target_, errno);
+  }
+  committed_ = true;
+  sync_folder(parent_folder(target_));
+}
+
+bool AtomicDirectory::exchange() {
+  require(sealed_ && !committed_, "[AtomicDirectory] ", shown(target_), " is not sealed");
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0) {
+    const int code = errno;
+    if (code == EINVAL || code == ENOSYS) {
+      return false;
+    }
+    fail_system("replace", target_, code);
+  }
+  // What stood there goes with the temporary name, but not before the new one is sure to stay.
+  committed_ = true;
+  sync_folder(parent_folder(target_));
+  committed_ = false;
+  return true;
+}
+
+std::vector<fs::path> remove_stale_temporaries(
+    const fs::path& folder, const std::function<bool(std::string_view name)>& is_own) {
+  std::vector<fs::path> stale;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const int writer = writer_of(name);
+    // A dead process may have had the number of this one.
+    if (writer > 0 && (writer == ::getpid() || !is_alive(writer)) &&
+        is_own(std::string_view(name).substr(0, name.rfind(kMark)))) {
+      stale.push_back(entry->path());
+    }
+  }
+  std::sort(stale.begin(), stale.end());
+  std::erase_if(stale, [](const fs::path& path) {
+    std::error_code failed;
+    fs::remove_all(path, failed);
+    return static_cast<bool>(failed);
+  });
+  return stale;
+}
+
+void set_link(const fs::path& link, const fs::path& target) {
+  require(!target.empty() && target.is_relative(), shown(link),
+          ": a link needs a relative target, got '", shown(target), "'");
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(link, ignored).type();
+  require(type == fs::file_type::not_found || type == fs::file_type::symlink, shown(link),
+          ": exists and is not a symlink");
+  const fs::path temporary = temporary_path(link);
+  ::unlink(temporary.c_str());  // left by a killed process that had the same number
+  if (::symlink(target.c_str(), temporary.c_str()) != 0) {
+    fail_system("create link", temporary, errno);
+  }
+  move_into_place(temporary, link);
+}
+
+}  // namespace headlight

@@ -1,0 +1,121 @@
+#include "files/byte_source.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Opening a pipe or a device could wait for ever, so the kind of file is looked at first.
+void require_regular_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  require(fs::exists(status), shown(path), ": ",
+          error ? error.message() : "No such file or directory");
+  require(!fs::is_directory(status), shown(path), ": is a directory, expected a text file");
+  require(fs::is_regular_file(status), shown(path), ": is not a regular file");
+}
+
+// What an open descriptor gives.
+class DescriptorSource : public ByteSource {
+ public:
+  DescriptorSource(int descriptor, std::string name)
+      : descriptor_(descriptor), name_(std::move(name)) {}
+
+  std::size_t read(std::span<char> bytes) override {
+    ssize_t count = -1;
+    do {
+      count = ::read(descriptor_, bytes.data(), bytes.size());
+    } while (count < 0 && errno == EINTR);
+    require(count >= 0, name_, ": reading failed at byte ", offset_);
+    offset_ += static_cast<std::size_t>(count);
+    return static_cast<std::size_t>(count);
+  }
+
+ private:
+  int descriptor_;
+  std::string name_;
+  std::size_t offset_ = 0;
+};
+
+class FileSource final : public ByteSource {
+ public:
+  // O_NONBLOCK: the file may have become a pipe since it was looked at.
+  explicit FileSource(const fs::path& path)
+      : descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+        source_(descriptor_.number(), shown(path)) {
+    require(descriptor_.number() >= 0, shown(path), ": cannot be opened for reading");
+  }
+
+  std::size_t read(std::span<char> bytes) override { return source_.read(bytes); }
+
+ private:
+  FileDescriptor descriptor_;
+  DescriptorSource source_;
+};
+
+class JoinedSource final : public ByteSource {
+ public:
+  JoinedSource(std::shared_ptr<const std::string> head, std::unique_ptr<ByteSource> rest)
+      : head_(std::move(head)), rest_(std::move(rest)) {}
+
+  std::size_t read(std::span<char> bytes) override {
+    const std::size_t count = std::min(bytes.size(), head_->size() - used_);
+    if (count == 0) {
+      return rest_ == nullptr ? 0 : rest_->read(bytes);
+    }
+    std::copy_n(head_->data() + used_, count, bytes.data());
+    used_ += count;
+    return count;
+  }
+
+ private:
+  std::shared_ptr<const std::string> head_;
+  std::size_t used_ = 0;
+  std::unique_ptr<ByteSource> rest_;
+};
+
+}  // namespace
+
+std::size_t read_fully(ByteSource& source, std::span<char> bytes) {
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const std::size_t count = source.read(bytes.subspan(filled));
+    if (count == 0) {
+      break;
+    }
+    filled += count;
+  }
+  return filled;
+}
+
+std::unique_ptr<ByteSource> open_bytes(const fs::path& path) {
+  require_regular_file(path);
+  return std::make_unique<FileSource>(path);
+}
+
+std::unique_ptr<ByteSource> standard_input() {
+  return std::make_unique<DescriptorSource>(STDIN_FILENO, "standard input");
+}
+
+std::unique_ptr<ByteSource> held_bytes(std::shared_ptr<const std::string> bytes) {
+  return std::make_unique<JoinedSource>(std::move(bytes), nullptr);
+}
+
+std::unique_ptr<ByteSource> joined_bytes(std::string head, std::unique_ptr<ByteSource> rest) {
+  return std::make_unique<JoinedSource>(std::make_shared<const std::string>(std::move(head)),
+                                        std::move(rest));
+}
+
+}  // namespace headlight

@@ -1,0 +1,96 @@
+#include "headlight/files/config_file.h"
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kLargestFile = Index{1} << 20;  // bytes
+constexpr Index kMostDots = 64;                 // on a line
+
+template <class T>
+std::string text_of(T value) {
+  std::ostringstream out;
+  out.precision(std::numeric_limits<double>::max_digits10);
+  out << value;
+  return out.str();
+}
+
+ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) {
+    return {key, text->get(), ConfigEntry::Type::text};
+  }
+  if (const auto* integer = node.as_integer()) {
+    return {key, text_of(integer->get()), ConfigEntry::Type::integer};
+  }
+  if (const auto* number = node.as_floating_point()) {
+    return {key, text_of(number->get()), ConfigEntry::Type::number};
+  }
+  if (const auto* boolean = node.as_boolean()) {
+    return {key, boolean->get() ? "true" : "false", ConfigEntry::Type::boolean};
+  }
+  if (const auto* list = node.as_array()) {
+    ConfigEntry entry{key, "[", ConfigEntry::Type::list};
+    for (const toml::node& item : *list) {
+      require(item.is_string(), where, ": ", key, ": expected a list of texts");
+      entry.items.push_back(item.as_string()->get());
+      entry.value += (entry.items.size() > 1 ? "," : "") + entry.items.back();
+    }
+    entry.value += "]";
+    return entry;
+  }
+  fail(where, ": ", key, ": expected a text, a number, true or false");
+}
+
+// The library opens a table for every dot of a key and frees them by recursion; it bounds the depth
+// of values alone, and no key spans lines.
+void require_shallow(std::string_view text, const std::string& name) {
+  std::istringstream lines{std::string(text)};
+  Index number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    require(std::count(line.begin(), line.end(), '.') <= kMostDots, name, ": line ", number,
+            ": more than ", kMostDots, " dots");
+  }
+}
+
+}  // namespace
+
+std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path) {
+  return parse_config(read_whole_file(path, kLargestFile), path);
+}
+
+std::vector<ConfigEntry> parse_config(std::string_view text, const std::filesystem::path& name) {
+  require_shallow(text, shown(name));
+  struct Placed {
+    toml::source_index line;
+    ConfigEntry entry;
+  };
+  std::vector<Placed> placed;
+  try {
+    const toml::table table = toml::parse(text, name.string());
+    for (const auto& [key, node] : table) {
+      const toml::source_index line = node.source().begin.line;
+      const std::string where = concat_text(shown(name), ": line ", line);
+      placed.push_back({line, entry_of(std::string(key.str()), node, where)});
+    }
+  } catch (const toml::parse_error& error) {
+    fail(shown(name), ": line ", error.source().begin.line, ": ", error.description());
+  }
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const Placed& a, const Placed& b) { return a.line < b.line; });
+  std::vector<ConfigEntry> entries;
+  for (Placed& item : placed) {
+    entries.push_back(std::move(item.entry));
+  }
+  return entries;
+}
+
+}  // namespace headlight

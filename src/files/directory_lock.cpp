@@ -1,0 +1,130 @@
+#include "headlight/files/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/printable.h"
+#include "files/posix_file.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kName = ".lock";
+
+int open_lock(const fs::path& path) {
+  constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
+  const int descriptor =
+      open_descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
+  if (descriptor < 0) {
+    fail_system("create", path, errno);
+  }
+  return descriptor;
+}
+
+// Without waiting for another holder. Again while a signal interrupts it.
+bool lock_at_once(int descriptor) {
+  int result = 0;
+  do {
+    result = ::flock(descriptor, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+// False when the file has been removed, or replaced, since it was opened.
+bool is_file_at(int descriptor, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// "process 4711". The holder may be about to write its number over that of a dead one.
+std::string holder_of(int descriptor) {
+  constexpr int kAttempts = 20;
+  constexpr std::chrono::milliseconds kPause{10};
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::array<char, 32> text{};
+    int process = 0;
+    if (::pread(descriptor, text.data(), text.size(), 0) > 0) {
+      std::from_chars(text.data(), text.data() + text.size(), process);
+    }
+    if (process > 0 && is_alive(process)) {
+      return "process " + std::to_string(process);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return "another process";
+}
+
+// For people and for messages only: a full disk does not stop the run here.
+void write_holder(int descriptor) {
+  const std::string text = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(descriptor, 0) == 0) {
+    const ssize_t written = ::pwrite(descriptor, text.data(), text.size(), 0);
+    static_cast<void>(written);
+  }
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kName) {
+  do {
+    const FileDescriptor file(open_lock(path_));
+    if (!lock_at_once(file.number())) {
+      const int code = errno;
+      if (code == EWOULDBLOCK) {
+        throw LockedError(concat_text(shown(directory), ": in use by ", holder_of(file.number()),
+                                      "; wait for it or choose another directory"));
+      }
+      fail_system("lock", path_, code);
+    }
+    if (is_file_at(file.number(), path_)) {
+      descriptor_ = ::fcntl(file.number(), F_DUPFD_CLOEXEC, 0);  // shares the lock
+      if (descriptor_ < 0) {
+        fail_system("lock", path_, errno);
+      }
+    }
+  } while (descriptor_ < 0);
+  write_holder(descriptor_);
+}
+
+DirectoryLock::~DirectoryLock() {
+  const int result = ::ftruncate(descriptor_, 0);
+  static_cast<void>(result);
+  ::close(descriptor_);
+}
+
+bool DirectoryLock::has_file(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(directory / kName, ignored));
+}
+
+// The file of a lock that was given back is empty, so that only the remains of a killed process are
+// tried, for a moment, with a lock that other lookers-on may share.
+bool DirectoryLock::is_held(const fs::path& directory) {
+  const int descriptor = open_descriptor(directory / kName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) {
+    return false;
+  }
+  const FileDescriptor file(descriptor);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || status.st_size == 0) {
+    return false;
+  }
+  return ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void DirectoryLock::remove_file() { ::unlink(path_.c_str()); }
+
+}  // namespace headlight

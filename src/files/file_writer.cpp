@@ -1,0 +1,85 @@
+#include "headlight/files/file_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+
+FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
+  constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
+  descriptor_ =
+      open_descriptor(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableAndWritable);
+  if (descriptor_ < 0) {
+    fail_system("create", path_, errno);
+  }
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(path_.c_str());
+  }
+}
+
+void FileWriter::write(std::span<const std::byte> bytes) {
+  require(descriptor_ >= 0, "[FileWriter::write] ", shown(path_), " is already closed");
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      fail_system("write", path_, written < 0 ? errno : EIO);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void FileWriter::write(std::string_view text) {
+  write(std::as_bytes(std::span<const char>(text.data(), text.size())));
+}
+
+void FileWriter::close() {
+  require(descriptor_ >= 0, "[FileWriter::close] ", shown(path_), " is already closed");
+  // After a failed flush the system may have dropped the bytes: trying again would lie.
+  if (sync_descriptor(descriptor_) != 0) {
+    fail_system("flush", path_, errno);
+  }
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0 && errno != EINTR) {
+    const int code = errno;
+    ::unlink(path_.c_str());
+    fail_system("close", path_, code);
+  }
+}
+
+void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
+  require_replaceable(path);
+  const std::filesystem::path temporary = temporary_path(path);
+  ::unlink(temporary.c_str());  // left by a killed process that had the same number
+  FileWriter writer(temporary);
+  body(writer);
+  writer.close();
+  move_into_place(temporary, path);
+}
+
+void write_file(const std::filesystem::path& path, std::string_view contents) {
+  replace_file(path, [&](FileWriter& writer) { writer.write(contents); });
+}
+
+void make_folder(const std::filesystem::path& path) {
+  require(!path.empty(), "expected the name of a folder, got none");
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  require(!error && std::filesystem::is_directory(path, error), shown(path),
+          ": cannot be made a directory", error ? ": " + error.message() : "");
+}
+
+}  // namespace headlight

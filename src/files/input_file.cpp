@@ -1,0 +1,56 @@
+#include "files/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+
+// O_NONBLOCK: opening a pipe must not wait for its writer.
+InputFile::InputFile(const std::filesystem::path& path)
+    : path_(path), descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  struct stat status {};
+  if (descriptor_.number() < 0 || ::fstat(descriptor_.number(), &status) != 0) {
+    fail_system("open", path, errno);
+  }
+  require(S_ISREG(status.st_mode), shown(path), ": not a regular file");
+  size_ = status.st_size;
+}
+
+Index InputFile::next_data(Index offset) const {
+  const off_t data = ::lseek(descriptor_.number(), offset, SEEK_DATA);
+  const Index place = data < 0 && errno == ENXIO ? size_ : std::max<Index>(data, offset);
+  return std::min(place, std::max(size_, offset));
+}
+
+void InputFile::read(Index offset, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pread(descriptor_.number(), bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      fail_system("read", path_, errno);
+    }
+    require(count > 0, shown(path_), ": ends at byte ", offset, ", more was expected");
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += count;
+  }
+}
+
+std::string read_whole_file(const std::filesystem::path& path, Index max_bytes) {
+  const InputFile file(path);
+  require(file.size() <= max_bytes, shown(path), ": ", file.size(), " bytes, at most ", max_bytes,
+          " are accepted");
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span<char>(text)));
+  return text;
+}
+
+}  // namespace headlight

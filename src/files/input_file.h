@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "files/posix_file.h"
+#include "headlight/base/index.h"
+
+namespace headlight {
+
+// A regular file, read at given positions and never mapped: a file that shrinks while it is read is
+// an Error, not a signal.
+class InputFile {
+ public:
+  // Throws Error when the file cannot be opened or is a folder, pipe or device.
+  explicit InputFile(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  // In bytes, when it was opened.
+  Index size() const { return size_; }
+  // Where the next bytes lie that are not in a hole of a sparse file, from `offset` on; size() when
+  // none follow. A file system that knows nothing of holes gives `offset`.
+  Index next_data(Index offset) const;
+  // Fills `bytes` with what lies at `offset`. Throws Error when the file ends before that.
+  void read(Index offset, std::span<std::byte> bytes) const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor descriptor_;
+  Index size_ = 0;
+};
+
+// The whole file. Throws Error when it is longer than `max_bytes`.
+std::string read_whole_file(const std::filesystem::path& path, Index max_bytes);
+
+}  // namespace headlight

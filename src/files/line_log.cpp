@@ -1,0 +1,105 @@
+#include "files/line_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "files/file_lines.h"
+#include "files/posix_file.h"
+#include "headlight/files/file_writer.h"
+
+namespace headlight {
+namespace {
+
+// Those that are wanted. What follows the last line end is one, too.
+void copy_lines(const InputFile& file, const LineLog::Keep& keep, FileWriter& writer) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes written at once
+  std::string kept;
+  for_each_line(file, [&](const std::string& line) {
+    kept += keep(line) ? line + "\n" : "";
+    if (kept.size() >= kPiece) {
+      writer.write(kept);
+      kept.clear();
+    }
+  });
+  writer.write(kept);
+}
+
+}  // namespace
+
+LineLog::LineLog(std::filesystem::path path, const Keep& keep, OnFailure on_failure)
+    : path_(std::move(path)), on_failure_(std::move(on_failure)) {
+  cut(keep);
+}
+
+LineLog::~LineLog() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+void LineLog::cut(const Keep& keep) {
+  std::error_code error;
+  const bool exists = std::filesystem::exists(path_, error);
+  if (error) {  // one that cannot be looked at must not be taken for an empty one and replaced
+    fail_system("read", path_, error.value());
+  }
+  replace_file(path_, [&](FileWriter& writer) {
+    if (exists) {
+      copy_lines(InputFile(path_), keep, writer);
+    }
+  });
+  open();
+  waiting_.clear();
+}
+
+void LineLog::open() {
+  const int old = std::exchange(
+      descriptor_, open_descriptor(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
+  const int code = errno;
+  if (old >= 0) {
+    ::close(old);
+  }
+  if (descriptor_ < 0) {
+    fail_system("open", path_, code);
+  }
+}
+
+void LineLog::append(const std::string& line) {
+  waiting_ += line + "\n";
+  try {
+    write_waiting();
+  } catch (const Error& error) {
+    on_failure_(error);
+  }
+}
+
+void LineLog::write_waiting() {
+  while (!waiting_.empty()) {
+    const ssize_t written = ::write(descriptor_, waiting_.data(), waiting_.size());
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      fail_system("write", path_, written < 0 ? errno : EIO);
+    }
+    waiting_.erase(0, static_cast<std::size_t>(written));
+  }
+}
+
+void LineLog::flush() const {
+  if (sync_descriptor(descriptor_) != 0) {
+    fail_system("flush", path_, errno);
+  }
+}
+
+Index iteration_of_line(const std::string& line) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  const auto found = json.is_object() ? json.find("iteration") : json.end();
+  return found != json.end() && found->is_number_integer() ? found->get<Index>() : -1;
+}
+
+}  // namespace headlight

@@ -1,0 +1,149 @@
+#include "headlight/files/manifest.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/checked_json.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifestName = "MANIFEST.json";
+constexpr int kManifestVersion = 1;
+constexpr Index kMaxManifestBytes = Index{16} << 20;
+constexpr Index kPieceBytes = Index{1} << 20;
+
+// XXH3-64 of the content as 16 lowercase hexadecimal digits.
+std::string checksum(const InputFile& file) {
+  struct FreeState {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
+  require(state != nullptr && XXH3_64bits_reset(state.get()) == XXH_OK,
+          "[checksum] cannot allocate memory");
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(file.size(), kPieceBytes)));
+  for (Index offset = 0; offset < file.size(); offset += kPieceBytes) {
+    const auto count = static_cast<std::size_t>(std::min(file.size() - offset, kPieceBytes));
+    file.read(offset, std::span(piece).first(count));
+    XXH3_64bits_update(state.get(), piece.data(), count);
+  }
+  XXH64_canonical_t canonical;
+  XXH64_canonicalFromHash(&canonical, XXH3_64bits_digest(state.get()));
+  std::string text;
+  for (const unsigned char byte : canonical.digest) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 0xF];
+  }
+  return text;
+}
+
+struct Content {
+  std::vector<fs::path> files;
+  std::vector<fs::path> folders;  // with the directory itself
+};
+
+Content list_content(const fs::path& directory) {
+  Content content;
+  content.folders.push_back(directory);
+  std::error_code error;
+  fs::recursive_directory_iterator entry(directory, error);
+  while (!error && entry != fs::recursive_directory_iterator()) {
+    const fs::file_type type = entry->symlink_status(error).type();
+    if (!error) {
+      require(type == fs::file_type::regular || type == fs::file_type::directory,
+              shown(entry->path()), ": neither a regular file nor a folder");
+      (type == fs::file_type::regular ? content.files : content.folders).push_back(entry->path());
+      entry.increment(error);
+    }
+  }
+  if (error) {
+    fail_system("list", directory, error.value());
+  }
+  return content;
+}
+
+// Refuses what would lead out of the directory.
+void check_relative(const std::string& name, const std::string& manifest) {
+  const fs::path path(name);
+  require(!name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&
+              path == path.lexically_normal() && *path.begin() != "..",
+          manifest, ": unusable file name ", in_quotes(name));
+}
+
+void verify_file(const fs::path& path, const Json& entry, const std::string& manifest) {
+  require(entry.is_object() && entry.size() == 2 && entry.contains("size") &&
+              entry["size"].is_number_unsigned() && entry.contains("xxh3_64") &&
+              entry["xxh3_64"].is_string(),
+          manifest, ": the entry of ", shown(path), " is not a size and an xxh3_64");
+  std::error_code ignored;
+  const fs::file_type type = fs::symlink_status(path, ignored).type();
+  require(type != fs::file_type::not_found, shown(path), ": missing, but listed in ", manifest);
+  require(type == fs::file_type::regular, shown(path), ": not a regular file");
+  const InputFile file(path);
+  const auto size = entry["size"].get<std::uint64_t>();
+  require(static_cast<std::uint64_t>(file.size()) == size, shown(path), ": ", file.size(),
+          " bytes, ", manifest, " says ", size);
+  const std::string actual = checksum(file);
+  const auto& expected = entry["xxh3_64"].get_ref<const std::string&>();
+  require(actual == expected, shown(path), ": checksum ", actual, ", ", manifest, " says ",
+          in_quotes(expected));
+}
+
+}  // namespace
+
+void write_manifest(const fs::path& directory) {
+  const Content content = list_content(directory);
+  Json files = Json::object();
+  for (const fs::path& path : content.files) {
+    sync_file(path);
+    const InputFile file(path);
+    files[path.lexically_relative(directory).generic_string()] = {{"size", file.size()},
+                                                                  {"xxh3_64", checksum(file)}};
+  }
+  const Json manifest{{"version", kManifestVersion}, {"files", std::move(files)}};
+  std::string text;
+  try {
+    text = manifest.dump(2) + "\n";
+  } catch (const Json::exception&) {
+    fail(shown(directory), ": holds a file name that is not UTF-8");
+  }
+  FileWriter writer(directory / kManifestName);
+  writer.write(text);
+  writer.close();
+  for (const fs::path& folder : content.folders) {
+    sync_folder(folder);
+  }
+}
+
+bool has_manifest(const fs::path& directory) {
+  std::error_code ignored;
+  return fs::is_regular_file(directory / kManifestName, ignored);
+}
+
+void verify_manifest(const fs::path& directory) {
+  const fs::path path = directory / kManifestName;
+  const std::string name = shown(path);
+  const Json manifest = parse_json(read_whole_file(path, kMaxManifestBytes), name);
+  require(manifest.is_object() && manifest.contains("version"), name, ": lacks a version");
+  require(manifest["version"] == kManifestVersion, name, ": version ", manifest["version"].dump(),
+          ", expected ", kManifestVersion);
+  require(manifest.size() == 2 && manifest.contains("files") && manifest["files"].is_object(), name,
+          ": expected exactly version and files");
+  for (const auto& [file, entry] : manifest["files"].items()) {
+    check_relative(file, name);
+    verify_file(directory / file, entry, name);
+  }
+}
+
+}  // namespace headlight

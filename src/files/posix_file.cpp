@@ -1,0 +1,94 @@
+#include "files/posix_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+void fail_system(std::string_view action, const std::filesystem::path& path, int code) {
+  std::string reason = std::generic_category().message(code);
+  std::error_code ignored;
+  if (code == ENOSPC) {
+    const auto space = std::filesystem::space(parent_folder(path), ignored);
+    reason += ignored ? "" : " (" + std::to_string(space.available) + " bytes free)";
+  }
+  fail("cannot ", action, " ", shown(path), ": ", reason);
+}
+
+int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions) {
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags, permissions);
+  } while (descriptor < 0 && errno == EINTR);
+  return descriptor;
+}
+
+int sync_descriptor(int descriptor) {
+  int result = 0;
+  do {
+    result = ::fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (number_ >= 0) {
+    ::close(number_);
+  }
+}
+
+std::filesystem::path parent_folder(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+std::filesystem::path temporary_path(const std::filesystem::path& path) {
+  std::filesystem::path result = path;
+  result += ".tmp." + std::to_string(::getpid());
+  return result;
+}
+
+void require_replaceable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status), shown(path),
+          ": not a regular file");
+}
+
+bool is_alive(int process) {
+  constexpr int kOnlyAsk = 0;  // instead of a signal
+  return ::kill(process, kOnlyAsk) == 0 || errno == EPERM;
+}
+
+void sync_file(const std::filesystem::path& path) {
+  const FileDescriptor file(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.number() < 0 || sync_descriptor(file.number()) != 0) {
+    fail_system("flush", path, errno);
+  }
+}
+
+void sync_folder(const std::filesystem::path& path) {
+  const FileDescriptor folder(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  // EINVAL: the file system has nothing to flush for a folder.
+  if (folder.number() < 0 || (sync_descriptor(folder.number()) != 0 && errno != EINVAL)) {
+    fail_system("flush folder", path, errno);
+  }
+}
+
+void move_into_place(const std::filesystem::path& temporary, const std::filesystem::path& path) {
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int code = errno;
+    ::unlink(temporary.c_str());
+    fail_system("replace", path, code);
+  }
+  sync_folder(parent_folder(path));
+}
+
+}  // namespace headlight

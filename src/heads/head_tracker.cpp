@@ -1,0 +1,141 @@
+#include "heads/head_tracker.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "headlight/heads/repeat_loss.h"
+#include "heads/head_json.h"
+
+namespace headlight {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Small enough that a hundred updates take far longer, large enough for two digits of a score.
+constexpr std::size_t kTextSequences = 6;
+constexpr Index kTextTokens = 128;  // most of a sequence
+constexpr Index kRepeatSequences = 6;
+constexpr Index kRepeatLength = 32;
+
+// Sequences from all over the dataset, the same ones every time.
+std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index block_size) {
+  const Index longest = std::min(kTextTokens, block_size);
+  const auto count = static_cast<Index>(kTextSequences);
+  std::vector<std::vector<std::int32_t>> sample;
+  for (Index i = 0; i < count; ++i) {
+    if (data.documents) {
+      const auto number = static_cast<std::size_t>(i * std::ssize(data.sequences) / count);
+      const TokenSequence& document = data.sequences[number];
+      // The end of a document is never read, only predicted.
+      sample.push_back(document.tokens(0, std::min(longest, document.size() - 1)));
+    } else {
+      const TokenSequence& stream = data.sequences.front();
+      const Index length = std::min(longest, stream.size() - 1);
+      const Index begin = i * (stream.size() - length) / count;
+      sample.push_back(stream.tokens(begin, std::min(longest, stream.size() - begin)));
+    }
+  }
+  return sample;
+}
+
+Json json_of(const ScoredHead& head) {
+  Json json = head_json(head.head);
+  json["verdict"] = head.verdict.name;
+  for (std::size_t place = 0; place < score_list().size(); ++place) {
+    const ScoreInfo& info = score_list()[place];
+    if (info.group != "structure") {  // needs annotations
+      const ScoreValue& score = head.scores[place];
+      json[std::string(info.name)] = score.measured() ? Json(score.value.mean) : Json(nullptr);
+    }
+  }
+  return json;
+}
+
+LineLog::Keep times_until(Index last) {
+  return [last](const std::string& line) {
+    const Index iteration = iteration_of_line(line);
+    return iteration >= 0 && iteration <= last;
+  };
+}
+
+}  // namespace
+
+void HeadTracker::on_start(const RunPlan& plan) {
+  if (interval_ == 0) {
+    forget_killed_run(plan);
+    return;
+  }
+  model_ = &plan.model;
+  const TokenDataset& data = plan.validation->sequences.empty() ? *plan.train : *plan.validation;
+  text_ = sample_of(data, plan.model.config().block_size);
+  options_.repeats = repeats_of_text(plan.tokenizer, plan.model.config().vocab_size);
+  options_.repeats.sequences = kRepeatSequences;
+  options_.repeats.length = kRepeatLength;
+  options_.bootstrap.resamples = 0;
+  open_log(plan);
+  if (plan.first_iteration == 0) {
+    lines_->append(measure(0, nullptr));
+  }
+}
+
+// Of one that was killed before its first checkpoint and is begun again.
+void HeadTracker::forget_killed_run(const RunPlan& plan) {
+  if (plan.first_iteration == 0) {
+    std::error_code ignored;
+    std::filesystem::remove(std::filesystem::path(plan.config.out_dir) / kHeadsLog, ignored);
+  }
+}
+
+void HeadTracker::open_log(const RunPlan& plan) {
+  const bool stops = plan.config.on_save_error == "stop";
+  const auto on_failure = [stops, warn = warn_](const Error& error) {
+    if (stops) {
+      throw SaveError(error.what());
+    }
+    warn(error.what());
+  };
+  constexpr Index kNone = -1;
+  const Index last = plan.first_iteration > 0 ? plan.first_iteration : kNone;
+  const std::filesystem::path run = plan.config.out_dir;
+  saving([&] { lines_.emplace(run / kHeadsLog, times_until(last), on_failure); });
+}
+
+void HeadTracker::on_step(const StepMetrics& metrics) {
+  const Index updates = metrics.iteration + 1;
+  if (interval_ > 0 && updates % interval_ == 0) {
+    lines_->append(measure(updates, &metrics.loss));
+  }
+}
+
+void HeadTracker::on_rollback(const RollbackMetrics& metrics) {
+  if (lines_) {
+    saving([&] { lines_->cut(times_until(metrics.iteration)); });
+  }
+}
+
+void HeadTracker::before_checkpoint() {
+  if (lines_) {
+    lines_->flush();
+  }
+}
+
+std::string HeadTracker::measure(Index iteration, const double* loss) const {
+  const HeadScores scores = score_heads(*model_, text_, options_);
+  Json line{{"iteration", iteration},     {"loss", loss == nullptr ? Json(nullptr) : Json(*loss)},
+            {"first_copy_loss", nullptr}, {"second_copy_loss", nullptr},
+            {"in_context", nullptr},      {"text_places", scores.tokens - scores.sequences},
+            {"repeat_places", 0},         {"heads", Json::array()}};
+  if (model_->config().block_size >= 5) {
+    const RepeatLoss repeats = repeat_loss(*model_, options_.repeats);
+    line["first_copy_loss"] = repeats.first;
+    line["second_copy_loss"] = repeats.second;
+    line["in_context"] = repeats.in_context();
+  }
+  line["repeat_places"] = scores.heads.front().score("induction").count;
+  for (const ScoredHead& head : scores.heads) {
+    line["heads"].push_back(json_of(head));
+  }
+  return line.dump();
+}
+
+}  // namespace headlight

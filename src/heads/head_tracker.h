@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/line_log.h"
+#include "headlight/heads/head_scores.h"
+#include "headlight/train/run.h"
+
+namespace headlight {
+
+// Scores all heads every so many updates of a run and appends one JSON object a line to heads.jsonl
+// in its directory. Reads the model only, so that training gives the same bits with and without it.
+class HeadTracker : public TrainObserver {
+ public:
+  // Measures nothing when `interval` is 0. `warn` gets a line when the file cannot be written and
+  // training goes on.
+  HeadTracker(Index interval, std::function<void(const std::string&)> warn)
+      : interval_(interval), warn_(std::move(warn)) {}
+
+  // Drops the lines of updates that are about to be made again, and scores a new model. Throws
+  // SaveError when the file cannot be written; so does on_step(), if on_save_error is stop.
+  void on_start(const RunPlan& plan) override;
+  void on_step(const StepMetrics& metrics) override;
+  void on_rollback(const RollbackMetrics& metrics) override;
+  void before_checkpoint() override;
+
+ private:
+  static void forget_killed_run(const RunPlan& plan);
+  void open_log(const RunPlan& plan);
+  std::string measure(Index iteration, const double* loss) const;
+
+  Index interval_;
+  std::function<void(const std::string&)> warn_;
+  const Gpt* model_ = nullptr;
+  std::optional<LineLog> lines_;  // from on_start() on, when heads are tracked
+  std::vector<std::vector<std::int32_t>> text_;
+  HeadScoreOptions options_;
+};
+
+// The name of the file in a run directory.
+inline constexpr const char* kHeadsLog = "heads.jsonl";
+
+}  // namespace headlight

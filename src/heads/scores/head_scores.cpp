@@ -1,0 +1,296 @@
+#include "headlight/heads/head_scores.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heads/layer_maps.h"
+#include "heads/scores/repeated_tokens.h"
+#include "heads/scores/score_sums.h"
+#include "io/fingerprint.h"
+
+namespace headlight {
+namespace {
+
+using Sequences = std::vector<std::vector<std::int32_t>>;
+
+constexpr std::size_t kMaxGroups = 1024;  // of the bootstrap
+
+// The pairs of a sequence that lie wholly inside a piece, counted from its beginning.
+SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piece) {
+  SequencePairs result;
+  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
+    for (const TokenPair& pair : pairs.kinds[kind]) {
+      if (pair.earlier_begin >= piece.begin && pair.later_end <= piece.begin + piece.length) {
+        result.kinds[kind].push_back(
+            {pair.earlier_begin - piece.begin, pair.earlier_end - piece.begin,
+             pair.later_begin - piece.begin, pair.later_end - piece.begin});
+      }
+    }
+  }
+  return result;
+}
+
+// The scores of a head that gives all tokens it can see the same weight.
+class EvenScores {
+ public:
+  void add(const SequenceFacts& facts) {
+    const auto length = static_cast<std::size_t>(facts.length());
+    std::vector<float> weights(length * length);
+    for (std::size_t query = 0; query < length; ++query) {
+      const auto row = weights.begin() + static_cast<std::ptrdiff_t>(query * length);
+      std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
+                1.0F / static_cast<float>(query + 1));
+    }
+    const HeadMap map(weights.data(), facts);
+    for (std::size_t score = 0; score < sums_.size(); ++score) {
+      const ScoreDefinition& definition = score_definitions()[score];
+      if (definition.measure != nullptr && definition.source == ScoreSource::text) {
+        const DocumentSum sum = definition.measure(map);
+        sums_[score].sum += sum.sum;
+        sums_[score].weight += sum.weight;
+      }
+    }
+  }
+
+  void keep(ScoredHead& head) const {
+    for (std::size_t score = 0; score < sums_.size(); ++score) {
+      if (sums_[score].weight > 0) {
+        head.scores[score].even = sums_[score].sum / sums_[score].weight;
+      }
+    }
+  }
+
+ private:
+  std::vector<DocumentSum> sums_ = std::vector<DocumentSum>(score_definitions().size());
+};
+
+class HeadScoring {
+ public:
+  HeadScoring(const Gpt& model, const Sequences& sequences, const HeadScoreOptions& options)
+      : model_(model),
+        sequences_(sequences),
+        options_(options),
+        heads_(options.heads.empty() ? all_heads(model.config()) : options.heads),
+        pieces_(cut_sequences(sequences, model.config().block_size, options.max_tokens)) {
+    std::sort(heads_.begin(), heads_.end());
+    for (const SequencePiece& piece : pieces_) {
+      tokens_ += piece.length;
+    }
+    require(tokens_ > 0, "[score_heads] expected at least one token, got none");
+  }
+
+  HeadScores run() {
+    HeadScores result{{}, static_cast<Index>(pieces_.size()), tokens_};
+    for (const HeadId& head : heads_) {
+      result.heads.push_back({.head = head,
+                              .scores = {},
+                              .k_source = {},
+                              .offset_share = {},
+                              .mul = {},
+                              .abs = {},
+                              .verdict = {}});
+      result.heads.back().scores.resize(score_list().size());
+    }
+    measure_text(result);
+    measure_repeats(result);
+    if (options_.weight_scores) {
+      measure_weights(result);
+    }
+    for (ScoredHead& head : result.heads) {
+      head.verdict = judge_head(head);
+    }
+    if (options_.fingerprint) {
+      result.model_fingerprint = fingerprint(model_.parameters());
+    }
+    return result;
+  }
+
+ private:
+  void measure_text(HeadScores& result) {
+    const std::size_t units = sequences_.size() > 1 ? sequences_.size() : pieces_.size();
+    Index longest = 0;
+    for (const SequencePiece& piece : pieces_) {
+      longest = std::max(longest, piece.length);
+    }
+    ScoreSums sums(heads_, {.source = ScoreSource::text,
+                            .groups = std::min(units, kMaxGroups),
+                            .longest = longest,
+                            .detector = {options_.exclude_bos, options_.exclude_current_token}});
+    EvenScores even;
+    Index done = 0;
+    for (std::size_t begin = 0; begin < pieces_.size();) {
+      const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
+      std::vector<MeasuredSequence> batch;
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
+        batch.push_back({facts_of(pieces_[i]), unit % kMaxGroups});
+        even.add(batch.back().facts);
+        done += pieces_[i].length;
+      }
+      add_batch(batch, sums);
+      if (options_.progress) {
+        options_.progress(static_cast<double>(done) / static_cast<double>(tokens_));
+      }
+      begin = end;
+    }
+    keep_means(sums, result);
+    keep_offsets(sums, result);
+    for (ScoredHead& head : result.heads) {
+      even.keep(head);
+    }
+  }
+
+  Index most_heads() const {
+    Index most = 1;
+    for (Index layer = 0; layer < model_.config().n_layer; ++layer) {
+      most = std::max(most, model_.config().heads(layer));
+    }
+    return most;
+  }
+
+  SequenceFacts facts_of(const SequencePiece& piece) const {
+    const auto begin = sequences_[piece.sequence].begin() + piece.begin;
+    SequenceFacts facts = sequence_facts({begin, begin + piece.length});
+    if (!options_.annotations.empty()) {
+      facts.pairs = pairs_within(options_.annotations[piece.sequence], piece);
+    }
+    return facts;
+  }
+
+  void add_batch(const std::vector<MeasuredSequence>& batch, ScoreSums& sums) const {
+    Sequences tokens;
+    for (const MeasuredSequence& sequence : batch) {
+      tokens.push_back(sequence.facts.tokens);
+    }
+    visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
+      sums.add(layer, weights, batch);
+    });
+  }
+
+  void measure_repeats(HeadScores& result) const {
+    const RepeatOptions& repeats = options_.repeats;
+    const Index length = repeat_length(repeats, model_.config().block_size);
+    if (repeats.sequences == 0 || length < 1) {
+      return;
+    }
+    ScoreSums sums(heads_, {.source = ScoreSource::repeats,
+                            .groups = static_cast<std::size_t>(repeats.sequences),
+                            .longest = (repeats.first ? 1 : 0) + 2 * length});
+    for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
+      std::vector<MeasuredSequence> batch;
+      const Index end = std::min(begin + options_.batch_size, repeats.sequences);
+      for (Index i = begin; i < end; ++i) {
+        RepeatedTokens sequence = repeated_tokens(repeats, model_.config().vocab_size, length, i);
+        SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+        facts.repeat_begin = sequence.repeat_begin;
+        batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
+      }
+      add_batch(batch, sums);
+    }
+    keep_means(sums, result);
+  }
+
+  // The means of all scores that were summed, with intervals from the same draws.
+  void keep_means(const ScoreSums& sums, HeadScores& result) const {
+    std::vector<std::vector<DocumentSum>> measures;
+    std::vector<ScoreValue*> values;
+    const bool resampled = options_.bootstrap.resamples > 0;
+    for (std::size_t head = 0; head < heads_.size(); ++head) {
+      for (std::size_t score = 0; score < score_list().size(); ++score) {
+        double count = 0;
+        Index groups = 0;  // that have a query
+        for (const DocumentSum& group : sums.groups(head, score)) {
+          count += group.weight;
+          groups += group.weight > 0 ? 1 : 0;
+        }
+        if (count > 0) {
+          measures.push_back(sums.groups(head, score));
+          values.push_back(&result.heads[head].scores[score]);
+          values.back()->count = count;
+          values.back()->has_interval = resampled && groups > 1;
+          values.back()->documents = groups;
+        }
+      }
+    }
+    const std::vector<Interval> means = bootstrap_means(measures, options_.bootstrap);
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      require(std::isfinite(means[i].mean),
+              "[score_heads] the model gives attention weights that "
+              "are not numbers");
+      values[i]->value = means[i];
+    }
+  }
+
+  void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
+    const std::size_t offsets = sums.offsets(0).size();
+    std::vector<double> queries(offsets);  // that have a token so far back
+    for (const SequencePiece& piece : pieces_) {
+      for (Index offset = 0; offset < piece.length; ++offset) {
+        queries[static_cast<std::size_t>(offset)] +=
+            static_cast<double>(piece.length - std::max<Index>(offset, 1));
+      }
+    }
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      ScoredHead& head = result.heads[i];
+      const std::vector<double>& counts = sums.offsets(i);
+      for (std::size_t offset = 0; offset < offsets; ++offset) {
+        head.offset_share.push_back(queries[offset] > 0 ? counts[offset] / queries[offset] : 0);
+      }
+      const auto best =
+          static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+      head.best_offset = static_cast<Index>(best);
+      const double share = head.offset_share[best];
+      head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
+      const DetectorPair detector = sums.detector(i);
+      head.mul = detector.mul;
+      head.abs = detector.abs;
+    }
+  }
+
+  void measure_weights(HeadScores& result) const {
+    result.weights = weight_scores(model_);
+    const WeightScores& weights = *result.weights;
+    const std::size_t count = weights.heads.size();
+    for (ScoredHead& head : result.heads) {
+      const auto own = static_cast<std::size_t>(
+          std::lower_bound(weights.heads.begin(), weights.heads.end(), head.head) -
+          weights.heads.begin());
+      const double copying = weights.copying[own];
+      head.scores[score_index("copying")] = {{copying, copying, copying}, 1, false};
+      for (std::size_t i = 0; i < count && weights.heads[i].layer < head.head.layer; ++i) {
+        ScoreValue& best = head.scores[score_index("k_composition")];
+        const double value = weights.k_composition[i * count + own];
+        if (!best.measured() || value > best.value.mean) {
+          best = {{value, value, value}, 1, false};
+          head.k_source = weights.heads[i];
+        }
+      }
+    }
+  }
+
+  const Gpt& model_;
+  const Sequences& sequences_;
+  const HeadScoreOptions& options_;
+  std::vector<HeadId> heads_;
+  std::vector<SequencePiece> pieces_;
+  Index tokens_ = 0;
+};
+
+}  // namespace
+
+HeadScores score_heads(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
+                       const HeadScoreOptions& options) {
+  require_heads(options.heads, model.config());
+  require(options.batch_size >= 1, "batch_size: expected at least 1, got ", options.batch_size);
+  require(options.max_tokens >= 0, "max_tokens: expected a number from 0, got ",
+          options.max_tokens);
+  require(options.repeats.sequences >= 0 && options.repeats.length >= 1,
+          "repeats: expected sequences from 0 and a length from 1, got ", options.repeats.sequences,
+          " and ", options.repeats.length);
+  require(options.annotations.empty() || options.annotations.size() == sequences.size(),
+          "[score_heads] expected annotations of ", sequences.size(), " sequences, got ",
+          options.annotations.size());
+  return HeadScoring(model, sequences, options).run();
+}
+
+}  // namespace headlight

@@ -1,0 +1,35 @@
+#include "headlight/heads/repeat_loss.h"
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/cross_entropy.h"
+#include "heads/scores/repeated_tokens.h"
+
+namespace headlight {
+
+RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats) {
+  const GptConfig& config = model.config();
+  const Index length = repeat_length(repeats, config.block_size);
+  require(repeats.sequences >= 1 && length >= 2,
+          "[repeat_loss] expected sequences from 1 and copies of 2 tokens or more, got ",
+          repeats.sequences, " and ", length);
+  const NoGrad no_grad;
+  RepeatLoss sum;
+  for (Index number = 0; number < repeats.sequences; ++number) {
+    const RepeatedTokens sequence = repeated_tokens(repeats, config.vocab_size, length, number);
+    const Batch batch = make_batch({sequence.tokens});
+    const std::vector<double> losses =
+        linear_cross_entropy_rows(model.hidden(batch), model.head_weight(), batch.targets,
+                                  {.ignore_index = kIgnoreTarget})
+            .to_vector();
+    // The loss of a token stands where the token before it does.
+    for (Index i = 0; i + 1 < length; ++i) {
+      const Index second = sequence.repeat_begin + i;
+      sum.first += losses[static_cast<std::size_t>(second - length)];
+      sum.second += losses[static_cast<std::size_t>(second)];
+    }
+  }
+  const auto targets = static_cast<double>(repeats.sequences * (length - 1));
+  return {sum.first / targets, sum.second / targets};
+}
+
+}  // namespace headlight

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/attention/attention.h"
+#include "kernels/gemm/gemm_tile.h"
+
+// What attention's forward and backward have in common. A head is worked through in tiles of
+// queries and keys; inside a tile the products go strip by strip, so that keys that no query of a
+// strip sees are left out.
+namespace headlight::kernels {
+
+inline constexpr Index kMaximumQueryTile = 64;
+inline constexpr Index kKeyTile = 256;  // whole panels of all kinds of tiles
+
+// One head of one sequence.
+template <class T>
+struct AttentionHead {
+  AttentionHead(const AttentionOperands<T>& operands, Index item)
+      : in(operands),
+        sequence(operands.sequences[static_cast<std::size_t>(item / operands.heads)]),
+        sequence_index(item / operands.heads),
+        head(item % operands.heads) {}
+
+  Index query_offset() const {  // of the head's first query element
+    return sequence.query_begin * in.query_stride + head * in.head_width;
+  }
+  Index key_offset() const {
+    return sequence.key_begin * in.key_stride + head * in.key_head_stride;
+  }
+  Index output_stride() const { return in.heads * in.head_width; }
+  Index output_offset() const {
+    return sequence.query_begin * output_stride() + head * in.head_width;
+  }
+  // Keys that query t sees.
+  Index visible(Index t) const { return sequence.key_count - sequence.query_count + t + 1; }
+
+  const AttentionOperands<T>& in;
+  const AttentionSequence& sequence;
+  Index sequence_index;
+  Index head;
+};
+
+// Heads of all sequences.
+template <class T>
+Index head_count(const AttentionOperands<T>& in) {
+  return static_cast<Index>(in.sequences.size()) * in.heads;
+}
+
+// Keys of the longest sequence.
+inline Index longest(std::span<const AttentionSequence> sequences) {
+  Index keys = 0;
+  for (const AttentionSequence& sequence : sequences) {
+    keys = std::max(keys, sequence.key_count);
+  }
+  return keys;
+}
+
+// Elements of a thread's scratch memory: threads do not share cache lines.
+inline Index scratch_per_thread(Index elements) { return (elements + 63) / 64 * 64; }
+
+// Heads that together are worth a thread's waking up.
+template <class T>
+Index head_grain(const AttentionOperands<T>& in) {
+  constexpr Index kWorthwhile = Index{1} << 16;  // multiply-adds
+  Index work = 0;
+  for (const AttentionSequence& sequence : in.sequences) {
+    work += sequence.query_count * sequence.key_count * in.head_width;
+  }
+  const auto average = work / std::max<Index>(1, static_cast<Index>(in.sequences.size()));
+  return std::max<Index>(1, kWorthwhile / std::max<Index>(1, average));
+}
+
+// Queries [query, query + rows) against keys [key, key + columns).
+struct AttentionTile {
+  Index query;
+  Index rows;
+  Index key;
+  Index columns;
+};
+
+// Calls body(tile) for the tiles of keys that any query of [query, query + rows) sees.
+template <class T, class Body>
+void for_key_tiles(const AttentionHead<T>& head, Index query, Index rows, const Body& body) {
+  const Index end = head.visible(query + rows - 1);
+  for (Index key = 0; key < end; key += kKeyTile) {
+    body(AttentionTile{query, rows, key, std::min(kKeyTile, end - key)});
+  }
+}
+
+// How many of the tile's keys the tile's row sees.
+template <class T>
+Index visible_columns(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
+  return std::clamp(head.visible(tile.query + row) - tile.key, Index{0}, tile.columns);
+}
+
+// Where the random numbers of one row of weights start. A sequence may have 2^24 keys before rows
+// share numbers.
+template <class T>
+DropoutRow dropout_row(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
+  DropoutRow result = head.in.dropout;
+  const Index query = head.sequence.query_begin + tile.query + row;
+  result.position = (static_cast<std::uint64_t>(query * head.in.heads + head.head) << 24) +
+                    static_cast<std::uint64_t>(tile.key);
+  return result;
+}
+
+}  // namespace headlight::kernels

@@ -1,0 +1,223 @@
+#include "kernels/gemm/gemm.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include "kernels/gemm/tiled_gemm.h"
+#include "kernels/parallel.h"
+
+namespace headlight::kernels {
+namespace {
+
+// Below this many multiply-adds OpenBLAS never starts threads (0.3.21, interface/gemm.c).
+constexpr Index kBlasThreadThreshold = 262144;
+// A tile of fewer multiply-adds is not worth a chunk of its own.
+constexpr Index kMinimumTileWork = Index{1} << 23;
+constexpr Index kMaximumTileSide = 768;
+constexpr Index kTileAlignment = 48;  // a multiple of the register tiles of BLAS kernels
+constexpr Index kWantedTiles = 8;
+
+struct TileGrid {
+  Index rows;     // of a tile
+  Index columns;  // of a tile
+};
+
+Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
+
+// Halves the longer side until there are enough tiles for a few threads, or the tiles get too
+// small to keep BLAS busy. Depends on the shape alone.
+TileGrid choose_tiles(Index m, Index n, Index k) {
+  TileGrid tile{std::min(m, kMaximumTileSide), std::min(n, kMaximumTileSide)};
+  const auto tiles = [&] { return chunk_count(m, tile.rows) * chunk_count(n, tile.columns); };
+  while (tiles() < kWantedTiles && tile.rows * tile.columns * k >= 2 * kMinimumTileWork) {
+    Index& side = tile.rows >= tile.columns ? tile.rows : tile.columns;
+    const Index half = rounded_up((side + 1) / 2, kTileAlignment);
+    if (half >= side) {
+      break;
+    }
+    side = half;
+  }
+  return tile;
+}
+
+void blas_gemm(const Gemm<float>& g, float beta) {
+  cblas_sgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans,
+              g.transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(g.m),
+              static_cast<blasint>(g.n), static_cast<blasint>(g.k), g.alpha, g.a,
+              static_cast<blasint>(g.a_stride), g.b, static_cast<blasint>(g.b_stride), beta, g.c,
+              static_cast<blasint>(g.c_stride));
+}
+
+void blas_gemm(const Gemm<double>& g, double beta) {
+  cblas_dgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans,
+              g.transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(g.m),
+              static_cast<blasint>(g.n), static_cast<blasint>(g.k), g.alpha, g.a,
+              static_cast<blasint>(g.a_stride), g.b, static_cast<blasint>(g.b_stride), beta, g.c,
+              static_cast<blasint>(g.c_stride));
+}
+
+template <class T>
+void fill_rows_with_bias(const Gemm<T>& g) {
+  for (Index row = 0; row < g.m; ++row) {
+    std::copy(g.bias, g.bias + g.n, g.c + row * g.c_stride);
+  }
+}
+
+template <class T>
+void scale_output(const Gemm<T>& g) {
+  for (Index row = 0; row < g.m; ++row) {
+    for (Index column = 0; column < g.n; ++column) {
+      T& value = g.c[row * g.c_stride + column];
+      value = g.beta == T{0} ? T{0} : g.beta * value;
+    }
+  }
+}
+
+// The part of the product that fills rows [row, ...) and columns [column, ...) of C.
+template <class T>
+Gemm<T> tile_of(const Gemm<T>& g, const TileGrid& tile, Index row, Index column) {
+  Gemm<T> part = g;
+  part.m = std::min(tile.rows, g.m - row);
+  part.n = std::min(tile.columns, g.n - column);
+  part.a += g.transpose_a ? row : row * g.a_stride;
+  part.b += g.transpose_b ? column * g.b_stride : column;
+  part.c += row * g.c_stride + column;
+  part.bias = g.bias == nullptr ? nullptr : g.bias + column;
+  return part;
+}
+
+// Without a summation only the scaling of C is left to do.
+template <class T>
+bool finish_empty(const Gemm<T>& g) {
+  if (g.m == 0 || g.n == 0) {
+    return true;
+  }
+  if (g.k == 0 && g.bias != nullptr) {
+    fill_rows_with_bias(g);
+  } else if (g.k == 0) {
+    scale_output(g);
+  }
+  if (g.k == 0 && g.after) {
+    g.after({0, g.m, 0, g.n});
+  }
+  return g.k == 0;
+}
+
+}  // namespace
+
+template <class T>
+void openblas_on_this_thread(const Gemm<T>& g) {
+  assert(std::max({g.m, g.n, g.k}) <= std::numeric_limits<blasint>::max());
+  if (g.bias != nullptr) {
+    fill_rows_with_bias(g);
+  }
+  const T beta = g.bias != nullptr ? T{1} : g.beta;
+  if (g.m * g.n * g.k > kBlasThreadThreshold) {
+    const SingleThreadScope single_thread;
+    blas_gemm(g, beta);
+  } else {
+    blas_gemm(g, beta);
+  }
+}
+
+namespace {
+
+template <class T>
+void openblas(const Gemm<T>& g) {
+  const TileGrid tile = choose_tiles(g.m, g.n, g.k);
+  const Index columns = chunk_count(g.n, tile.columns);
+  parallel_for(chunk_count(g.m, tile.rows) * columns, 1, [&](Index index, Index) {
+    const Index row = index / columns * tile.rows;
+    const Index column = index % columns * tile.columns;
+    const Gemm<T> part = tile_of(g, tile, row, column);
+    openblas_on_this_thread(part);
+    if (g.after) {
+      g.after({row, part.m, column, part.n});
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void gemm_on_this_thread(const Gemm<T>& g) {
+  if (finish_empty(g)) {
+    return;
+  }
+  if (gemm_engine() == ProductEngine::tiles) {
+    tiled_gemm_on_this_thread(g);
+    return;
+  }
+  openblas_on_this_thread(g);
+  if (g.after) {
+    g.after({0, g.m, 0, g.n});
+  }
+}
+
+template <class T>
+void gemm(const Gemm<T>& g) {
+  if (finish_empty(g)) {
+    return;
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (g.precision == Precision::bfloat16) {
+      bfloat16_gemm(g);
+      return;
+    }
+  }
+  gemm_engine() == ProductEngine::tiles ? tiled_gemm(g) : openblas(g);
+}
+
+template void gemm(const Gemm<float>&);
+template void gemm(const Gemm<double>&);
+template void gemm_on_this_thread(const Gemm<float>&);
+template void gemm_on_this_thread(const Gemm<double>&);
+template void openblas_on_this_thread(const Gemm<float>&);
+template void openblas_on_this_thread(const Gemm<double>&);
+
+void gemm_with_threads_of_blas(const Gemm<float>& g) {
+  assert(g.bias == nullptr && g.k > 0);
+  blas_gemm(g, g.beta);
+}
+
+BlasBuild blas_build() {
+  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+  const std::string_view config = openblas_get_config();
+  const std::size_t first = std::min(config.find(' '), config.size());
+  const std::size_t second = std::min(config.find(' ', first + 1), config.size());
+  const char* threading = openblas_get_parallel() == 2   ? "OpenMP"
+                          : openblas_get_parallel() == 1 ? "pthreads"
+                                                         : "serial";
+  return {.library = std::string(config.substr(0, first)),
+          .version = std::string(config.substr(std::min(first + 1, second), second - first - 1)),
+          .core = openblas_get_corename(),
+          .threading = threading};
+}
+
+std::string blas_description() {
+  const BlasBuild build = blas_build();
+  return build.library + " " + build.version + ", core " + build.core + ", " + build.threading +
+         " build";
+}
+
+std::string blas_warning() {
+  const char* forced = std::getenv("OPENBLAS_CORETYPE");
+#if defined(__x86_64__)
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+  const std::string_view core = openblas_get_corename();
+  const bool narrow = core == "Haswell" || core == "Zen" || core == "Sandybridge";
+  if (forced != nullptr && wide && narrow) {
+    return std::string("OPENBLAS_CORETYPE=") + forced +
+           " holds BLAS to AVX2 on a CPU with AVX-512; unset it for about twice the speed";
+  }
+#endif
+  return {};
+}
+
+}  // namespace headlight::kernels

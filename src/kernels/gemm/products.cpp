@@ -1,0 +1,83 @@
+#include "kernels/gemm/products.h"
+
+#include <array>
+#include <atomic>
+
+#include "headlight/base/error.h"
+#include "headlight/kernels/machine.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_tile.h"
+
+namespace headlight {
+namespace kernels {
+namespace {
+
+struct Choice {
+  Products products;
+  std::string_view name;
+};
+
+constexpr std::array kChoices{Choice{Products::automatic, "auto"}, Choice{Products::own, "own"},
+                              Choice{Products::blas, "blas"}};
+
+std::atomic<Products>& chosen_products() {
+  static std::atomic<Products> chosen{Products::automatic};
+  return chosen;
+}
+
+}  // namespace
+
+Products products() { return chosen_products().load(std::memory_order_relaxed); }
+
+void set_products(Products products) {
+  chosen_products().store(products, std::memory_order_relaxed);
+}
+
+ProductEngine gemm_engine() {
+  const bool own = products() == Products::own ||
+                   (products() == Products::automatic && gemm_tiles<float>().fast);
+  return own ? ProductEngine::tiles : ProductEngine::openblas;
+}
+
+// Attention multiplies small tiles, and reads those of its operands where they lie.
+ProductEngine attention_engine() {
+  return products() == Products::blas ? ProductEngine::openblas : ProductEngine::tiles;
+}
+
+std::string products_warning() {
+  if (gemm_engine() == ProductEngine::openblas) {
+    return blas_warning();
+  }
+  return gemm_tiles<float>().fast ? ""
+                                  : "products by Headlight's own tiles are slow without AVX2, "
+                                    "AVX-512 or NEON; OpenBLAS is likely faster";
+}
+
+}  // namespace kernels
+
+std::string_view products_name() {
+  std::string_view name;
+  for (const kernels::Choice& choice : kernels::kChoices) {
+    name = choice.products == kernels::products() ? choice.name : name;
+  }
+  return name;
+}
+
+void set_products(std::string_view name) {
+  for (const kernels::Choice& choice : kernels::kChoices) {
+    if (choice.name == name) {
+      kernels::set_products(choice.products);
+      return;
+    }
+  }
+  fail("products: expected own, blas or auto, got '", name, "'");
+}
+
+std::string products_description() {
+  const bool own_attention = kernels::attention_engine() == kernels::ProductEngine::tiles;
+  return kernels::gemm_engine() == kernels::ProductEngine::tiles
+             ? "Headlight"
+             : kernels::blas_description() + (own_attention ? ", attention's by Headlight" : "");
+}
+
+}  // namespace headlight

@@ -1,0 +1,91 @@
+#include "views/attention/attention_files.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "headlight/nn/batch.h"
+#include "headlight/views/attention_svg.h"
+#include "headlight/views/bertviz_json.h"
+#include "views/png/png.h"
+
+namespace headlight {
+NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
+                              bool is_batch) {
+  NamedTensors arrays;
+  for (const RecordedLayer& layer : recorded.layers) {
+    const std::string prefix = concat_text("blocks.", layer.layer, ".attn.");
+    arrays.emplace_back(prefix + "hook_pattern", layer.weights);
+    if (layer.queries.defined()) {
+      arrays.emplace_back(prefix + "hook_q", layer.queries);
+      arrays.emplace_back(prefix + "hook_k", layer.keys);
+    }
+  }
+  if (is_batch) {
+    std::vector<std::vector<std::int32_t>> sequences;
+    std::vector<std::int32_t> lengths;
+    for (const RecordedDocument& document : recorded.documents) {
+      sequences.push_back(document.ids);
+      lengths.push_back(static_cast<std::int32_t>(document.ids.size()));
+    }
+    arrays.emplace_back("lengths", Tensor::from(lengths, {static_cast<Index>(lengths.size())}));
+    arrays.emplace_back("tokens", pad_sequences(sequences, tokenizer.end_of_text()).tokens);
+  }
+  return arrays;
+}
+
+std::string attention_tokens_json(const RecordedAttention& recorded) {
+  nlohmann::ordered_json json;
+  for (const RecordedDocument& document : recorded.documents) {
+    json["documents"].push_back(
+        {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});
+  }
+  for (const RecordedLayer& layer : recorded.layers) {
+    json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
+  }
+  return json.dump(1) + "\n";
+}
+
+std::vector<std::pair<std::string, std::string>> attention_files(
+    const RecordedAttention& recorded, const std::vector<AttentionMaps>& documents,
+    const AttentionFilesOptions& options) {
+  const auto wanted = [&](const char* format) { return options.formats.count(format) > 0; };
+  std::vector<std::pair<std::string, std::string>> files;
+  if (wanted("json")) {
+    files.emplace_back("tokens.json", attention_tokens_json(recorded));
+  }
+  if (wanted("bertviz")) {
+    files.emplace_back("bertviz.json", bertviz_json(documents));
+  }
+  for (const LayerAttention& layer : documents.front().layers) {
+    if (wanted("svg") || wanted("png")) {
+      const std::string name = concat_text("layer_", layer.layer);
+      const std::string figure = attention_svg(documents.front(), layer);
+      if (wanted("svg")) {
+        files.emplace_back(name + ".svg", figure);
+      }
+      if (wanted("png")) {
+        files.emplace_back(name + ".png", svg_to_png(figure));
+      }
+    }
+  }
+  if (wanted("html")) {
+    files.emplace_back("attention.html", attention_html(documents, options.page));
+  }
+  return files;
+}
+
+std::string attention_maps_text(const std::vector<AttentionMaps>& documents,
+                                const AttentionTextOptions& options) {
+  std::string text;
+  for (const AttentionMaps& maps : documents) {
+    for (const LayerAttention& layer : maps.layers) {
+      for (std::size_t row = 0; row < layer.heads.size(); ++row) {
+        text += (text.empty() ? "" : "\n") +
+                attention_text(maps, layer, static_cast<Index>(row), options);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace headlight

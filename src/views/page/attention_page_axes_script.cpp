@@ -1,0 +1,149 @@
+#include "views/page/attention_page.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kScript = R"js(
+// `halo` sets the text apart from what lies under it.
+function write(context, text, x, y, halo) {
+  if (halo) {
+    context.strokeText(text, x, y);
+  }
+  context.fillText(text, x, y);
+}
+
+function writeKeyLabel(context, plot, key, halo = false) {
+  context.save();
+  context.translate(plot.left + (key + 0.5) * plot.cell, plot.top + plot.side + 9);
+  context.textAlign = plot.keys === 'flat' ? 'center' : 'right';
+  context.textBaseline = plot.keys === 'flat' ? 'top' : 'middle';
+  context.rotate({flat: 0, slanted: -Math.PI / 4, upright: -Math.PI / 2}[plot.keys]);
+  write(context, plot.labels ? plot.labels[key] : String(key), 0, 0, halo);
+  context.restore();
+}
+
+function writeQueryLabel(context, plot, query, halo = false) {
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
+  write(context, plot.labels ? plot.labels[query] : String(query), plot.left - 8,
+        plot.top + (query + 0.5) * plot.cell, halo);
+}
+
+// Positions 0, 10, 20, ... with a round step and at most about seven of them.
+function tickPositions(count) {
+  let step = 1;
+  for (let i = 0; count / step > 7; ++i) {
+    step *= i % 3 === 1 ? 2.5 : 2;
+  }
+  return Array.from({length: Math.ceil(count / step)}, (_, i) => i * step);
+}
+
+function drawAxes(context, plot) {
+  context.fillStyle = cssValue(plot.labels ? '--ink' : '--muted');
+  context.font = fontOf(plot.font);
+  const shown = plot.labels ? plot.labels.keys() : tickPositions(plot.doc.count);
+  for (const i of shown) {
+    writeQueryLabel(context, plot, i);
+    writeKeyLabel(context, plot, i);
+  }
+  context.fillStyle = context.strokeStyle = cssValue('--muted');
+  context.font = fontOf(12);
+  context.textAlign = 'center';
+  context.textBaseline = 'alphabetic';
+  context.save();
+  context.fillText('Key', plot.left + plot.side / 2, plot.top + plot.side + plot.below - 5);
+  context.translate(12, plot.top + plot.side / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText('Query', 0, 0);
+  context.restore();
+}
+
+// The weights themselves, with two decimals.
+function drawValues(context, plot, head) {
+  const {count} = head.doc;
+  const weights = shownWeights(head);
+  context.font = fontOf(Math.min(14, plot.cell * 0.36));
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  for (let query = 0; query < count; ++query) {
+    for (let key = 0; key < count; ++key) {
+      if (!isBlank(head.doc, query, key)) {
+        const weight = weights[query * count + key];
+        context.fillStyle = inkOn(level(weight));
+        context.globalAlpha = weight < 0.005 ? 0.4 : 1;
+        context.fillText(weight.toFixed(2), plot.left + (key + 0.5) * plot.cell,
+                         plot.top + (query + 0.5) * plot.cell + 0.5);
+      }
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+// Names the row and column of the cell under the pointer, over the labels of the axes.
+function drawMarkedLabels(context, plot, cell) {
+  context.lineWidth = 6;
+  context.lineJoin = 'round';
+  context.strokeStyle = cssValue('--ground');
+  context.fillStyle = cssValue('--accent');
+  context.font = fontOf(plot.labels ? plot.font : 12, 600);
+  writeQueryLabel(context, plot, cell.query, true);
+  writeKeyLabel(context, plot, cell.key, true);
+}
+
+// Frames the row of the chosen query (or the column of the chosen key) and, when `cell` is given,
+// the row and column of that cell.
+function drawMarks(canvas, plot, cell = null) {
+  const ratio = devicePixelRatio || 1;
+  sizeCanvas(canvas, plot, ratio);
+  const context = canvas.getContext('2d');
+  context.scale(ratio, ratio);
+  context.strokeStyle = cssValue('--accent');
+  const frame = (x, y, width, height) =>
+    context.strokeRect(plot.left + x - 0.5, plot.top + y - 0.5, width + 1, height + 1);
+  const {cell: c, side, doc: {causal}} = plot;
+  const row = (query) => frame(0, query * c, causal ? (query + 1) * c : side, c);
+  const column = (key) => frame(key * c, causal ? key * c : 0, c, causal ? side - key * c : side);
+  context.lineWidth = 1.25;
+  if (cell === null) {
+    (view.direction === 'gives' ? row : column)(focusToken(plot.doc));
+    return;
+  }
+  row(cell.query);
+  column(cell.key);
+  drawMarkedLabels(context, plot, cell);
+}
+
+function moveTip(event) {
+  const tip = byId('tip');
+  const {width, height} = tip.getBoundingClientRect();
+  const x = Math.min(event.clientX + 16, innerWidth - width - 8);
+  const y = event.clientY + 20 + height > innerHeight ? event.clientY - height - 14
+                                                      : event.clientY + 20;
+  tip.style.transform = `translate(${Math.max(8, x)}px, ${y}px)`;
+}
+
+function showTip(event, small, ...content) {
+  const tip = byId('tip');
+  tip.replaceChildren(...content, element('small', {textContent: small}));
+  tip.hidden = false;
+  moveTip(event);
+}
+
+function hideTip() {
+  byId('tip').hidden = true;
+}
+
+// "query → key: 0.873 (position i → j)".
+function showCellTip(event, head, {query, key}) {
+  const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
+  const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
+  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
+    name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
+}
+)js";
+
+}  // namespace
+
+std::string_view attention_page_axes_script() { return kScript; }
+
+}  // namespace headlight

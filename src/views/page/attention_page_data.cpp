@@ -1,0 +1,264 @@
+#include "views/page/attention_page_data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "views/attention/attention_view.h"
+#include "views/plot/colour_scale.h"
+
+namespace headlight {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr Index kLargestData = Index{128} << 20;  // characters; what browsers parse without trouble
+constexpr double kLargestInteger = 65535.0;       // stands for a weight of 1
+constexpr double kLargestRoot = 255.0;            // the same in 8 bits
+constexpr double kLargestSigned = 32767.0;        // stands for the largest number of a vector
+constexpr int kPaletteColours = 256;
+
+struct CheckedDocument {
+  const AttentionMaps* maps;
+  std::vector<LayerWeights> layers;
+  bool causal = true;
+};
+
+void check_vectors(const LayerAttention& layer, Index tokens) {
+  if (!layer.queries.defined() && !layer.keys.defined()) {
+    return;
+  }
+  for (const Tensor& vectors : {layer.queries, layer.keys}) {
+    const bool fits = vectors.defined() && vectors.dtype() == DType::float32 &&
+                      vectors.rank() == 3 && vectors.size(2) > 0 &&
+                      vectors.size(0) == static_cast<Index>(layer.heads.size()) &&
+                      vectors.size(1) == tokens && vectors.shape() == layer.queries.shape();
+    require(fits, "[attention_html] queries and keys of layer ", layer.layer,
+            ": expected both float32 [", layer.heads.size(), ", ", tokens, ", D]");
+    const Tensor values = to_contiguous(vectors);
+    const float* first = values.data<float>();
+    require(std::all_of(first, first + values.numel(), [](float v) { return std::isfinite(v); }),
+            "[attention_html] queries and keys of layer ", layer.layer, " hold no numbers");
+  }
+}
+
+CheckedDocument checked_document(const AttentionMaps& maps) {
+  require(!maps.layers.empty(), "[attention_html] expected at least one layer, got none");
+  CheckedDocument document{&maps, {}, true};
+  std::set<Index> numbers;
+  for (const LayerAttention& layer : maps.layers) {
+    require(numbers.insert(layer.layer).second, "[attention_html] layer ", layer.layer,
+            " comes twice");
+    document.layers.emplace_back("attention_html", maps, layer);
+    document.causal = document.causal && document.layers.back().is_causal();
+    check_vectors(layer, document.layers.back().tokens());
+  }
+  return document;
+}
+
+Index base64_characters(Index bytes) { return (bytes + 2) / 3 * 4; }
+
+struct DataSize {
+  Index heads = 0;
+  Index tokens = 0;   // of the longest document
+  Index weights = 0;  // characters in 16 bits
+  Index coarse = 0;   // characters in 8 bits
+  Index vectors = 0;  // characters
+};
+
+DataSize data_size(const std::vector<CheckedDocument>& documents) {
+  DataSize size;
+  for (const CheckedDocument& document : documents) {
+    const Index tokens = document.layers.front().tokens();
+    const Index stored = document.causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
+    size.tokens = std::max(size.tokens, tokens);
+    for (const LayerAttention& layer : document.maps->layers) {
+      const auto heads = static_cast<Index>(layer.heads.size());
+      size.heads += heads;
+      size.weights += heads * base64_characters(2 * stored);
+      size.coarse += heads * base64_characters(stored);
+      if (layer.queries.defined()) {
+        size.vectors += 2 * heads * base64_characters(2 * tokens * layer.queries.size(2));
+      }
+    }
+  }
+  return size;
+}
+
+// True when the weights must do with 8 bits.
+bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
+  const DataSize size = data_size(documents);
+  const bool coarse = size.weights > options.exact_characters;
+  const Index characters = (coarse ? size.coarse : size.weights) + size.vectors;
+  require(characters <= kLargestData, "[attention_html] ", size.heads, " heads over ", size.tokens,
+          " tokens: expected at most ", kLargestData >> 20, " MiB of ",
+          size.vectors > 0 ? "weights, queries and keys" : "weights", " in the page, got ",
+          characters >> 20);
+  return coarse;
+}
+
+void append_base64(std::string& out, const Bytes& bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? bytes[i + k] : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      out += k <= count ? kDigits[group >> (18 - 6 * k) & 0x3F] : '=';
+    }
+  }
+}
+
+void append_16_bits(Bytes& bytes, long value) {
+  const auto integer = static_cast<std::uint32_t>(value);
+  bytes.push_back(static_cast<std::uint8_t>(integer & 0xFF));
+  bytes.push_back(static_cast<std::uint8_t>(integer >> 8 & 0xFF));
+}
+
+// Row after row; rows end at the diagonal when `causal`. Each weight is a 16-bit integer with the
+// lower byte first or, when `coarse`, its square root in 8 bits: long rows hold many small weights,
+// which equal steps of 1/255 would drop.
+Bytes quantised(const float* weights, Index tokens, bool causal, bool coarse) {
+  Bytes bytes;
+  for (Index query = 0; query < tokens; ++query) {
+    for (Index key = 0; key < (causal ? query + 1 : tokens); ++key) {
+      const double weight = std::min(1.0, static_cast<double>(weights[query * tokens + key]));
+      if (coarse) {
+        bytes.push_back(static_cast<std::uint8_t>(std::lround(std::sqrt(weight) * kLargestRoot)));
+      } else {
+        append_16_bits(bytes, std::lround(weight * kLargestInteger));
+      }
+    }
+  }
+  return bytes;
+}
+
+// {"scale": s, "code": base64}: numbers [T, D] of one head are s times signed 16-bit integers.
+std::string embedded_vectors(const Tensor& vectors, Index head) {
+  const Index count = vectors.size(1) * vectors.size(2);
+  const float* values = vectors.data<float>() + head * count;
+  float largest = 0.0F;
+  for (Index i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(values[i]));
+  }
+  const double scale = largest > 0.0F ? static_cast<double>(largest) / kLargestSigned : 1.0;
+  Bytes bytes;
+  for (Index i = 0; i < count; ++i) {
+    append_16_bits(bytes, std::lround(static_cast<double>(values[i]) / scale));
+  }
+  std::string out = "{\"scale\":" + nlohmann::json(scale).dump() + ",\"code\":\"";
+  append_base64(out, bytes);
+  return out + "\"}";
+}
+
+// JSON that no HTML parser can take for markup: the characters that could end the element or open
+// another stand as escapes.
+std::string embedded_json(const nlohmann::json& value) {
+  std::string out;
+  for (const char c : value.dump()) {
+    switch (c) {
+      case '<':
+        out += "\\u003c";
+        break;
+      case '>':
+        out += "\\u003e";
+        break;
+      case '&':
+        out += "\\u0026";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+nlohmann::json palette(Ground ground) {
+  std::string colours;
+  std::string white_text;
+  for (int i = 0; i < kPaletteColours; ++i) {
+    const Colour colour = attention_colour(static_cast<double>(i) / (kPaletteColours - 1), ground);
+    colours += hex_digits(colour);
+    white_text += needs_white_text(colour) ? '1' : '0';
+  }
+  return {{"colours", colours}, {"white_text", white_text}};
+}
+
+std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool coarse) {
+  const LayerAttention& layer = document.maps->layers[l];
+  const LayerWeights& weights = document.layers[l];
+  std::string out = concat_text("{\"layer\":", layer.layer, ",\"heads\":") +
+                    nlohmann::json(layer.heads).dump() + ",\"weights\":[";
+  for (Index h = 0; h < weights.heads(); ++h) {
+    out += h == 0 ? "\n\"" : ",\n\"";
+    append_base64(out, quantised(weights.head(h), weights.tokens(), document.causal, coarse));
+    out += '"';
+  }
+  out += "]";
+  if (layer.queries.defined()) {
+    const Tensor queries = to_contiguous(layer.queries);
+    const Tensor keys = to_contiguous(layer.keys);
+    out += concat_text(",\n\"width\":", queries.size(2), ",\"vectors\":[");
+    for (Index h = 0; h < weights.heads(); ++h) {
+      out += std::string(h == 0 ? "\n" : ",\n") + "{\"queries\":" + embedded_vectors(queries, h) +
+             ",\"keys\":" + embedded_vectors(keys, h) + "}";
+    }
+    out += "]";
+  }
+  return out + "}";
+}
+
+std::string embedded_document(const CheckedDocument& document, bool coarse) {
+  const AttentionMaps& maps = *document.maps;
+  std::vector<std::string> tokens;
+  std::vector<std::string> labels;
+  for (const std::string& token : maps.tokens) {
+    tokens.push_back(token_text(token));
+    labels.push_back(token_label(token));
+  }
+  nlohmann::json scores = nlohmann::json::object();
+  for (const auto& [id, score] : maps.scores) {
+    scores[head_name(id)] = {score_label(score), score.score};
+  }
+  std::string out = "{\"title\":" + embedded_json(printable_text(maps.title));
+  out += ",\n\"tokens\":" + embedded_json(tokens) + ",\n\"labels\":" + embedded_json(labels);
+  out += ",\n\"scores\":" + embedded_json(scores);
+  out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
+  for (std::size_t l = 0; l < document.layers.size(); ++l) {
+    out += (l == 0 ? "" : ",\n") + embedded_layer(document, l, coarse);
+  }
+  return out + "]}";
+}
+
+}  // namespace
+
+std::string attention_page_data(const std::vector<AttentionMaps>& documents,
+                                const AttentionPageOptions& options) {
+  require(!documents.empty(), "[attention_html] expected at least one document, got none");
+  const auto count = static_cast<Index>(documents.size());
+  require(options.beside >= -1 && options.beside < count, "[attention_html] beside: expected a ",
+          "document from 0 to ", count - 1, " or -1 for none, got ", options.beside);
+  std::vector<CheckedDocument> checked;
+  for (const AttentionMaps& maps : documents) {
+    checked.push_back(checked_document(maps));
+  }
+  const bool coarse = is_coarse(checked, options);
+  constexpr const char* kViews[] = {"model", "head", "neuron", "grid"};
+  std::string out = "<script type=\"application/json\" id=\"attention\">{\n";
+  out += "\"bits\":" + std::string(coarse ? "8" : "16");
+  out += ",\n\"view\":\"" + std::string(kViews[static_cast<int>(options.view)]) + "\"";
+  out += concat_text(",\n\"beside\":", options.beside);
+  out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
+  out += ",\n\"light\":" + palette(Ground::light).dump();
+  out += ",\n\"dark\":" + palette(Ground::dark).dump() + ",\n\"documents\":[\n";
+  for (std::size_t d = 0; d < checked.size(); ++d) {
+    out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse);
+  }
+  return out + "]}</script>\n";
+}
+
+}  // namespace headlight

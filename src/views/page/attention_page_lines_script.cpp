@@ -1,0 +1,209 @@
+#include "views/page/attention_page.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kScript = R"js(
+const kRow = 24;           // CSS pixels per token
+const kMostLines = 3000;   // drawn at once; of more, the strongest
+const kFaintest = 0.01;    // weights below give no line
+
+const layerHeads = (doc) => doc.heads.filter((head) => head.layer === current().layer);
+const visibleHeads = (doc) => layerHeads(doc).filter((head) => !view.hidden.has(head.name));
+const hasChosen = () => view.hovered !== null || view.token !== null;
+const headColour = (head) => distinctColour(head.head);
+
+// Toggles which heads are drawn; a second click within a moment shows that head alone.
+function headChips() {
+  const names = new Map(shownDocuments().flatMap((doc) =>
+    layerHeads(doc).map((head) => [head.name, head])));
+  const chips = [...names.values()].map((head) => {
+    const dot = element('i', {className: 'dot'});
+    dot.style.background = headColour(head);
+    const chip = element('button', {type: 'button', className: 'chip'}, dot,
+      `Head ${head.head}`, classTag(head)?.querySelector('.class') ?? '');
+    chip.setAttribute('aria-pressed', !view.hidden.has(head.name));
+    chip.addEventListener('click', (event) => {
+      if (event.detail === 2) {
+        view.hidden = new Set([...names.keys()].filter((name) => name !== head.name));
+      } else if (!view.hidden.delete(head.name)) {
+        view.hidden.add(head.name);
+      }
+      box.querySelectorAll('button').forEach((other, i) =>
+        other.setAttribute('aria-pressed', !view.hidden.has([...names.keys()][i])));
+      showToken();
+    });
+    return chip;
+  });
+  const box = element('div', {className: 'chips', title: 'Double click: this head alone'},
+                      ...chips);
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', 'Heads to draw');
+  return box;
+}
+
+// A column of tokens; those on the left give weight, those on the right receive it.
+function tokenColumn(doc, side, prefix) {
+  const items = doc.labels.map((label, i) => {
+    const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: `Token ${i}`},
+      element('bdi', {textContent: label, translate: false}));
+    item.dataset.token = i;
+    return item;
+  });
+  const column = element('div', {className: `tokens ${side}`, role: 'listbox'}, ...items);
+  column.tabIndex = 0;
+  column.setAttribute('aria-label', side === 'left' ? 'Queries' : 'Keys');
+  const turn = () => setDirection(side === 'left' ? 'gives' : 'receives');
+  column.addEventListener('pointerover', (event) => {
+    if (event.pointerType === 'mouse') {
+      turn();
+    }
+  });
+  column.addEventListener('pointerleave', () => setDirection(view.kept));
+  column.addEventListener('click', turn, {capture: true});
+  listenForTokens(column);
+  return {column, items, side};
+}
+
+// The links to draw beside rows [first, last), those of the chosen token or of all tokens there:
+// [weight, query, key, head], the strongest first.
+function linksInSight(doc, first, last) {
+  const chosen = hasChosen() ? focusToken(doc) : null;
+  const links = [];
+  for (const head of visibleHeads(doc)) {
+    const weights = shownWeights(head);
+    for (let query = 0; query < doc.count; ++query) {
+      const seen = query >= first && query < last;
+      const end = doc.causal ? query + 1 : doc.count;
+      for (let key = seen ? 0 : first; key < (seen ? end : Math.min(end, last)); ++key) {
+        const weight = weights[query * doc.count + key];
+        const from = view.direction === 'gives' ? query : key;
+        const wanted = chosen === null ? from >= first && from < last : from === chosen;
+        if (weight >= kFaintest && wanted && !isBlank(doc, query, key)) {
+          links.push([weight, query, key, head]);
+        }
+      }
+    }
+  }
+  return links.sort((a, b) => b[0] - a[0]).slice(0, kMostLines);
+}
+
+// Small squares at the far end of the links, a column for each head.
+function drawSquares(context, doc, {width, first, last}) {
+  const heads = visibleHeads(doc);
+  const side = Math.min(9, 84 / Math.max(heads.length, 1));
+  for (let i = first; i < Math.min(last, doc.count); ++i) {
+    heads.forEach((head, column) => {
+      context.globalAlpha = strength(linkWeight(head, i) ?? 0);
+      context.fillStyle = headColour(head);
+      const x = view.direction === 'gives' ? width - (heads.length - column) * side : column * side;
+      context.fillRect(x, (i - first) * kRow + 3, side - 1, kRow - 6);
+    });
+  }
+}
+
+function drawLinks(canvas, doc, scroller) {
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.parentNode.clientWidth;
+  const height = Math.min(scroller.clientHeight, doc.count * kRow);
+  const top = Math.min(scroller.scrollTop, doc.count * kRow - height);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  canvas.style.height = `${height}px`;
+  canvas.style.transform = `translateY(${top}px)`;
+  const first = Math.floor(top / kRow);
+  const last = Math.min(doc.count, Math.ceil((top + height) / kRow) + 1);
+  const context = canvas.getContext('2d');
+  context.scale(ratio, ratio);
+  context.translate(0, first * kRow - top);
+  const chosen = hasChosen();
+  context.lineWidth = chosen ? 2.5 : 1.6;
+  const inset = chosen ? Math.min(9, 84 / Math.max(visibleHeads(doc).length, 1)) *
+    visibleHeads(doc).length + 4 : 0;
+  const [from, to] = view.direction === 'gives' ? [0, width - inset] : [inset, width];
+  for (const [weight, query, key, head] of linksInSight(doc, first, last).reverse()) {
+    // Of all links at once only the strong ones may stand out.
+    context.globalAlpha = Math.min(1, chosen ? strength(weight) : weight);
+    context.strokeStyle = headColour(head);
+    context.beginPath();
+    context.moveTo(from, (query - first + 0.5) * kRow);
+    context.lineTo(to, (key - first + 0.5) * kRow);
+    context.stroke();
+  }
+  if (chosen) {
+    drawSquares(context, doc, {width, first, last});
+  }
+}
+
+// The chosen token's strongest links of every head, for screen readers and for exact numbers.
+function headTable(doc) {
+  const gives = view.direction === 'gives';
+  const token = `${doc.labels[focusToken(doc)]} at ${focusToken(doc)}`;
+  return tableOf(gives ? `What ${token} looks at, by head` : `Who looks at ${token}, by head`,
+    ['Head', 'Strongest', 'Second', 'Third'],
+    visibleHeads(doc).map((head) => {
+      const links = strongest(doc.count, (i) => linkWeight(head, i), 3);
+      return element('tr', {}, element('th', {scope: 'row', textContent: head.name}),
+        ...[0, 1, 2].map((i) => element('td', {}, ...(links[i] ? [...tokenName(doc, links[i][1]),
+          ' ', element('span', {className: 'number', textContent: links[i][0].toFixed(3)})]
+          : []))));
+    }));
+}
+
+function linesPane(doc, number) {
+  const left = tokenColumn(doc, 'left', `query-${number}`);
+  const right = tokenColumn(doc, 'right', `key-${number}`);
+  const canvas = element('canvas', {ariaHidden: 'true'});
+  const scroller = element('div', {className: 'lines'}, left.column,
+    element('div', {className: 'between'}, canvas), right.column);
+  const table = element('div', {className: 'scroller'});
+  const box = element('details', {className: 'table-box', open: true},
+    element('summary', {textContent: 'Strongest links of the chosen token'}), table);
+  const pane = {doc, head: layerHeads(doc)[0] ?? null,
+                node: element('div', {}, scroller, box)};
+  pane.showToken = () => {
+    const chosen = hasChosen() ? focusToken(doc) : null;
+    for (const {column, items, side} of [left, right]) {
+      const active = (side === 'left') === (view.direction === 'gives');
+      items.forEach((item, i) => {
+        item.classList.toggle('chosen', active && i === chosen);
+        item.setAttribute('aria-selected', active && i === chosen);
+      });
+      column.setAttribute('aria-activedescendant',
+        chosen === null ? '' : column.children[chosen].id);
+    }
+    drawLinks(canvas, doc, scroller);
+    box.hidden = chosen === null;
+    if (box.open && chosen !== null) {
+      table.replaceChildren(headTable(doc));
+    }
+  };
+  pane.scroll = () => {
+    if (view.token === null) {
+      return;
+    }
+    const at = focusToken(doc) * kRow;
+    if (at < scroller.scrollTop || at + kRow > scroller.scrollTop + scroller.clientHeight) {
+      scroller.scrollTop = at - scroller.clientHeight / 2;
+    }
+  };
+  scroller.addEventListener('scroll', () => drawLinks(canvas, doc, scroller), {passive: true});
+  // A window that becomes taller shows more rows.
+  new ResizeObserver(() => drawLinks(canvas, doc, scroller)).observe(scroller);
+  box.addEventListener('toggle', pane.showToken);
+  return pane;
+}
+
+function buildHeadView() {
+  return {panes: shownDocuments().map(linesPane),
+          tools: [layerPicker(), directionSwitch(), headChips()],
+          hint: 'Queries on the left look at keys on the right. Point at a token to see its links ' +
+            'alone; click to keep it, click again to see all.'};
+}
+)js";
+
+}  // namespace
+
+std::string_view attention_page_lines_script() { return kScript; }
+
+}  // namespace headlight

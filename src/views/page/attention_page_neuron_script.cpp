@@ -1,0 +1,131 @@
+#include "views/page/attention_page.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kScript = R"js(
+const kMostKeys = 128;  // rows of the neuron view; of more, those with the largest weights
+
+// Blue for numbers above 0, orange below, stronger with their size.
+function numberPixels(values, largest) {
+  const image = new ImageData(values.length, 1);
+  const [positive, negative] = darkGround.matches
+    ? [[104, 170, 255], [255, 150, 60]] : [[30, 90, 225], [220, 95, 10]];
+  values.forEach((value, i) => {
+    const alpha = Math.round(255 * Math.min(1, Math.abs(value) / (largest || 1)));
+    image.data.set([...(value < 0 ? negative : positive), alpha], 4 * i);
+  });
+  return image;
+}
+
+// A vector as a strip of cells; pointing at one names its number.
+function strip(name, values, largest) {
+  const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
+                                    role: 'img'});
+  canvas.setAttribute('aria-label', `${name}, ${values.length} numbers`);
+  canvas.getContext('2d').putImageData(numberPixels(values, largest), 0, 0);
+  canvas.addEventListener('pointermove', (event) => {
+    const box = canvas.getBoundingClientRect();
+    const i = Math.min(values.length - 1,
+      Math.max(0, Math.floor((event.clientX - box.left) / box.width * values.length)));
+    showTip(event, name, `[${i}] = `, element('b', {textContent: values[i].toFixed(3)}));
+  });
+  canvas.addEventListener('pointerleave', hideTip);
+  return canvas;
+}
+
+// From the vectors of a head to the weights of one query, step by step.
+function neuronSteps(head, query) {
+  const {doc, width, vectors} = head;
+  head.queries ??= decodeVectors(vectors.queries);
+  head.keys ??= decodeVectors(vectors.keys);
+  const q = head.queries.slice(query * width, (query + 1) * width);
+  const keys = [];
+  for (let key = 0; key < (doc.causal ? query + 1 : doc.count); ++key) {
+    const k = head.keys.slice(key * width, (key + 1) * width);
+    const product = k.map((value, i) => value * q[i]);
+    keys.push({key, k, product, score: product.reduce((a, b) => a + b, 0) / Math.sqrt(width)});
+  }
+  const largest = Math.max(...keys.map(({score}) => score));
+  const sum = keys.reduce((all, {score}) => all + Math.exp(score - largest), 0);
+  keys.forEach((step) => { step.weight = Math.exp(step.score - largest) / sum; });
+  return {q, keys};
+}
+
+const largestOf = (arrays) => arrays.reduce((most, values) =>
+  values.reduce((a, value) => Math.max(a, Math.abs(value)), most), 0);
+
+function neuronRow(doc, step, scales) {
+  const bar = element('i');
+  bar.style.width = `${100 * step.weight}%`;
+  bar.style.background = palette().css[Math.max(level(step.weight), 60)];
+  const name = doc.labels[step.key];
+  return element('tr', {},
+    element('th', {scope: 'row'}, ...tokenName(doc, step.key)),
+    element('td', {}, strip(`key of ${name}`, step.k, scales.k)),
+    element('td', {}, strip(`query × key of ${name}`, step.product, scales.product)),
+    element('td', {className: 'number', textContent: step.score.toFixed(2)}),
+    element('td', {className: 'number', textContent: step.weight.toFixed(3)}),
+    element('td', {className: 'bar-cell', ariaHidden: 'true'}, bar));
+}
+
+function neuronTable(head, query) {
+  const {doc} = head;
+  const {q, keys} = neuronSteps(head, query);
+  const shown = [...keys].sort((a, b) => b.weight - a.weight).slice(0, kMostKeys)
+    .sort((a, b) => a.key - b.key);
+  const scales = {k: largestOf(keys.map(({k}) => k)),
+                  product: largestOf(keys.map(({product}) => product))};
+  const titles = ['Key', 'Key vector', 'Query × key', `Sum ÷ √${head.width}`, 'Softmax', ''];
+  const table = tableOf('', titles, shown.map((step) => neuronRow(doc, step, scales)));
+  table.className = 'neurons';
+  const own = recordedWeights(head);
+  const error = keys.reduce((most, {key, weight}) =>
+    Math.max(most, Math.abs(weight - own[query * doc.count + key])), 0);
+  table.caption.replaceChildren(
+    ...(keys.length > shown.length
+      ? [`The ${shown.length} of ${keys.length} keys with the largest weights. `] : []),
+    'The weights computed here differ from the recorded ones by ',
+    element('span', {className: 'difference', textContent: error < 0.0001
+      ? 'less than 0.0001' : `at most ${error.toFixed(4)}`}), '.');
+  const queryLine = element('p', {className: 'query-line'}, 'Query ', ...tokenName(doc, query),
+                            strip(`query of ${doc.labels[query]}`, q, largestOf([q])));
+  return [queryLine, element('div', {className: 'scroller'}, table)];
+}
+
+function neuronPane(doc, number) {
+  const head = doc.byName.get(view.head) ?? null;
+  const text = textBox(doc, number);
+  const steps = element('div', {className: 'steps'});
+  const pane = {doc, head, scroll: text.scroll,
+                node: element('div', {}, text.node, steps)};
+  text.node.classList.add('short');
+  pane.showToken = () => {
+    text.mark();
+    if (head?.vectors) {
+      const place = scrollY;
+      steps.replaceChildren(...neuronTable(head, focusToken(doc)));
+      scrollTo(scrollX, place);
+    } else {
+      steps.replaceChildren(element('p', {className: 'hint missing', textContent: head === null
+        ? `No head ${view.head} in this document.`
+        : 'This page holds no queries and keys of this head: “headlight attention” writes them ' +
+          'with --neurons.'}));
+    }
+  };
+  return pane;
+}
+
+function buildNeuronView() {
+  return {panes: shownDocuments().map(neuronPane), tools: headTools(),
+          hint: 'How the weights of one query come about: its vector times the vector of each ' +
+            'key, summed, divided by the square root of their length, and put through the ' +
+            'softmax. Blue is above 0, orange below. Choose the query in the text.'};
+}
+)js";
+
+}  // namespace
+
+std::string_view attention_page_neuron_script() { return kScript; }
+
+}  // namespace headlight

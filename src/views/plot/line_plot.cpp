@@ -1,0 +1,324 @@
+#include "headlight/views/line_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "views/attention/attention_view.h"
+#include "views/plot/svg.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kWidth = 640.0;
+constexpr double kHeight = 380.0;
+constexpr double kLeft = 72.0;      // or more, where the labels of ticks need it
+constexpr double kAxisName = 28.0;  // room for the name of the vertical axis
+constexpr double kTickGap = 8.0;
+constexpr double kTop = 52.0;
+constexpr double kBottom = 56.0;
+constexpr double kRight = 24.0;
+constexpr double kLegendLine = 18.0;
+constexpr const char* kInk = "#1d2030";
+constexpr const char* kFaint = "#6b6f80";
+constexpr const char* kFaintCurve = "#c3c6d1";
+
+constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                              "#e69f00", "#56b4e9", "#000000", "#b8a800"};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void include(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+// Ticks at 1, 2 or 5 times a power of ten; the range is widened to whole steps.
+struct Axis {
+  double low = 0;
+  double high = 1;
+  double step = 1;
+
+  double share(double value) const { return (value - low) / (high - low); }
+};
+
+Axis axis_for(Range range) {
+  constexpr double kTicks = 6;
+  if (range.low == range.high) {
+    const double room = range.low == 0 ? 1 : std::abs(range.low) / 2;
+    range = {range.low - room, range.high + room};
+  }
+  const double rough = (range.high - range.low) / kTicks;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  const double digit = rough / power;
+  const double step = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
+  return {std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step,
+          step};
+}
+
+std::string tick_text(double value, double step) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.10g",
+                std::abs(value) < step * 1e-6 ? 0.0 : std::round(value / step * 1e6) * step / 1e6);
+  return text.data();
+}
+
+// How wide the widest label of an axis is.
+double label_width(const Axis& axis) {
+  double widest = 0;
+  for (double value = axis.low; value < axis.high + axis.step / 2; value += axis.step) {
+    widest = std::max(widest, 11 * text_width(tick_text(value, axis.step)));
+  }
+  return widest;
+}
+
+struct Frame {
+  Axis x;
+  Axis y;
+  double left = kLeft;
+  double right = kRight;
+
+  double across(double value) const { return left + x.share(value) * (kWidth - left - right); }
+  double down(double value) const {
+    return kTop + (1 - y.share(value)) * (kHeight - kTop - kBottom);
+  }
+};
+
+// What the finite values of a plot span.
+struct Span {
+  Range across;
+  Range up;
+};
+
+Span span_of(const LinePlot& plot) {
+  Span span;
+  for (const PlotSeries& series : plot.series) {
+    require(series.x.size() == series.y.size(), "[line_plot_svg] series '", series.name, "' has ",
+            series.x.size(), " values of x and ", series.y.size(), " of y");
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) {
+        span.across.include(series.x[i]);
+        span.up.include(std::min(series.y[i], plot.y_high));
+      }
+    }
+  }
+  require(span.across.low <= span.across.high,
+          "[line_plot_svg] expected at least one finite value");
+  if (plot.y_from_zero) {
+    span.up.include(0);
+  }
+  return span;
+}
+
+std::string grid_line(double x1, double y1, double x2, double y2) {
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" stroke=\"#e3e5ec\"/>\n";
+}
+
+std::string axes(const Frame& frame, const LinePlot& plot) {
+  const std::string small = std::string("font-size=\"11\" fill=\"") + kFaint + "\" text-anchor=\"";
+  const double bottom = kHeight - kBottom;
+  std::string out;
+  for (double x = frame.x.low; x < frame.x.high + frame.x.step / 2; x += frame.x.step) {
+    out += grid_line(frame.across(x), kTop, frame.across(x), bottom);
+    out += svg_text(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
+  }
+  for (double y = frame.y.low; y < frame.y.high + frame.y.step / 2; y += frame.y.step) {
+    out += grid_line(frame.left, frame.down(y), kWidth - frame.right, frame.down(y));
+    out += svg_text(frame.left - kTickGap, frame.down(y) + 4, small + "end\"",
+                    tick_text(y, frame.y.step));
+  }
+  const std::string name =
+      std::string("font-size=\"12\" fill=\"") + kInk + "\" text-anchor=\"middle\"";
+  out += svg_text((frame.left + kWidth - frame.right) / 2, kHeight - 14, name, plot.x_label);
+  const double middle = (kTop + bottom) / 2;
+  return out + svg_text(18, middle,
+                        name + " transform=\"rotate(-90 18 " + svg_number(middle) + ")\"",
+                        plot.y_label);
+}
+
+std::string curve(const PlotSeries& series, const Frame& frame, const std::string& colour,
+                  bool points) {
+  std::string path;
+  std::string dots;
+  bool pen_down = false;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) {
+      pen_down = false;
+      continue;
+    }
+    const std::string x = svg_number(frame.across(series.x[i]));
+    const std::string y = svg_number(frame.down(series.y[i]));
+    path += (pen_down ? "L" : "M") + x + " " + y;
+    pen_down = true;
+    if (points || series.points) {
+      dots += "<circle cx=\"" + x + "\" cy=\"" + y + "\" r=\"3\" fill=\"" + colour + "\"/>\n";
+    }
+  }
+  return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
+         (series.faint || series.thin ? "1" : "2") + "\" stroke-linejoin=\"round\"/>\n" + dots;
+}
+
+struct NamedColour {
+  std::string name;
+  const char* colour;
+};
+
+struct Box {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+
+  bool holds(double x, double y) const {
+    return x >= left && x <= left + width && y >= top && y <= top + height;
+  }
+};
+
+// How much of the curves lies in a box: places of every segment, evenly spread.
+Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
+  constexpr Index kPlaces = 16;
+  Index count = 0;
+  for (const PlotSeries& series : plot.series) {
+    for (std::size_t i = 1; i < series.x.size(); ++i) {
+      for (Index place = 0; place <= kPlaces; ++place) {
+        const double share = static_cast<double>(place) / kPlaces;
+        const double x = series.x[i - 1] + share * (series.x[i] - series.x[i - 1]);
+        const double y = series.y[i - 1] + share * (series.y[i] - series.y[i - 1]);
+        count += box.holds(frame.across(x), frame.down(y)) ? 1 : 0;
+      }
+    }
+  }
+  return count;
+}
+
+// The corner in which a legend hides least of the curves; the upper ones first.
+Box emptiest_corner(const LinePlot& plot, const Frame& frame, double width, double height) {
+  constexpr double kRoom = 8;
+  const double right = kWidth - frame.right - width - kRoom;
+  const double bottom = kHeight - kBottom - height - kRoom;
+  Box best;
+  Index least = std::numeric_limits<Index>::max();
+  for (const double top : {kTop + kRoom, bottom}) {
+    for (const double left : {right, frame.left + kRoom}) {
+      const Box box{left, top, width, height};
+      const Index hidden = covered(plot, frame, box);
+      if (hidden < least) {
+        least = hidden;
+        best = box;
+      }
+    }
+  }
+  return best;
+}
+
+std::string legend(const std::vector<NamedColour>& entries, const LinePlot& plot,
+                   const Frame& frame) {
+  double widest = 0;
+  for (const NamedColour& entry : entries) {
+    widest = std::max(widest, 11 * text_width(printable_text(entry.name)));
+  }
+  const Box box = emptiest_corner(plot, frame, widest + 34,
+                                  kLegendLine * static_cast<double>(entries.size()) + 4);
+  std::string out = "<rect x=\"" + svg_number(box.left) + "\" y=\"" + svg_number(box.top) +
+                    "\" width=\"" + svg_number(box.width) + "\" height=\"" +
+                    svg_number(box.height) + "\" fill=\"#fff\" fill-opacity=\"0.85\"/>\n";
+  const double left = box.left + 4;
+  double y = box.top + 15;
+  for (const NamedColour& entry : entries) {
+    out += "<line x1=\"" + svg_number(left) + "\" y1=\"" + svg_number(y - 4) + "\" x2=\"" +
+           svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" + entry.colour +
+           "\" stroke-width=\"3\"/>\n";
+    out +=
+        svg_text(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"", entry.name);
+    y += kLegendLine;
+  }
+  return out;
+}
+
+std::string marks(const LinePlot& plot, const Frame& frame) {
+  std::string out;
+  for (const double x : plot.marks) {
+    if (x >= frame.x.low && x <= frame.x.high) {
+      out += "<line x1=\"" + svg_number(frame.across(x)) + "\" y1=\"" + svg_number(kTop) +
+             "\" x2=\"" + svg_number(frame.across(x)) + "\" y2=\"" + svg_number(kHeight - kBottom) +
+             "\" stroke=\"" + kFaint + "\" stroke-dasharray=\"4 4\"/>\n";
+    }
+  }
+  return out;
+}
+
+// Without what lies above the axes.
+std::string clipped(const std::string& curves) {
+  return "<clipPath id=\"axes\"><rect x=\"0\" y=\"" + svg_number(kTop) + "\" width=\"" +
+         svg_number(kWidth) + "\" height=\"" + svg_number(kHeight - kTop) +
+         "\"/></clipPath>\n<g clip-path=\"url(#axes)\">\n" + curves + "</g>\n";
+}
+
+// A plot without what surrounds it. Faint curves lie below the others.
+std::string panel(const LinePlot& plot, const Frame& frame) {
+  std::string out =
+      svg_text(frame.left, 30,
+               std::string("font-size=\"16\" font-weight=\"600\" fill=\"") + kInk + "\"",
+               plot.title) +
+      axes(frame, plot) + marks(plot, frame);
+  std::string curves;
+  std::vector<NamedColour> named;
+  std::size_t next = 0;  // colour of a series that names none
+  for (const PlotSeries& series : plot.series) {
+    if (series.faint) {
+      out += curve(series, frame, kFaintCurve, plot.points);
+      continue;
+    }
+    const std::size_t place = series.colour >= 0 ? static_cast<std::size_t>(series.colour) : next++;
+    const char* colour = kColours[place % kColours.size()];
+    curves += curve(series, frame, colour, plot.points);
+    if (!series.name.empty()) {
+      named.push_back({series.name, colour});
+    }
+  }
+  if (std::isfinite(plot.y_high)) {
+    curves = clipped(curves);
+  }
+  return out + curves +
+         (plot.series.size() > 1 && !named.empty() ? legend(named, plot, frame) : "");
+}
+
+}  // namespace
+
+std::string line_panels_svg(const std::vector<LinePlot>& plots) {
+  require(!plots.empty(), "[line_panels_svg] expected at least one plot");
+  Range across;
+  std::vector<Axis> up;
+  for (const LinePlot& plot : plots) {
+    const Span span = span_of(plot);
+    across.include(span.across.low);
+    across.include(span.across.high);
+    up.push_back(axis_for(span.up));
+  }
+  const Axis x = axis_for(across);
+  double left = kLeft;
+  for (const Axis& axis : up) {
+    left = std::max(left, kAxisName + label_width(axis) + kTickGap);
+  }
+  const double right = std::max(kRight, label_width(x) / 2 + kTickGap);
+  std::string out =
+      svg_start(kWidth, kHeight * static_cast<double>(plots.size()), plots.front().title);
+  for (std::size_t i = 0; i < plots.size(); ++i) {
+    const Frame frame{x, up[i], left, right};
+    const std::string shift = svg_number(kHeight * static_cast<double>(i));
+    out += i == 0 ? panel(plots[i], frame)
+                  : "<g transform=\"translate(0 " + shift + ")\">\n" + panel(plots[i], frame) +
+                        "</g>\n";
+  }
+  return out + "</svg>\n";
+}
+
+std::string line_plot_svg(const LinePlot& plot) { return line_panels_svg({plot}); }
+
+}  // namespace headlight

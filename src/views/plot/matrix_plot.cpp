@@ -1,0 +1,174 @@
+#include "headlight/views/matrix_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "views/attention/attention_view.h"
+#include "views/plot/colour_scale.h"
+#include "views/plot/svg.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kMargin = 24.0;
+constexpr double kTitle = 48.0;   // the title
+constexpr double kNote = 18.0;    // a line of the note
+constexpr double kLabels = 36.0;  // column title and labels that lie
+constexpr double kLabelSize = 11.0;
+constexpr double kGap = 2.0;
+constexpr Colour kHigh{0, 90, 181};
+constexpr Colour kLow{220, 96, 5};
+
+// Where the cells stand.
+struct Cells {
+  double left;
+  double top;
+  double width;
+  double height;
+  bool with_values;
+  bool upright;  // the columns' labels
+
+  double x(std::size_t column) const { return left + static_cast<double>(column) * (width + kGap); }
+  double y(std::size_t row) const { return top + static_cast<double>(row) * (height + kGap); }
+};
+
+double label_width(const std::string& label) {
+  return kLabelSize * text_width(printable_text(label));
+}
+
+double widest_label(const std::vector<std::string>& labels) {
+  double widest = 0;
+  for (const std::string& label : labels) {
+    widest = std::max(widest, label_width(label));
+  }
+  return widest;
+}
+
+void check(const MatrixPlot& plot) {
+  constexpr std::size_t kMost = 1024;
+  require(!plot.rows.empty() && !plot.columns.empty() && plot.rows.size() <= kMost &&
+              plot.columns.size() <= kMost,
+          "[matrix_plot_svg] expected 1 to ", kMost, " rows and columns, got ", plot.rows.size(),
+          " and ", plot.columns.size());
+  require(plot.values.size() == plot.rows.size() * plot.columns.size(),
+          "[matrix_plot_svg] expected ", plot.rows.size() * plot.columns.size(), " values, got ",
+          plot.values.size());
+}
+
+Cells cells_for(const MatrixPlot& plot) {
+  const bool with_values = plot.columns.size() <= 16;
+  const double width = with_values ? 52.0 : 18.0;
+  const double widest = widest_label(plot.columns);
+  const bool upright = widest > width;
+  const double row_labels =
+      std::max(widest_label(plot.rows), label_width(plot.row_title + " ↓") - 24);
+  return {.left = kMargin + 24 + row_labels + 8,
+          .top = kTitle + (plot.note.empty() ? 0 : kNote) + kLabels + (upright ? widest : 0),
+          .width = width,
+          .height = with_values ? 30.0 : 18.0,
+          .with_values = with_values,
+          .upright = upright};
+}
+
+double limit_of(const MatrixPlot& plot) {
+  double largest = plot.limit;
+  for (const double value : plot.values) {
+    largest =
+        plot.limit == 0 && std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  }
+  return largest > 0 ? largest : 1;
+}
+
+std::uint8_t mixed(std::uint8_t colour, double share) {
+  return static_cast<std::uint8_t>(std::lround(255 + share * (colour - 255)));
+}
+
+Colour colour_of(double value, double limit) {
+  const double share = std::min(1.0, std::abs(value) / limit);
+  const Colour end = value < 0 ? kLow : kHigh;
+  return {mixed(end.red, share), mixed(end.green, share), mixed(end.blue, share)};
+}
+
+std::string value_text(double value, double limit) {
+  std::array<char, 32> text;
+  const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
+  const double step = decimals == 0 ? 1 : decimals == 1 ? 0.1 : 0.01;
+  const bool rounds_to_zero = std::abs(value) < step / 2;  // which would print as -0.0
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, rounds_to_zero ? 0.0 : value);
+  return text.data();
+}
+
+std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, std::size_t column,
+                 double limit) {
+  const double value = plot.values[row * plot.columns.size() + column];
+  if (!std::isfinite(value)) {
+    return "";
+  }
+  constexpr double kFaint = 0.3;
+  const Colour colour = colour_of(plot.doubtful ? kFaint * value : value, limit);
+  std::array<char, 64> shown;
+  std::snprintf(shown.data(), shown.size(), "%.6g", value);
+  std::string out = "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
+                    escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
+                    "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" +
+                    svg_number(cells.y(row)) + "\" width=\"" + svg_number(cells.width) +
+                    "\" height=\"" + svg_number(cells.height) + "\" fill=\"#" + hex_digits(colour) +
+                    "\" stroke=\"#e3e5ec\"" + (plot.doubtful ? " stroke-dasharray=\"3 3\"" : "") +
+                    "/>";
+  if (cells.with_values) {
+    out += svg_text(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
+                    std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
+                        (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
+                    value_text(value, limit) + (plot.doubtful ? "?" : ""));
+  }
+  return out + "</g>\n";
+}
+
+std::string labels(const MatrixPlot& plot, const Cells& cells) {
+  const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
+  const double title = kTitle + (plot.note.empty() ? 0 : kNote);
+  std::string out = svg_text(cells.left, title, small + "start\"", plot.column_title + " →");
+  out += svg_text(kMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
+  for (std::size_t column = 0; column < plot.columns.size(); ++column) {
+    const double centre = cells.x(column) + cells.width / 2;
+    const std::string place = svg_number(centre + 4) + " " + svg_number(cells.top - 8);
+    out += cells.upright
+               ? svg_text(centre + 4, cells.top - 8,
+                          small + "start\" transform=\"rotate(-90 " + place + ")\"",
+                          plot.columns[column])
+               : svg_text(centre, cells.top - 8, small + "middle\"", plot.columns[column]);
+  }
+  for (std::size_t row = 0; row < plot.rows.size(); ++row) {
+    out += svg_text(cells.left - 8, cells.y(row) + cells.height / 2 + 4, small + "end\"",
+                    plot.rows[row]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string matrix_plot_svg(const MatrixPlot& plot) {
+  check(plot);
+  const Cells cells = cells_for(plot);
+  const double limit = limit_of(plot);
+  const double title =
+      std::max({17 * text_width(printable_text(plot.title)), 1.1 * label_width(plot.note),
+                cells.left - kMargin + label_width(plot.column_title + " →")});
+  std::string out = svg_start(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin,
+                              cells.y(plot.rows.size()) + kMargin, plot.title);
+  out += svg_text(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
+  if (!plot.note.empty()) {
+    out += svg_text(kMargin, kTitle, "font-size=\"12\" fill=\"#b45309\"", plot.note);
+  }
+  out += labels(plot, cells);
+  for (std::size_t row = 0; row < plot.rows.size(); ++row) {
+    for (std::size_t column = 0; column < plot.columns.size(); ++column) {
+      out += cell(plot, cells, row, column, limit);
+    }
+  }
+  return out + "</svg>\n";
+}
+
+}  // namespace headlight

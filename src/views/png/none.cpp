@@ -1,0 +1,12 @@
+#include "headlight/base/error.h"
+#include "views/png/png.h"
+
+namespace headlight {
+
+std::string svg_to_png(const std::string& /*svg*/, double /*scale*/) {
+  fail(
+      "--format png: this program was built without librsvg (Debian: librsvg2-dev); svg needs no "
+      "library");
+}
+
+}  // namespace headlight

@@ -1,0 +1,101 @@
+#include <dlfcn.h>
+#include <librsvg/rsvg.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "headlight/base/error.h"
+#include "views/png/png.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kLargestSide = 16384.0;
+constexpr const char* kLibrary = "librsvg-2.so.2";
+
+template <class Function>
+Function* find(void* library, const char* name) {
+  void* found = dlsym(library, name);
+  require(found != nullptr, "--format png: ", kLibrary, " lacks ", name);
+  return reinterpret_cast<Function*>(found);
+}
+
+void* open_library() {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // never closed
+  require(library != nullptr, "--format png: ", kLibrary,
+          " cannot be loaded (Debian: librsvg2-2); svg needs no library");
+  return library;
+}
+
+// What is called of librsvg and of cairo, which it brings along. They are loaded when a picture is
+// drawn: as parts of the program they would double the time of every start.
+struct Rsvg {
+  void* library = open_library();
+  decltype(::g_object_unref)* g_object_unref =
+      find<decltype(::g_object_unref)>(library, "g_object_unref");
+  decltype(::rsvg_handle_new_from_data)* rsvg_handle_new_from_data =
+      find<decltype(::rsvg_handle_new_from_data)>(library, "rsvg_handle_new_from_data");
+  decltype(::rsvg_handle_get_intrinsic_size_in_pixels)* rsvg_handle_get_intrinsic_size_in_pixels =
+      find<decltype(::rsvg_handle_get_intrinsic_size_in_pixels)>(
+          library, "rsvg_handle_get_intrinsic_size_in_pixels");
+  decltype(::rsvg_handle_render_document)* rsvg_handle_render_document =
+      find<decltype(::rsvg_handle_render_document)>(library, "rsvg_handle_render_document");
+  decltype(::cairo_image_surface_create)* cairo_image_surface_create =
+      find<decltype(::cairo_image_surface_create)>(library, "cairo_image_surface_create");
+  decltype(::cairo_surface_write_to_png_stream)* cairo_surface_write_to_png_stream =
+      find<decltype(::cairo_surface_write_to_png_stream)>(library,
+                                                          "cairo_surface_write_to_png_stream");
+  decltype(::cairo_surface_destroy)* cairo_surface_destroy =
+      find<decltype(::cairo_surface_destroy)>(library, "cairo_surface_destroy");
+  decltype(::cairo_create)* cairo_create = find<decltype(::cairo_create)>(library, "cairo_create");
+  decltype(::cairo_destroy)* cairo_destroy =
+      find<decltype(::cairo_destroy)>(library, "cairo_destroy");
+};
+
+const Rsvg& rsvg() {
+  static const Rsvg functions;
+  return functions;
+}
+
+struct Release {
+  void operator()(RsvgHandle* handle) const { rsvg().g_object_unref(handle); }
+  void operator()(cairo_surface_t* surface) const { rsvg().cairo_surface_destroy(surface); }
+  void operator()(cairo_t* context) const { rsvg().cairo_destroy(context); }
+};
+
+cairo_status_t append_bytes(void* out, const unsigned char* data, unsigned int length) {
+  static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+std::string svg_to_png(const std::string& svg, double scale) {
+  const Rsvg& lib = rsvg();
+  const auto* bytes = reinterpret_cast<const guint8*>(svg.data());
+  const std::unique_ptr<RsvgHandle, Release> picture(
+      lib.rsvg_handle_new_from_data(bytes, svg.size(), nullptr));
+  gdouble width = 0;
+  gdouble height = 0;
+  require(picture && lib.rsvg_handle_get_intrinsic_size_in_pixels(picture.get(), &width, &height),
+          "[svg_to_png] librsvg cannot read the picture");
+  const double longest = std::max(width, height);
+  require(longest <= kLargestSide, "[svg_to_png] expected at most ", kLargestSide,
+          " pixels on a side, got ", longest, ": choose fewer heads or tokens");
+  const double factor = std::min(scale, kLargestSide / longest);
+  const RsvgRectangle whole = {0, 0, std::round(width * factor), std::round(height * factor)};
+  const std::unique_ptr<cairo_surface_t, Release> surface(lib.cairo_image_surface_create(
+      CAIRO_FORMAT_RGB24, static_cast<int>(whole.width), static_cast<int>(whole.height)));
+  const std::unique_ptr<cairo_t, Release> context(lib.cairo_create(surface.get()));
+  std::string png;
+  const bool drawn =
+      lib.rsvg_handle_render_document(picture.get(), context.get(), &whole, nullptr) != FALSE &&
+      lib.cairo_surface_write_to_png_stream(surface.get(), append_bytes, &png) ==
+          CAIRO_STATUS_SUCCESS;
+  require(drawn, "[svg_to_png] the picture of ", whole.width, " x ", whole.height,
+          " pixels cannot be drawn");
+  return png;
+}
+
+}  // namespace headlight

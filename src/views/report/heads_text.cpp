@@ -1,0 +1,269 @@
+#include "views/report/heads_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "views/report/display.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kGap = "  ";
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kDim = "\033[2m";
+constexpr const char* kStrong = "\033[1;36m";  // a share that is most of what there is
+constexpr const char* kWarning = "\033[33m";
+constexpr const char* kPlain = "";
+constexpr const char* kReset = "\033[0m";
+
+std::string painted(const std::string& text, const char* style, bool colour) {
+  return colour && style[0] != '\0' ? style + text + kReset : text;
+}
+
+// A colour of its own for every verdict, so that heads of a kind are seen at once.
+const char* verdict_style(std::string_view verdict) {
+  struct Style {
+    std::string_view verdict;
+    const char* style;
+  };
+  constexpr std::array<Style, 9> kStyles{{{"induction", "\033[1;35m"},
+                                          {"duplicate_token", "\033[35m"},
+                                          {"delimiter", "\033[1;33m"},
+                                          {"agreement", "\033[33m"},
+                                          {"name_mover", "\033[1;32m"},
+                                          {"previous_token", "\033[1;36m"},
+                                          {"same_token", "\033[36m"},
+                                          {"fixed_offset", "\033[36m"},
+                                          {"first_token", "\033[34m"}}};
+  for (const Style& style : kStyles) {
+    if (style.verdict == verdict) {
+      return style.style;
+    }
+  }
+  return kDim;
+}
+
+const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
+  if (column.name == "verdict") {
+    return verdict_style(head.verdict.name);
+  }
+  if (!column.is_share) {
+    return kPlain;
+  }
+  const double value = column.number(head);
+  return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kDim);
+}
+
+const char* in(Language language, const char* english, const char* korean) {
+  return language == Language::korean ? korean : english;
+}
+
+// Of the terminal.
+std::size_t width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads,
+                     Language language) {
+  std::size_t width = display_width(column.heading(language));
+  for (const ScoredHead& head : heads) {
+    width = std::max(width, display_width(column.cell(head, language)));
+  }
+  return width;
+}
+
+std::string aligned(const std::string& text, std::size_t width, bool left) {
+  const std::string blanks(width - std::min(width, display_width(text)), ' ');
+  return left ? text + blanks : blanks + text;
+}
+
+struct TableShape {
+  std::vector<std::size_t> widths;  // of the columns that fit
+  std::size_t left_out = 0;
+};
+
+TableShape shape_of(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
+                    Language language) {
+  TableShape shape;
+  std::size_t used = 0;
+  for (const HeadColumn& column : options.columns) {
+    const std::size_t width = width_of(column, heads, language);
+    used += width + (shape.widths.empty() ? 0 : 2);
+    if (options.width > 0 && used > static_cast<std::size_t>(options.width) &&
+        !shape.widths.empty()) {
+      shape.left_out = options.columns.size() - shape.widths.size();
+      break;
+    }
+    shape.widths.push_back(width);
+  }
+  return shape;
+}
+
+std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
+                       Language language) {
+  const TableShape shape = shape_of(heads, options, language);
+  std::string text;
+  const auto add_row = [&](const auto& cell) {
+    for (std::size_t i = 0; i < shape.widths.size(); ++i) {
+      text += (i > 0 ? kGap : "") + cell(options.columns[i], shape.widths[i]);
+    }
+    text += "\n";
+  };
+  add_row([&](const HeadColumn& column, std::size_t width) {
+    return painted(aligned(column.heading(language), width, column.is_text), kBold, options.colour);
+  });
+  for (const ScoredHead& head : heads) {
+    add_row([&](const HeadColumn& column, std::size_t width) {
+      return painted(aligned(column.cell(head, language), width, column.is_text),
+                     cell_style(column, head), options.colour);
+    });
+  }
+  if (options.legend) {
+    text += painted(in(language,
+                       "by: the score behind does; weight in shares, entropy in nats, distance in "
+                       "tokens",
+                       "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
+                    kDim, options.colour) +
+            "\n";
+  }
+  if (shape.left_out > 0) {
+    const std::string note =
+        language == Language::korean
+            ? concat_text("(창이 더 넓으면 열 ", shape.left_out,
+                          "개가 더 보입니다. --columns로 골라도 됩니다)")
+            : concat_text("(", shape.left_out,
+                          " more columns in a wider window, or choose some with --columns)");
+    text += painted(note, kDim, options.colour) + "\n";
+  }
+  return text;
+}
+
+std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                           bool colour) {
+  std::string text;
+  for (const ScoredHead& head : heads) {
+    const std::string name = head_name(head.head);
+    std::string sentence = head_sentence(head, report.language);
+    const ScoreValue& score = head.score(head.verdict.measure);
+    if (score.has_interval && head.verdict.settled) {
+      sentence +=
+          painted(" (" + fixed_number(score.value.low, 2) + in(report.language, " to ", "~") +
+                      fixed_number(score.value.high, 2) + ")",
+                  kDim, colour);
+    }
+    sentence += even_weights_text(head, report.language);
+    text += painted(name, verdict_style(head.verdict.name), colour) +
+            sentence.substr(std::min(name.size(), sentence.size())) + "\n";
+  }
+  return text;
+}
+
+// `value` of `most` as a bar of up to 16 characters, filled up with blanks.
+std::string bar_text(double value, double most) {
+  constexpr int kWidth = 16;
+  const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
+  return block_bar(static_cast<int>(std::lround(share * kWidth * 8)), kWidth);
+}
+
+std::string layers_text(const HeadScores& scores, Language language) {
+  const std::vector<LayerMeans> layers = layer_means(scores);
+  LayerMeans most;
+  for (const LayerMeans& layer : layers) {
+    most.entropy = std::max(most.entropy, layer.entropy);
+    most.mean_distance = std::max(most.mean_distance, layer.mean_distance);
+  }
+  Table table({{in(language, "layer", "층"), true},
+               {in(language, "entropy (nats)", "엔트로피 (nat)"), true},
+               {in(language, "distance (tokens)", "거리 (토큰)"), true}});
+  for (const LayerMeans& layer : layers) {
+    table.add({std::to_string(layer.layer),
+               bar_text(layer.entropy, most.entropy) + " " + fixed_number(layer.entropy, 2),
+               bar_text(layer.mean_distance, most.mean_distance) + " " +
+                   fixed_number(layer.mean_distance, 1)});
+  }
+  return table.text();
+}
+
+double mean_distance_within(const HeadDistances& distances, const std::vector<HeadId>& cluster) {
+  const auto place = [&](const HeadId& head) {
+    return static_cast<std::size_t>(
+        std::find(distances.heads.begin(), distances.heads.end(), head) - distances.heads.begin());
+  };
+  double sum = 0;
+  double pairs = 0;
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    for (std::size_t j = i + 1; j < cluster.size(); ++j) {
+      sum += distances.between(place(cluster[i]), place(cluster[j]));
+      pairs += 1;
+    }
+  }
+  return sum / pairs;
+}
+
+// "0.1 0.2", the rest of many as their number.
+std::string names_of(const std::vector<HeadId>& heads, Language language) {
+  constexpr std::size_t kNamed = 12;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) {
+    names += (names.empty() ? "" : " ") + head_name(heads[i]);
+  }
+  const std::size_t others = heads.size() - std::min(heads.size(), kNamed);
+  return others == 0 ? names
+                     : concat_text(names, in(language, " and ", " 외 "), others,
+                                   in(language, " others", "개"));
+}
+
+// What the scores were measured on.
+std::string measured_on(const HeadsReport& report) {
+  const std::string tokens = grouped(report.scores.tokens);
+  const std::string sequences = grouped(report.scores.sequences);
+  if (report.language == Language::korean) {
+    return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
+           tokens + "개 토큰, 시퀀스 " + sequences + "개\n";
+  }
+  return (report.random_tokens ? "no text given, so measured on random tokens that are repeated: "
+                               : "") +
+         tokens + " tokens in " + sequences +
+         (report.scores.sequences == 1 ? " sequence\n" : " sequences\n");
+}
+
+}  // namespace
+
+std::vector<std::string> cluster_warnings(const HeadsReport& report) {
+  std::vector<std::string> warnings;
+  if (!report.distances) {
+    return warnings;
+  }
+  for (const std::vector<HeadId>& cluster : report.distances->clusters) {
+    const std::string names = names_of(cluster, report.language);
+    const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
+    warnings.push_back(report.language == Language::korean
+                           ? "겹치는 무늬: " + names + " 는 같은 곳을 봅니다 (평균 거리 " +
+                                 distance + ", 최대 1)"
+                           : "duplicated patterns: " + names +
+                                 " look at the same places (mean distance " + distance + " of 1)");
+  }
+  return warnings;
+}
+
+std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
+                       const HeadsTextOptions& options) {
+  const Language language = report.language;
+  std::string text = measured_on(report);
+  const std::string caution = verdict_caution(heads, language);
+  text += caution.empty() ? "" : painted(caution, kWarning, options.colour) + "\n";
+  text += "\n";
+  if (heads.empty()) {
+    return text + in(language, "no head meets the filter\n", "조건에 맞는 헤드가 없습니다\n");
+  }
+  text += table_text(heads, options, language) + "\n" +
+          sentences_text(report, heads, options.colour) + "\n" +
+          layers_text(report.scores, language);
+  const std::vector<std::string> warnings = cluster_warnings(report);
+  text += warnings.empty() ? "" : "\n";
+  for (const std::string& warning : warnings) {
+    text += painted(warning, kWarning, options.colour) + "\n";
+  }
+  return text;
+}
+
+}  // namespace headlight

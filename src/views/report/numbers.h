@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "headlight/tensor/shape.h"
+
+// Numbers as people read them.
+namespace headlight {
+
+// "124,439,808"
+std::string grouped(Index value);
+// "1 head", "2,000 heads"
+std::string counted(std::size_t count, const std::string& noun);
+// "497.8 MB"
+std::string bytes_text(double bytes);
+// "0:42", "1:05:09"
+std::string duration_text(double seconds);
+
+}  // namespace headlight

@@ -1,0 +1,120 @@
+#include "views/report/prune_report.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "headlight/files/atomic_directory.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/views/line_plot.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
+
+namespace headlight {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string curve_csv(const std::vector<PrunePoint>& points) {
+  std::string csv = "kept,loss,removed\n";
+  for (const PrunePoint& point : points) {
+    csv += std::to_string(point.kept) + "," + fixed_number(point.loss, 9) + "," +
+           (point.removed ? head_name(*point.removed) : "") + "\n";
+  }
+  return csv;
+}
+
+std::string curve_svg(const std::vector<PrunePoint>& points) {
+  PlotSeries series;
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    series.x.push_back(static_cast<double>(point->kept));
+    series.y.push_back(point->loss);
+  }
+  return line_plot_svg({.title = "Loss against the heads that are left",
+                        .x_label = "heads",
+                        .y_label = "loss (nats a token)",
+                        .series = {series},
+                        .points = points.size() <= 64});
+}
+
+// Heads are numbered from 0 in every layer, so those behind a removed one get other names.
+void print_new_names(const Json& kept_heads) {
+  std::string changed;
+  HeadId next{-1, 0};
+  for (const Json& name : kept_heads) {
+    const HeadId old = parse_heads(name.get<std::string>()).front();
+    next = {old.layer, old.layer == next.layer ? next.head + 1 : 0};
+    if (next != old) {
+      changed += (changed.empty() ? "" : ", ") + head_name(old) + " is " + head_name(next);
+    }
+  }
+  if (!changed.empty()) {
+    std::cout << "numbered anew: " << changed << "\n";
+  }
+}
+
+}  // namespace
+
+Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
+  Json heads = Json::array();
+  for (const HeadId& id : outcome.plan.heads) {
+    heads.push_back(head_name(id));
+  }
+  Json kept_heads = Json::array();
+  for (const HeadId& id : all_heads(loaded.model->config())) {
+    if (std::find(outcome.plan.heads.begin(), outcome.plan.heads.end(), id) ==
+        outcome.plan.heads.end()) {
+      kept_heads.push_back(head_name(id));
+    }
+  }
+  Json curve = Json::array();
+  for (const PrunePoint& point : outcome.plan.points) {
+    curve.push_back({{"kept", point.kept},
+                     {"loss", point.loss},
+                     {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}});
+  }
+  Json json{{"heads", heads},
+            {"kept", all_heads(outcome.model->config()).size()},
+            {"kept_heads", kept_heads},
+            {"parameters", outcome.model->parameter_count()},
+            {"parameters_before", loaded.model->parameter_count()},
+            {"curve", curve}};
+  json.update(outcome.losses);
+  return json;
+}
+
+void write_pruned(const std::string& out, const PruneOutcome& outcome, const LoadedModel& loaded,
+                  const Json& json) {
+  AtomicDirectory directory(out);
+  write_model_files(directory.path(), *outcome.model, *loaded.tokenizer);
+  write_file(directory.path() / "pruning.json", json.dump(1) + "\n");
+  if (!outcome.plan.points.empty()) {
+    write_file(directory.path() / "curve.csv", curve_csv(outcome.plan.points));
+    write_file(directory.path() / "curve.svg", curve_svg(outcome.plan.points));
+  }
+  directory.commit();
+}
+
+void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
+                   const std::string& out) {
+  if (!points.empty()) {
+    Table table({{"removed", true}, {"heads", false}, {"loss", false}});
+    for (const PrunePoint& point : points) {
+      const bool back = point.removed && point.kept < json["kept"].get<Index>();
+      table.add({point.removed ? head_name(*point.removed) + (back ? " (put back)" : "") : "",
+                 std::to_string(point.kept), fixed_number(point.loss, 4)});
+    }
+    std::cout << table.text() << "\n";
+  }
+  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept " << json["kept"]
+            << "; " << json["parameters"] << " parameters instead of " << json["parameters_before"]
+            << "\n";
+  print_new_names(json["kept_heads"]);
+  for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {
+    if (!json[name].is_null()) {
+      std::cout << name << " " << fixed_number(json[name].get<double>(), 4) << "\n";
+    }
+  }
+  std::cout << "wrote " << out << "\n";
+}
+
+}  // namespace headlight

@@ -1,0 +1,113 @@
+#include "base/checked_json.h"
+
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using test::contains;
+using test::error_of;
+
+namespace {
+
+std::string parse_error(const std::string& text) {
+  return error_of([&] { parse_json(text, "a.json"); });
+}
+
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+}  // namespace
+
+TEST_CASE("checked JSON keeps values, types and nesting") {
+  const Json json = parse_json(
+      R"( {"a": [1, -2, 2.5, true, null, "x\n"], "b": {"c": {}, "d": []}, "c": 18446744073709551615} )",
+      "a.json");
+  CHECK(json.size() == 3);
+  CHECK(json["a"].size() == 6);
+  CHECK(json["a"][0].is_number_unsigned());
+  CHECK(json["a"][1] == -2);
+  CHECK(json["a"][2] == 2.5);
+  CHECK(json["a"][3] == true);
+  CHECK(json["a"][4].is_null());
+  CHECK(json["a"][5] == "x\n");
+  CHECK(json["b"]["c"].is_object());
+  CHECK(json["b"]["d"].is_array());
+  CHECK(json["c"] == 18446744073709551615U);
+  CHECK(parse_json("7", "a.json") == 7);
+}
+
+TEST_CASE("a key that an object holds twice is refused with its place") {
+  CHECK(parse_error(R"({"a": 1, "a": 1})") == "a.json: duplicate key 'a'");
+  CHECK(parse_error(R"({"top": {"in": [{"a": 1, "b": 2, "a": 3}]}})") ==
+        "a.json: duplicate key 'a' in 'top'");
+  CHECK(parse_error(R"({"a\n": 1, "a\n": 1})") == "a.json: duplicate key 'a\\x0a'");
+  CHECK(parse_json(R"([{"a": 1}, {"a": 2}])", "a.json").size() == 2);
+}
+
+TEST_CASE("a key may have 65536 bytes and no more") {
+  const auto with_key = [](std::size_t bytes) {
+    return "{\"" + std::string(bytes, 'k') + "\": 1}";
+  };
+  CHECK(parse_error(with_key(65536)) == "no Error");
+  CHECK(parse_error(with_key(65537)) ==
+        "a.json: key '" + std::string(80, 'k') + "...' is longer than 65536 bytes");
+}
+
+TEST_CASE("JSON may be nested 64 deep and no deeper") {
+  CHECK(parse_error(nested(64)) == "no Error");
+  CHECK(parse_error(nested(65)) == "a.json: JSON is nested deeper than 64");
+  CHECK(contains(parse_error(nested(100000)), "nested deeper"));
+  CHECK(contains(parse_error(std::string(100000, '[')), "nested deeper"));
+}
+
+TEST_CASE("text that is not JSON gives one line with file and byte") {
+  CHECK(parse_error("{\"a\" 1}") == "a.json: invalid JSON at byte 5: unexpected number literal");
+  CHECK(parse_error("") == "a.json: invalid JSON at byte 0: unexpected end of input");
+  CHECK(parse_error(std::string("{}\0garbage", 10)) == "a.json: invalid JSON at byte 2: zero byte");
+  for (const std::string text :
+       {"{} x", "{\"a\": 1", "{\"a\": 1e400}", "\"\xFF\"", "\"\xC0\xAF\"", "\"\\ud800\"",
+        "\"a\nb\"", "[1,]", "[01]", "NaN", "{'a': 1}", "/* */ 1", "tru"}) {
+    CAPTURE(text);
+    const std::string error = parse_error(text);
+    CHECK(error.starts_with("a.json: invalid JSON at byte "));
+    CHECK_FALSE(contains(error, "\n"));
+  }
+  CHECK(parse_error("[\"" + std::string(1000000, 'x')).size() < 200);
+}
+
+TEST_CASE("members of an object are handed over one by one in their order") {
+  std::vector<std::string> seen;
+  parse_json_members(
+      R"({"b": {"x": [1, 2]}, "a": 5, "c": [[], {}]})", "a.json",
+      [&](const std::string& key, Json& value) { seen.push_back(key + "=" + value.dump()); });
+  CHECK(seen == std::vector<std::string>{R"(b={"x":[1,2]})", "a=5", "c=[[],{}]"});
+}
+
+TEST_CASE("handing members over refuses what the whole parse refuses") {
+  std::size_t calls = 0;
+  const auto members = [&](const std::string& text) {
+    calls = 0;
+    return error_of(
+        [&] { parse_json_members(text, "a.json", [&](const std::string&, Json&) { ++calls; }); });
+  };
+  CHECK(members("{}") == "no Error");
+  CHECK(calls == 0);
+  CHECK(members(R"({"a": 1, "b": 2, "a": 3})") == "a.json: duplicate key 'a'");
+  CHECK(calls == 2);
+  CHECK(members("[1]") == "a.json: expected a JSON object");
+  CHECK(members("1") == "a.json: expected a JSON object");
+  CHECK(contains(members("{\"a\": " + nested(64) + "}"), "nested deeper"));
+  CHECK(contains(members("{\"a\": 1"), "invalid JSON"));
+}
+
+TEST_CASE("one member may hold 65536 values, itself included") {
+  const auto with_values = [](std::size_t count) {
+    std::string text = "{\"first\": 0, \"a\": [0";
+    for (std::size_t i = 2; i < count; ++i) {
+      text += ",0";
+    }
+    return text + "], \"last\": 0}";
+  };
+  const auto ignore = [](const std::string&, Json&) {};
+  CHECK_NOTHROW(parse_json_members(with_values(65536), "a.json", ignore));
+  CHECK_THROWS_AS(parse_json_members(with_values(65537), "a.json", ignore), Error);
+}

@@ -1,0 +1,125 @@
+#include "headlight/files/file_writer.h"
+
+#include <sys/stat.h>
+
+#include "io/file_size_limit.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using test::contains;
+using test::error_of;
+using test::FileSizeLimit;
+using test::read_bytes;
+using test::TemporaryFolder;
+
+namespace {
+
+std::string limited_error(rlim_t bytes, const std::function<void()>& action) {
+  const FileSizeLimit limit(bytes);
+  return error_of(action);
+}
+
+}  // namespace
+
+TEST_CASE("a file writer appends bytes and text and keeps the file after close") {
+  const TemporaryFolder folder;
+  FileWriter writer(folder / "a.bin");
+  const std::array<std::byte, 3> bytes{std::byte{0}, std::byte{255}, std::byte{10}};
+  writer.write(bytes);
+  writer.write(std::span<const std::byte>());
+  writer.write("text");
+  writer.close();
+  CHECK(read_bytes(folder / "a.bin") == std::string("\0\xFF\ntext", 7));
+  CHECK(contains(error_of([&] { writer.write("more"); }), "already closed"));
+  CHECK(contains(error_of([&] { writer.close(); }), "already closed"));
+}
+
+TEST_CASE("a file writer that is not closed leaves nothing behind") {
+  const TemporaryFolder folder;
+  {
+    FileWriter writer(folder / "a.bin");
+    writer.write("part");
+    CHECK(folder.names().size() == 1);
+  }
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("a file writer refuses an existing file and a missing folder and leaves them alone") {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "old");
+  CHECK(error_of([&] { FileWriter writer(folder / "a.txt"); }) ==
+        "cannot create " + (folder / "a.txt").string() + ": File exists");
+  CHECK(read_bytes(folder / "a.txt") == "old");
+  CHECK(error_of([&] { FileWriter writer(folder / "none" / "a.txt"); }) ==
+        "cannot create " + (folder / "none" / "a.txt").string() + ": No such file or directory");
+}
+
+TEST_CASE("a control character in a path does not break the error into lines") {
+  const TemporaryFolder folder;
+  const std::string error = error_of([&] { FileWriter writer(folder / "no\nne" / "a"); });
+  CHECK(contains(error, "no\\x0ane/a: No such file"));
+  CHECK_FALSE(contains(error, "\n"));
+}
+
+TEST_CASE("a write that the system cuts short is an error and the part is removed") {
+  const TemporaryFolder folder;
+  const std::string contents(1000, 'x');
+  const std::string error = limited_error(600, [&] {
+    FileWriter writer(folder / "a.bin");
+    writer.write(contents);
+    writer.close();
+  });
+  CHECK(error == "cannot write " + (folder / "a.bin").string() + ": File too large");
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("writing a file replaces the old content in one step") {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "");
+  CHECK(read_bytes(folder / "a.txt").empty());
+  write_file(folder / "a.txt", "first");
+  write_file(folder / "a.txt", "2nd");
+  CHECK(read_bytes(folder / "a.txt") == "2nd");
+  CHECK(folder.names() == std::vector<std::string>{"a.txt"});
+}
+
+TEST_CASE("a failed replacement keeps the old file and leaves nothing beside it") {
+  const TemporaryFolder folder;
+  write_file(folder / "a.txt", "old");
+  SECTION("when the disk is full") {
+    const std::string contents(1000, 'x');
+    const std::string error = limited_error(999, [&] { write_file(folder / "a.txt", contents); });
+    CHECK(contains(error, "File too large"));
+  }
+  SECTION("when the body throws") {
+    const auto body = [](FileWriter& writer) {
+      writer.write("half");
+      fail("stop");
+    };
+    CHECK(error_of([&] { replace_file(folder / "a.txt", body); }) == "stop");
+  }
+  CHECK(read_bytes(folder / "a.txt") == "old");
+  CHECK(folder.names() == std::vector<std::string>{"a.txt"});
+}
+
+TEST_CASE("a folder, pipe or device is not replaced by a file") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "a");
+  CHECK(::mkfifo((folder / "b").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("/dev/null", folder / "c");
+  for (const char* name : {"a", "b", "c"}) {
+    CHECK(error_of([&] { write_file(folder / name, "text"); }) ==
+          (folder / name).string() + ": not a regular file");
+  }
+  CHECK(folder.names() == std::vector<std::string>{"a", "b", "c"});
+  CHECK(std::filesystem::is_fifo(folder / "b"));
+}
+
+TEST_CASE("what a killed process left under the temporary name is no obstacle") {
+  const TemporaryFolder folder;
+  test::write_bytes(folder / ("a.txt.tmp." + std::to_string(::getpid())), "left over");
+  write_file(folder / "a.txt", "new");
+  CHECK(read_bytes(folder / "a.txt") == "new");
+  CHECK(folder.names() == std::vector<std::string>{"a.txt"});
+}

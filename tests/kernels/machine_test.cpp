@@ -1,0 +1,76 @@
+#include "headlight/kernels/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("the number of threads can be set and read") {
+  const int before = thread_count();
+  {
+    const ThreadScope scope(3);
+    CHECK(thread_count() == 3);
+  }
+  CHECK(thread_count() == before);
+}
+
+TEST_CASE("a number of threads that makes no sense is refused") {
+  CHECK(mentions(error_of([] { set_thread_count(0); }), {"[threads]", "1", "1024", "got 0"}));
+  CHECK(mentions(error_of([] { set_thread_count(-3); }), {"got -3"}));
+  CHECK(mentions(error_of([] { set_thread_count(1025); }), {"got 1025"}));
+}
+
+namespace {
+
+// Sets OMP_NUM_THREADS while it lives; nullptr unsets it.
+class EnvironmentScope {
+ public:
+  explicit EnvironmentScope(const char* value) {
+    const char* before = std::getenv(kName);
+    previous_ = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    set(value);
+  }
+  ~EnvironmentScope() { set(previous_ ? previous_->c_str() : nullptr); }
+  EnvironmentScope(const EnvironmentScope&) = delete;
+  EnvironmentScope& operator=(const EnvironmentScope&) = delete;
+
+ private:
+  static constexpr const char* kName = "OMP_NUM_THREADS";
+  static void set(const char* value) {
+    if (value == nullptr) {
+      unsetenv(kName);
+    } else {
+      setenv(kName, value, 1);
+    }
+  }
+  std::optional<std::string> previous_;
+};
+
+int default_with(const char* variable) {
+  const EnvironmentScope scope(variable);
+  return default_thread_count();
+}
+
+}  // namespace
+
+TEST_CASE("the default number of threads follows OMP_NUM_THREADS up to the CPUs there are") {
+  CHECK(default_with("1") == 1);
+  CHECK(default_with(" 1,4") == 1);
+  CHECK(default_with("100000") == std::min(available_cpus(), 1024));
+  CHECK(default_with("2") == std::min(available_cpus(), 2));
+}
+
+TEST_CASE("the default number of threads is one a core without a sensible OMP_NUM_THREADS") {
+  const int cores = default_with(nullptr);
+  CHECK(cores >= 1);
+  CHECK(cores <= available_cpus());
+  for (const char* nonsense : {"", "many", "0", "-3", "2x", "99999999999999999999"}) {
+    INFO(nonsense);
+    CHECK(default_with(nonsense) == cores);
+  }
+}

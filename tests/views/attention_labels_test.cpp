@@ -1,0 +1,51 @@
+#include <cmath>
+
+#include "support/catch.h"
+#include "views/attention/attention_view.h"
+#include "views/plot/colour_scale.h"
+
+using namespace headlight;
+
+TEST_CASE("Labels show what tokens hide") {
+  REQUIRE(token_label(" the") == "·the");
+  REQUIRE(token_label("\r\n") == "␍⏎");
+  REQUIRE(token_label("") == "∅");
+  REQUIRE(token_label("\xE2\x80\xAE"
+                      "abc") == "U+202Eabc");
+  REQUIRE(token_label("\xE2\x80\x8D") == "U+200D");
+  REQUIRE(token_label("👩\xE2\x80\x8D🔬") == "👩\xE2\x80\x8D🔬");
+  REQUIRE(token_label("\xEA\xB0") == "\uFFFD");
+  REQUIRE(token_label("\xEF\xBF\xBF") == "\uFFFD");
+  REQUIRE(token_text(" a\n") == " a\n");
+  REQUIRE(token_text(std::string_view("\0", 1)) == "␀");
+}
+
+TEST_CASE("Shortened labels keep whole characters and fit their width") {
+  REQUIRE(shorten_text("한국어", 3.0) == "한국어");
+  REQUIRE(shorten_text("한국어로", 3.0) == "한국…");
+  REQUIRE(text_width("한국어") == 3.0);
+  REQUIRE(shorten_text("abc", 0.0) == "…");
+}
+
+TEST_CASE("Attention colours keep one hue and change lightness evenly") {
+  // Luma stands in for lightness: it must fall on paper and rise on black at every step.
+  const auto luma = [](Colour c) { return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue; };
+  for (int i = 1; i < 32; ++i) {
+    const double before = (i - 1) / 31.0;
+    const double after = i / 31.0;
+    for (const Ground ground : {Ground::light, Ground::dark}) {
+      const double step =
+          luma(attention_colour(after, ground)) - luma(attention_colour(before, ground));
+      INFO("step " << i << " changes luma by " << step);
+      REQUIRE((ground == Ground::light ? -step : step) > 2.5);
+      REQUIRE(std::abs(step) < 12.0);
+      const Colour colour = attention_colour(after, ground);
+      REQUIRE(colour.blue > colour.green);
+      REQUIRE(colour.green > colour.red);
+    }
+  }
+  REQUIRE(needs_white_text(attention_colour(1.0, Ground::light)));
+  REQUIRE_FALSE(needs_white_text(attention_colour(0.0, Ground::light)));
+  REQUIRE(needs_white_text(attention_colour(0.0, Ground::dark)));
+  REQUIRE_FALSE(needs_white_text(attention_colour(1.0, Ground::dark)));
+}
