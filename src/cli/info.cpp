@@ -15,6 +15,7 @@
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "headlight/kernels/machine.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/memory_plan.h"
@@ -103,21 +104,7 @@ Subject read_subject(const Options& options) {
           .run = plan_memory(config, model)};
 }
 
-Index head_width(const GptConfig& config) {
-  return config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
-}
-
-// Multiply-adds count as two. Forward and backward together: 6 a weight in matrices, and 12 H D T a
-// layer for scores and weighted sums over a block of T (Chowdhery et al., arXiv 2204.02311, B).
-double flops_per_token(const GptConfig& config, const ParameterCounts& counts) {
-  double attention_width = 0;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    attention_width += static_cast<double>(config.heads(layer) * head_width(config));
-  }
-  const double matrices = static_cast<double>(counts.attention + counts.mlp) +
-                          static_cast<double>(config.vocab_size * config.n_embd);
-  return 6 * matrices + 12 * attention_width * static_cast<double>(config.block_size);
-}
+Index head_width(const GptConfig& config) { return block_plan(config, 0).attention.head_width; }
 
 std::string grouped_flops(double count) {
   constexpr double kLargestIndex = 9e18;
@@ -222,7 +209,7 @@ nlohmann::ordered_json json_of(const Subject& subject, const ParameterCounts& co
           {"vocab_size", config.vocab_size},
           {"by_part", parts},
           {"memory_bytes", bytes},
-          {"flops_per_token", flops_per_token(config, counts)},
+          {"flops_per_token", training_flops_per_token(config)},
           {"warnings", warnings_for(config)},
           {"machine", machine_json()}};
 }
@@ -245,7 +232,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
     std::printf("%-20s %15s   in all; beside it 4 bytes a token of text, none of .bin\n",
                 "training run", bytes_text(subject.run->total()).c_str());
   }
-  const double flops = flops_per_token(config, counts);
+  const double flops = training_flops_per_token(config);
   std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",
               grouped_flops(flops).c_str(), static_cast<long long>(config.block_size));
   if (subject.batch_tokens > 0) {

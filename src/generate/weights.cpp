@@ -10,12 +10,6 @@ namespace {
 
 constexpr std::array kFormats{WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8};
 
-// The position embedding is only looked up. The token embedding is as well, unless it is the head.
-bool is_multiplied(const Gpt& model, const std::string& name, const Tensor& parameter) {
-  return parameter.rank() == 2 && name != "wpe.weight" &&
-         (name != "wte.weight" || model.config().tie_weights);
-}
-
 }  // namespace
 
 std::string_view weight_format_name(WeightFormat format) {
@@ -38,12 +32,12 @@ void round_weights(Gpt& model, WeightFormat format) {
   if (format == WeightFormat::float32) {
     return;
   }
-  for (auto& [name, parameter] : model.parameters()) {
-    if (is_multiplied(model, name, parameter)) {
-      float* start = parameter.mutable_data<float>();
-      const Index columns = parameter.size(1);
+  for (auto [weight, tensor] : model.weights()) {
+    if (weight.multiplied) {
+      float* start = tensor.mutable_data<float>();
+      const Index columns = tensor.size(1);
       kernels::parallel_for(
-          parameter.size(0), kernels::row_grain(columns), [&](Index begin, Index end) {
+          tensor.size(0), kernels::row_grain(columns), [&](Index begin, Index end) {
             for (Index row = begin; row < end; ++row) {
               kernels::round_row(panel_format(format), start + row * columns, columns);
             }

@@ -30,13 +30,9 @@ double mean_of(const Vector& x) {
   return sum / static_cast<double>(x.size());
 }
 
-Vector values_of(const Gpt& model, const std::string& name, double otherwise, Index size) {
-  for (const auto& [own, parameter] : model.parameters()) {
-    if (own == name) {
-      return parameter.to_vector();
-    }
-  }
-  return Vector(static_cast<std::size_t>(size), otherwise);
+// Of a norm [C], whose shift the model may lack.
+Vector values_of(const Tensor& weight, Index width) {
+  return weight.defined() ? weight.to_vector() : Vector(static_cast<std::size_t>(width));
 }
 
 // What a direction of the residual stream adds to the logit, behind the last norm as it stood at
@@ -44,8 +40,8 @@ Vector values_of(const Gpt& model, const std::string& name, double otherwise, In
 class Readout {
  public:
   Readout(const Gpt& model, const Vector& residual, const AttributionTask& task)
-      : gain_(values_of(model, "ln_f.weight", 1, model.config().n_embd)),
-        shift_(values_of(model, "ln_f.bias", 0, model.config().n_embd)),
+      : gain_(values_of(model.weight(Part::final_norm), model.config().n_embd)),
+        shift_(values_of(model.bias(Part::final_norm), model.config().n_embd)),
         direction_(row_of(model.head_weight(), task.target)) {
     if (task.against) {
       direction_ = subtracted(direction_, row_of(model.head_weight(), *task.against));
@@ -108,19 +104,9 @@ Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& project
       .to_vector();
 }
 
-Tensor parameter_of(const Gpt& model, const std::string& name) {
-  for (const auto& [own, parameter] : model.parameters()) {
-    if (own == name) {
-      return parameter.detach();
-    }
-  }
-  return {};
-}
-
 void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& readout, Index layer,
                Index position, std::vector<LogitPart>& parts) {
-  const std::string prefix = concat_text("h.", layer, ".attn.c_proj.");
-  const Tensor projection = parameter_of(model, prefix + "weight");  // [C, H D]
+  const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
   Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
                            row_of(replay.residual(layer), position));
   for (Index head = 0; head < model.config().heads(layer); ++head) {
@@ -129,7 +115,7 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
     parts.push_back({head_name(id), id, readout.logit_of(written)});
     rest = subtracted(rest, written);
   }
-  if (const Tensor bias = parameter_of(model, prefix + "bias"); bias.defined()) {
+  if (const Tensor bias = model.bias(Part::attention_output, layer); bias.defined()) {
     parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(bias.to_vector())});
     rest = subtracted(rest, bias.to_vector());
   }

@@ -15,20 +15,6 @@ constexpr Index kNoHead = -1;
 // For every layer, which head of the given model stands where in the new one.
 using Layout = std::vector<std::vector<Index>>;
 
-// A name like "h.3.attn.c_attn.weight" in its parts.
-struct ParameterName {
-  Index layer = -1;   // -1: of no layer
-  std::string place;  // "attn.c_attn.weight"
-};
-
-ParameterName split_name(const std::string& name) {
-  if (!name.starts_with("h.")) {
-    return {};
-  }
-  const std::size_t dot = name.find('.', 2);
-  return {std::stoll(name.substr(2, dot - 2)), name.substr(dot + 1)};
-}
-
 // Parts of `width` along an axis, in the order of `heads`; zeros where there is none.
 Tensor pick_heads(const Tensor& x, Index axis, const std::vector<Index>& heads, Index width) {
   std::vector<Tensor> parts;
@@ -51,13 +37,15 @@ Tensor pick_from_projection(const Tensor& x, const std::vector<Index>& heads, In
   return concat(parts, 0);
 }
 
-Tensor rearranged(const std::string& name, const Tensor& x, const Layout& layout, Index width) {
-  const auto [layer, place] = split_name(name);
-  if (place == "attn.c_attn.weight" || place == "attn.c_attn.bias") {
-    return pick_from_projection(x, layout[static_cast<std::size_t>(layer)], width);
-  }
-  if (place == "attn.c_proj.weight") {
-    return pick_heads(x, 1, layout[static_cast<std::size_t>(layer)], width);
+Tensor rearranged(const ModelWeight& from, const Layout& layout, Index width) {
+  const Tensor x = from.tensor.detach();
+  switch (from.weight.heads) {
+    case HeadAxis::query_key_value:
+      return pick_from_projection(x, layout[static_cast<std::size_t>(from.weight.layer)], width);
+    case HeadAxis::output:
+      return pick_heads(x, 1, layout[static_cast<std::size_t>(from.weight.layer)], width);
+    case HeadAxis::none:
+      break;
   }
   return x;
 }
@@ -81,13 +69,12 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, Index width)
 
 std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout) {
   const NoGrad no_grad;
-  const Index width = model.block(0).attention().head_width();
+  const Index width = block_plan(model.config(), 0).attention.head_width;
   std::unique_ptr<Gpt> result =
       Gpt::blank(config_with(model.config(), layout, width), model.dtype());
-  const NamedTensors from = model.parameters();
   NamedTensors to = result->parameters();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    to[i].second.copy_from(rearranged(from[i].first, from[i].second.detach(), layout, width));
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].second.copy_from(rearranged(model.weights()[i], layout, width));
   }
   return result;
 }

@@ -85,10 +85,6 @@ std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer
   return documents;
 }
 
-Index head_width(const GptConfig& config) {
-  return config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
-}
-
 // What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
 // overflow here.
 double bytes_needed(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
@@ -104,7 +100,9 @@ double bytes_needed(const Gpt& model, const HeadsByLayer& chosen, const Recorded
       longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
   // The projections of all heads, and queries and keys of the chosen ones with their pads.
   const double width =
-      vectors ? static_cast<double>(head_width(model.config())) * sizeof(float) : 0;
+      vectors
+          ? static_cast<double>(block_plan(model.config(), 0).attention.head_width) * sizeof(float)
+          : 0;
   const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;
   for (const auto& [layer, heads] : chosen) {
@@ -282,7 +280,7 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
     recorded.layers.push_back({layer, heads, padded_heads(sequences, heads, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {
-      const Index width = head_width(model.config());
+      const Index width = block_plan(model.config(), 0).attention.head_width;
       recorded.layers.back().queries = padded_vectors(hook.kept(layer), 0, heads, width, recorded);
       recorded.layers.back().keys = padded_vectors(hook.kept(layer), 1, heads, width, recorded);
     }

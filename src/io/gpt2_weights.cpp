@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/printable.h"
-#include "headlight/nn/parameter_shapes.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
 #include "io/gpt2_names.h"
 #include "io/shard_index.h"
@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHead = "lm_head.weight";
 constexpr const char* kEmbedding = "wte.weight";
-constexpr const char* kPositions = "wpe.weight";
 
 bool is_zero(const Tensor& tensor) {
   const std::vector<double> values = tensor.to_vector();
@@ -42,8 +41,8 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 // As it lies in the file.
-Shape file_shape(const std::string& name, const Shape& own) {
-  return is_conv1d(name) ? Shape{own[1], own[0]} : own;
+Shape file_shape(const Weight& weight) {
+  return is_conv1d(weight) ? Shape{weight.shape[1], weight.shape[0]} : weight.shape;
 }
 
 // Biases that GPT-2 has and a model without biases lacks.
@@ -51,9 +50,9 @@ NamedTensors zero_biases(const GptConfig& config) {
   GptConfig with_biases = config;
   with_biases.bias = true;
   NamedTensors biases;
-  for (const auto& [name, shape] : parameter_shapes(with_biases)) {
-    if (name.ends_with(".bias")) {
-      biases.emplace_back(name, Tensor::zeros(shape));
+  for (const Weight& weight : weights_of(with_biases)) {
+    if (weight.is_bias) {
+      biases.emplace_back(gpt2_name(weight), Tensor::zeros(weight.shape));
     }
   }
   return biases;
@@ -63,13 +62,13 @@ NamedTensors zero_biases(const GptConfig& config) {
 
 NamedTensors gpt2_tensors(const Gpt& model) {
   NamedTensors result;
-  for (const auto& [name, tensor] : model.parameters()) {
+  for (const auto& [weight, tensor] : model.weights()) {
     const Tensor values = tensor.detach();
-    result.emplace_back(gpt2_name(name), is_conv1d(name) ? transpose(values) : values);
+    result.emplace_back(gpt2_name(weight), is_conv1d(weight) ? transpose(values) : values);
   }
   if (!model.config().bias) {
     for (const auto& [name, tensor] : zero_biases(model.config())) {
-      result.emplace_back(gpt2_name(name), tensor);
+      result.emplace_back(name, tensor);
     }
   }
   return result;
@@ -155,15 +154,15 @@ void Gpt2Weights::check(const GptConfig& config) const {
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::set<std::string> known;
-  for (const auto& [name, own] : parameter_shapes(config)) {
-    known.insert(name);
-    const auto found = tensors_.find(name);
+  for (const Weight& weight : weights_of(config)) {
+    known.insert(weight.name);
+    const auto found = tensors_.find(weight.name);
     if (found == tensors_.end()) {
-      missing.push_back(gpt2_name(name));
+      missing.push_back(gpt2_name(weight));
       continue;
     }
     const Shape& shape = found->second.entry->info.shape;
-    const Shape expected = file_shape(name, own);
+    const Shape expected = file_shape(weight);
     require(shape == expected, where_, ": tensor ", found->second.entry->name, ": expected shape ",
             expected, ", as config.json says, got ", shape);
   }
@@ -178,11 +177,12 @@ void Gpt2Weights::check(const GptConfig& config) const {
           unexpected.empty() ? "" : " unexpected " + listed(unexpected));
 }
 
-void Gpt2Weights::fill(const std::string& name, Tensor& parameter) const {
-  const Place& place = tensors_.at(name);
-  if (is_conv1d(name)) {
+void Gpt2Weights::fill(const Weight& weight, Tensor& parameter) const {
+  const Place& place = tensors_.at(weight.name);
+  if (is_conv1d(weight)) {
     parameter.copy_from(transpose(place.file->read(*place.entry)));
-  } else if (name == kPositions && place.entry->info.shape != parameter.shape()) {
+  } else if (weight.part == Part::position_embedding &&
+             place.entry->info.shape != parameter.shape()) {
     parameter.copy_from(slice(place.file->read(*place.entry), 0, 0, parameter.size(0)));
   } else {
     place.file->read_into(*place.entry, parameter);
@@ -190,9 +190,9 @@ void Gpt2Weights::fill(const std::string& name, Tensor& parameter) const {
 }
 
 void Gpt2Weights::read_into(Gpt& model) const {
-  for (auto& [name, parameter] : model.parameters()) {
-    Tensor elements = parameter.detach();
-    fill(name, elements);
+  for (const auto& [weight, tensor] : model.weights()) {
+    Tensor elements = tensor.detach();
+    fill(weight, elements);
   }
 }
 

@@ -43,7 +43,7 @@ class Gpt2Weights {
   void add_file(const std::filesystem::path& path);
   void add_shards(const std::filesystem::path& index);
   Tensor read(const std::string& name) const;
-  void fill(const std::string& name, Tensor& parameter) const;
+  void fill(const Weight& weight, Tensor& parameter) const;
 
   std::string where_;                     // the file that errors name
   std::deque<SafetensorsFile> files_;     // addresses stay

@@ -17,8 +17,8 @@ constexpr double kEpsilon = 1e-5;  // of nanoGPT's layer norms
 // the tied head under both names.
 NamedTensors nanogpt_tensors(const Gpt& model) {
   NamedTensors result;
-  for (const auto& [name, tensor] : model.parameters()) {
-    result.emplace_back(gpt2_name(name), tensor.detach());
+  for (const auto& [weight, tensor] : model.weights()) {
+    result.emplace_back(gpt2_name(weight), tensor.detach());
   }
   result.emplace_back("lm_head.weight", model.head_weight().detach());
   return result;

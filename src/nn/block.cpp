@@ -21,17 +21,16 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
              bool zeros)
     : norm_(config.norm),
       ln_1_(norm_options(config, dtype)),
-      attn_(
-          {.width = config.n_embd,
-           .heads = config.heads(layer),
-           .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
-           .bias = config.bias,
-           .dropout = config.attention_dropout,
-           .dropout_label = dropout_label(layer, 0),
-           .layer = layer,
-           .dtype = dtype,
-           .zeros = zeros},
-          random.fork(0)),
+      attn_({.width = config.n_embd,
+             .heads = block_plan(config, layer).attention.heads,
+             .head_width = block_plan(config, layer).attention.head_width,
+             .bias = config.bias,
+             .dropout = config.attention_dropout,
+             .dropout_label = dropout_label(layer, 0),
+             .layer = layer,
+             .dtype = dtype,
+             .zeros = zeros},
+            random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   register_module("ln_1", ln_1_);
@@ -39,6 +38,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   if (config.mlp) {
     ln_2_.emplace(norm_options(config, dtype));
     mlp_.emplace(MlpOptions{.width = config.n_embd,
+                            .inner_width = *block_plan(config, layer).mlp_width,
                             .activation = config.activation,
                             .bias = config.bias,
                             .dtype = dtype,

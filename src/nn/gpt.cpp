@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
@@ -18,10 +17,6 @@ constexpr std::uint64_t kInitializationStream = 1;
 const GptConfig& validated(const GptConfig& config) {
   config.validate();
   return config;
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 void require_layer(Index layer, const GptConfig& config) {
@@ -61,22 +56,45 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
         LinearOptions{config.n_embd, config.vocab_size, false, dtype, true});
     register_module("lm_head", *lm_head_);
   }
+  list_weights();
+}
+
+void Gpt::list_weights() {
+  const NamedTensors tensors = parameters();
+  std::vector<Weight> weights = weights_of(config_);
+  require(tensors.size() == weights.size(), "[Gpt] ", tensors.size(), " parameters for ",
+          weights.size(), " weights");
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto& [name, tensor] = tensors[i];
+    require(name == weights[i].name && tensor.shape() == weights[i].shape, "[Gpt] parameter ", name,
+            " ", tensor.shape(), " stands for ", weights[i].name, " ", weights[i].shape);
+    weights_.push_back({std::move(weights[i]), tensor});
+  }
 }
 
 void Gpt::initialize(std::uint64_t seed) {
   const double residual_deviation =
       kInitialDeviation / std::sqrt(2.0 * static_cast<double>(config_.n_layer));
   std::uint64_t number = 0;
-  for (auto& [name, parameter] : parameters()) {
+  for (auto& [weight, tensor] : weights_) {
     const RandomStream random = RandomStream{seed, kInitializationStream}.fork(number++);
-    if (ends_with(name, "bias")) {
-      parameter.fill(0);
-    } else if (parameter.rank() >= 2) {
-      const bool residual = ends_with(name, "c_proj.weight");
-      parameter.copy_from(random_normal(parameter.shape(), random, 0,
-                                        residual ? residual_deviation : kInitialDeviation, dtype_));
+    if (weight.start == Start::normal || weight.start == Start::residual) {
+      const double deviation =
+          weight.start == Start::residual ? residual_deviation : kInitialDeviation;
+      tensor.copy_from(random_normal(tensor.shape(), random, 0, deviation, dtype_));
+    } else {
+      tensor.fill(weight.start == Start::ones ? 1 : 0);
     }
   }
+}
+
+Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
+  for (const auto& [weight, tensor] : weights_) {
+    if (weight.part == part && weight.layer == layer && weight.is_bias == is_bias) {
+      return tensor.detach();
+    }
+  }
+  return {};
 }
 
 Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "headlight/base/memory.h"
+#include "headlight/nn/architecture.h"
 
 namespace headlight {
 namespace {

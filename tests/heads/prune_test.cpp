@@ -1,4 +1,5 @@
 #include "headlight/heads/prune.h"
+#include "headlight/nn/architecture.h"
 
 #include "heads/head_experiments_support.h"
 

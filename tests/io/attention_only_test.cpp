@@ -3,7 +3,7 @@
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
-#include "headlight/nn/parameter_shapes.h"
+#include "headlight/nn/architecture.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
 #include "support/program.h"
@@ -38,8 +38,8 @@ TEST_CASE("layers of attention alone have no MLP and no second norm") {
                      "h.1.attn.c_attn.weight", "h.1.attn.c_attn.bias", "h.1.attn.c_proj.weight",
                      "h.1.attn.c_proj.bias", "ln_f.weight", "ln_f.bias"});
   std::vector<std::string> listed;
-  for (const auto& [name, shape] : parameter_shapes(attention_only())) {
-    listed.push_back(name);
+  for (const Weight& weight : weights_of(attention_only())) {
+    listed.push_back(weight.name);
   }
   CHECK(listed == names);
   const ParameterCounts counts = count_parameters(attention_only());

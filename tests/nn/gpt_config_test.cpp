@@ -1,4 +1,5 @@
 #include "headlight/nn/gpt_config.h"
+#include "headlight/nn/architecture.h"
 
 #include <limits>
 

@@ -1,4 +1,5 @@
 #include "headlight/train/memory_plan.h"
+#include "headlight/nn/architecture.h"
 
 #include "headlight/tensor/storage.h"
 #include "headlight/train/trainer.h"

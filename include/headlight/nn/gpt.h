@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/batch.h"
-#include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
 
 namespace headlight {
@@ -49,6 +49,12 @@ struct KeyValueCache {
   Index room() const { return layers.empty() ? 0 : layers[0].keys.size(1); }
 };
 
+// A weight with its values, which are shared with the model.
+struct ModelWeight {
+  Weight weight;
+  Tensor tensor;
+};
+
 // GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019): a
 // decoder-only transformer with learned positions. Parameter names are those of the Hugging Face
 // checkpoint without its "transformer." prefix.
@@ -89,6 +95,11 @@ class Gpt : public Module {
   void check_cache(const KeyValueCache& cache, Index count) const;
 
   const GptConfig& config() const { return config_; }
+  // Those of weights_of(config()), in its order.
+  const std::vector<ModelWeight>& weights() const { return weights_; }
+  // The weight or bias of a part; undefined when the model has none.
+  Tensor weight(Part part, Index layer = kNoLayer) const { return find(part, layer, false); }
+  Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
   DType dtype() const { return dtype_; }
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // [V, C]: the token embedding when tied.
@@ -97,7 +108,9 @@ class Gpt : public Module {
  private:
   struct Blank {};
   Gpt(const GptConfig& config, DType dtype, Blank);
+  void list_weights();
   void initialize(std::uint64_t seed);
+  Tensor find(Part part, Index layer, bool is_bias) const;
   Tensor embed(const Tensor& tokens, const Tensor& positions) const;
   Tensor run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
                     const ForwardContext& context) const;
@@ -110,6 +123,7 @@ class Gpt : public Module {
   std::vector<std::unique_ptr<Block>> blocks_;
   std::unique_ptr<LayerNorm> ln_f_;  // pre-norm only
   std::unique_ptr<Linear> lm_head_;  // untied only
+  std::vector<ModelWeight> weights_;
 };
 
 }  // namespace headlight

@@ -36,28 +36,4 @@ struct GptConfig {
   void validate() const;
 };
 
-// Parameters that a Gpt of this configuration has, by part; nothing is allocated.
-struct ParameterCounts {
-  Index token_embedding = 0;     // V C
-  Index position_embedding = 0;  // block_size C
-  Index attention = 0;           // all layers; of one layer with H D = C: 4 C^2 + 4 C
-  Index mlp = 0;                 // all layers; of one layer: 8 C^2 + 5 C; 0 without MLPs
-  Index norms = 0;               // 2 C each
-  Index head = 0;                // 0 when tied
-
-  Index total() const {
-    return token_embedding + position_embedding + attention + mlp + norms + head;
-  }
-};
-
-// Throws Error when the configuration does not validate or the count exceeds 2^48.
-ParameterCounts count_parameters(const GptConfig& config);
-
-// Floating-point operations of the matrix products of one training step, a multiply-add counting as
-// two: 6 W N for the W weights that take part in products (head included, biases and norms not) and
-// 12 H D P a layer for attention over P visible pairs of query and key (Chowdhery et al., arXiv
-// 2204.02311, B, without its pairs in the future). offsets [B + 1] as in Batch: only real tokens
-// count. Throws Error when the configuration does not validate.
-double training_flops(const GptConfig& config, const std::vector<Index>& offsets);
-
 }  // namespace headlight

@@ -2,6 +2,7 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/recorder.h"
 
 namespace headlight::cli {

@@ -1,6 +1,7 @@
 #include "kernels/gemm/gemm.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight::cli {
@@ -17,9 +18,11 @@ struct Product {
   Index count;                    // times a step
 };
 
-// The three products of a linear layer, [N, inputs] -> [N, outputs].
+// The three products of a linear layer of `weight` [outputs, inputs].
 void add_linear(std::vector<Product>& products, const std::string& name, Index rows,
-                const Index inputs, const Index outputs, Index count) {
+                const Shape& weight, Index count) {
+  const Index outputs = weight[0];
+  const Index inputs = weight[1];
   products.push_back({name, "forward", rows, outputs, inputs, false, true, count});
   products.push_back({name, "input gradient", rows, inputs, outputs, false, false, count});
   products.push_back({name, "weight gradient", outputs, inputs, rows, true, false, count});
@@ -28,15 +31,14 @@ void add_linear(std::vector<Product>& products, const std::string& name, Index r
 std::vector<Product> products_of(const BenchTask& task) {
   const GptConfig model = task.model();
   const Index rows = task.config.batch_size * task.config.block_size;
-  const Index width = model.n_embd;
   std::vector<Product> products;
-  add_linear(products, "attn.c_attn", rows, width, 3 * width, model.n_layer);
-  add_linear(products, "attn.c_proj", rows, width, width, model.n_layer);
-  if (model.mlp) {
-    add_linear(products, "mlp.c_fc", rows, width, 4 * width, model.n_layer);
-    add_linear(products, "mlp.c_proj", rows, 4 * width, width, model.n_layer);
+  for (const Weight& weight : weights_of(model)) {
+    const bool is_head = weight.layer == kNoLayer;
+    if (weight.multiplied && (is_head || weight.layer == 0)) {
+      add_linear(products, is_head ? "head" : part_name(weight.part), rows, weight.shape,
+                 is_head ? 1 : model.n_layer);
+    }
   }
-  add_linear(products, "head", rows, width, model.vocab_size, 1);
   return products;
 }
 

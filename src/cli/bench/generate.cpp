@@ -55,13 +55,17 @@ std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
 
 // Bytes of weights that every new token reads: all but the embeddings, of which it reads a row.
 double bytes_read(const Gpt& model, WeightFormat format) {
-  const ParameterCounts counts = count_parameters(model.config());
-  const Index head = model.head_weight().numel();
   const double bytes_of_weight = format == WeightFormat::float32    ? 4
                                  : format == WeightFormat::bfloat16 ? 2
                                                                     : 36.0 / 32.0;
-  return bytes_of_weight * static_cast<double>(counts.attention + counts.mlp + head) +
-         4 * static_cast<double>(counts.norms);
+  double bytes = 0;
+  for (const Weight& weight : weights_of(model.config())) {
+    const bool is_looked_up = weight.part == Part::token_embedding && !weight.multiplied;
+    if (weight.part != Part::position_embedding && !is_looked_up) {
+      bytes += (weight.multiplied ? bytes_of_weight : 4) * static_cast<double>(numel(weight.shape));
+    }
+  }
+  return bytes;
 }
 
 // Floating-point operations of reading a prompt: a forward pass, a third of a training step, whose

@@ -6,6 +6,7 @@
 
 #include "headlight/base/memory.h"
 #include "headlight/kernels/machine.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/loops.h"

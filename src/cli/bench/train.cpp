@@ -1,6 +1,7 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "headlight/base/memory.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/train/trainer.h"
 #include "views/report/numbers.h"
 

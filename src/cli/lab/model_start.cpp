@@ -9,19 +9,19 @@ namespace headlight::cli::lab {
 
 void start_like_xavier(const Gpt& model, std::uint64_t seed) {
   std::uint64_t stream = 0;
-  for (auto [name, parameter] : model.parameters()) {
-    if (parameter.rank() != 2) {
+  for (auto [weight, tensor] : model.weights()) {
+    if (tensor.rank() != 2) {
       continue;
     }
     const RandomStream random = RandomStream{seed, 7}.fork(++stream);
-    if (name == "wte.weight" || name == "wpe.weight") {
-      parameter.copy_from(random_normal(parameter.shape(), random, 0, std::sqrt(0.5)));
+    if (weight.part == Part::token_embedding || weight.part == Part::position_embedding) {
+      tensor.copy_from(random_normal(tensor.shape(), random, 0, std::sqrt(0.5)));
       continue;
     }
-    const bool joined = name.find("c_attn") != std::string::npos;
-    const Index outputs = parameter.size(0) / (joined ? 3 : 1);
-    const double bound = std::sqrt(6.0 / static_cast<double>(outputs + parameter.size(1)));
-    parameter.copy_from(random_uniform(parameter.shape(), random, -bound, bound));
+    const bool joined = weight.part == Part::query_key_value;
+    const Index outputs = tensor.size(0) / (joined ? 3 : 1);
+    const double bound = std::sqrt(6.0 / static_cast<double>(outputs + tensor.size(1)));
+    tensor.copy_from(random_uniform(tensor.shape(), random, -bound, bound));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
 #include "headlight/views/line_plot.h"

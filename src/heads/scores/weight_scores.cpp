@@ -19,30 +19,17 @@ struct HeadMatrices {
   Tensor output;  // W_O^T [C, D]
 };
 
-Tensor stored_parameter(const Gpt& model, const std::string& name) {
-  for (const auto& [own_name, parameter] : model.parameters()) {
-    if (own_name == name) {
-      return parameter.detach();
-    }
-  }
-  fail("[weight_scores] the model has no parameter ", name);
-}
-
-Tensor parameter_named(const Gpt& model, const std::string& name) {
-  return convert(stored_parameter(model, name), DType::float64);
-}
-
 std::vector<HeadMatrices> matrices_of(const Gpt& model) {
   std::vector<HeadMatrices> all;
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    const std::string prefix = concat_text("h.", layer, ".attn.");
-    const Index width = model.block(layer).attention().head_width();
-    const Index inner = model.block(layer).attention().inner_width();
-    if (inner == 0) {
-      continue;
-    }
-    const Tensor qkv = parameter_named(model, prefix + "c_attn.weight");     // [3 H D, C]
-    const Tensor output = parameter_named(model, prefix + "c_proj.weight");  // [C, H D]
+    const AttentionPlan plan = block_plan(model.config(), layer).attention;
+    const Index width = plan.head_width;
+    const Index inner = plan.inner_width();
+    const auto in_double = [&](Part part) {
+      return convert(model.weight(part, layer), DType::float64);
+    };
+    const Tensor qkv = in_double(Part::query_key_value);      // [3 H D, C]
+    const Tensor output = in_double(Part::attention_output);  // [C, H D]
     for (Index begin = 0; begin < inner; begin += width) {
       const auto rows = [&](Index part) {
         return slice(qkv, 0, part * inner + begin, part * inner + begin + width);
@@ -116,9 +103,9 @@ WeightScores weight_scores(const Gpt& model) {
   scores.heads = all_heads(model.config());
   const std::vector<HeadMatrices> heads = matrices_of(model);
   // In the model's own precision: a large vocabulary in double would take twice its memory.
-  const Tensor to_logits = convert(
-      matmul(transpose(stored_parameter(model, "wte.weight")), model.head_weight().detach()),
-      DType::float64);  // [C, C]
+  const Tensor to_logits =
+      convert(matmul(transpose(model.weight(Part::token_embedding)), model.head_weight().detach()),
+              DType::float64);  // [C, C]
   std::vector<Grams> grams;
   for (const HeadMatrices& head : heads) {
     scores.copying.push_back(copying_score(head, to_logits));

@@ -2,7 +2,7 @@
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/config_file.h"
-#include "headlight/nn/parameter_shapes.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/train/train_config.h"
 #include "io/gpt2_config.h"
 
@@ -35,7 +35,7 @@ void config_json(std::string_view input) {
   GptConfig config;
   if (accepted([&] { config = parse_gpt2_config(input, "input"); }) && config.n_layer <= 64) {
     accepted([&] { count_parameters(config); });
-    accepted([&] { parameter_shapes(config); });
+    accepted([&] { weights_of(config); });
   }
 }
 

@@ -1,0 +1,214 @@
+#include "headlight/nn/architecture.h"
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+// Of GPT-2: four times the width.
+Index mlp_width(const GptConfig& config) { return 4 * config.n_embd; }
+
+// Lists the weights of a configuration part by part.
+class WeightTable {
+ public:
+  explicit WeightTable(const GptConfig& config) : config_(config) {}
+
+  void add_embedding(Part part, Index count, bool multiplied) {
+    add({.shape = {count, config_.n_embd},
+         .part = part,
+         .start = Start::normal,
+         .multiplied = multiplied});
+  }
+
+  void add_norm(Part part, Index layer = kNoLayer) {
+    add({.shape = {config_.n_embd}, .part = part, .layer = layer, .start = Start::ones});
+    add_bias({.shape = {config_.n_embd}, .part = part, .layer = layer});
+  }
+
+  // Weight [outputs, inputs] and bias [outputs].
+  void add_linear(Part part, Index layer, const Shape& shape, HeadAxis heads = HeadAxis::none) {
+    const bool into_stream = part == Part::attention_output || part == Part::mlp_out;
+    add({.shape = shape,
+         .part = part,
+         .layer = layer,
+         .start = into_stream ? Start::residual : Start::normal,
+         .multiplied = true,
+         .heads = heads});
+    // The bias of an output belongs to no head: it is added once to what all heads wrote.
+    add_bias({.shape = {shape[0]},
+              .part = part,
+              .layer = layer,
+              .heads = heads == HeadAxis::output ? HeadAxis::none : heads});
+  }
+
+  void add_block(Index layer) {
+    const Index width = config_.n_embd;
+    const BlockPlan plan = block_plan(config_, layer);
+    const Index inner = plan.attention.inner_width();
+    add_norm(Part::attention_norm, layer);
+    add_linear(Part::query_key_value, layer, {3 * inner, width}, HeadAxis::query_key_value);
+    add_linear(Part::attention_output, layer, {width, inner}, HeadAxis::output);
+    if (plan.mlp_width) {
+      add_norm(Part::mlp_norm, layer);
+      add_linear(Part::mlp_in, layer, {*plan.mlp_width, width});
+      add_linear(Part::mlp_out, layer, {width, *plan.mlp_width});
+    }
+  }
+
+  std::vector<Weight> take() { return std::move(weights_); }
+
+ private:
+  void add(Weight weight) {
+    const std::string layer =
+        weight.layer == kNoLayer ? "" : "h." + std::to_string(weight.layer) + ".";
+    weight.name = layer + part_name(weight.part) + (weight.is_bias ? ".bias" : ".weight");
+    weights_.push_back(std::move(weight));
+  }
+
+  void add_bias(Weight weight) {
+    if (config_.bias) {
+      weight.is_bias = true;
+      add(std::move(weight));
+    }
+  }
+
+  const GptConfig& config_;
+  std::vector<Weight> weights_;
+};
+
+// Where a part is counted.
+Index& count_of(ParameterCounts& counts, Part part) {
+  switch (part) {
+    case Part::token_embedding:
+      return counts.token_embedding;
+    case Part::position_embedding:
+      return counts.position_embedding;
+    case Part::query_key_value:
+    case Part::attention_output:
+      return counts.attention;
+    case Part::mlp_in:
+    case Part::mlp_out:
+      return counts.mlp;
+    case Part::head:
+      return counts.head;
+    case Part::attention_norm:
+    case Part::mlp_norm:
+    case Part::final_norm:
+      break;
+  }
+  return counts.norms;
+}
+
+// Sizes up to 2^24 overflow 64 bits when multiplied; in float64 they only lose precision.
+double elements(const Shape& shape) {
+  double count = 1;
+  for (const Index size : shape) {
+    count *= static_cast<double>(size);
+  }
+  return count;
+}
+
+// W of training_flops().
+double multiplied_weights(const GptConfig& config) {
+  double count = 0;
+  for (const Weight& weight : weights_of(config)) {
+    count += weight.multiplied ? elements(weight.shape) : 0;
+  }
+  return count;
+}
+
+// H D of all layers.
+double inner_widths(const GptConfig& config) {
+  double sum = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    sum += static_cast<double>(block_plan(config, layer).attention.inner_width());
+  }
+  return sum;
+}
+
+}  // namespace
+
+const char* part_name(Part part) {
+  switch (part) {
+    case Part::token_embedding:
+      return "wte";
+    case Part::position_embedding:
+      return "wpe";
+    case Part::attention_norm:
+      return "ln_1";
+    case Part::query_key_value:
+      return "attn.c_attn";
+    case Part::attention_output:
+      return "attn.c_proj";
+    case Part::mlp_norm:
+      return "ln_2";
+    case Part::mlp_in:
+      return "mlp.c_fc";
+    case Part::mlp_out:
+      return "mlp.c_proj";
+    case Part::final_norm:
+      return "ln_f";
+    case Part::head:
+      break;
+  }
+  return "lm_head";
+}
+
+std::vector<Weight> weights_of(const GptConfig& config) {
+  config.validate();
+  WeightTable table(config);
+  table.add_embedding(Part::token_embedding, config.vocab_size, config.tie_weights);
+  table.add_embedding(Part::position_embedding, config.block_size, false);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    table.add_block(layer);
+  }
+  if (config.norm == NormPosition::pre) {
+    table.add_norm(Part::final_norm);
+  }
+  if (!config.tie_weights) {
+    table.add_embedding(Part::head, config.vocab_size, true);
+  }
+  return table.take();
+}
+
+BlockPlan block_plan(const GptConfig& config, Index layer) {
+  BlockPlan plan{.norm = config.norm};
+  plan.attention = {
+      .heads = config.heads(layer),
+      .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head};
+  if (config.mlp) {
+    plan.mlp_width = mlp_width(config);
+  }
+  return plan;
+}
+
+ParameterCounts count_parameters(const GptConfig& config) {
+  const std::vector<Weight> weights = weights_of(config);
+  double total = 0;
+  for (const Weight& weight : weights) {
+    total += elements(weight.shape);
+  }
+  require(total < 0x1p48, "the model is too large: about ", total, " parameters");
+  ParameterCounts counts;
+  for (const Weight& weight : weights) {
+    count_of(counts, weight.part) += numel(weight.shape);
+  }
+  return counts;
+}
+
+double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
+  double pairs = 0;  // a query sees itself and what came before
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const auto length = static_cast<double>(offsets[b + 1] - offsets[b]);
+    pairs += length * (length + 1) / 2;
+  }
+  const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
+  return 6 * multiplied_weights(config) * tokens + 12 * inner_widths(config) * pairs;
+}
+
+double training_flops_per_token(const GptConfig& config) {
+  return 6 * multiplied_weights(config) +
+         12 * inner_widths(config) * static_cast<double>(config.block_size);
+}
+
+}  // namespace headlight

@@ -1,0 +1,108 @@
+#include "headlight/nn/architecture.h"
+
+#include "headlight/nn/gpt.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+GptConfig small() {
+  GptConfig config;
+  config.vocab_size = 11;
+  config.block_size = 7;
+  config.n_layer = 3;
+  config.n_head = 2;
+  config.n_embd = 6;
+  return config;
+}
+
+void check_against_model(const GptConfig& config) {
+  std::vector<std::pair<std::string, Shape>> actual;
+  for (const auto& [name, tensor] : Gpt(config).parameters()) {
+    actual.emplace_back(name, tensor.shape());
+  }
+  const std::vector<Weight> expected = weights_of(config);
+  REQUIRE(expected.size() == actual.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    INFO(actual[i].first);
+    CHECK(expected[i].name == actual[i].first);
+    CHECK(expected[i].shape == actual[i].second);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the listed weights are those of the model") {
+  GptConfig config = small();
+  SECTION("of GPT-2") {}
+  SECTION("without biases") { config.bias = false; }
+  SECTION("with a head of its own") { config.tie_weights = false; }
+  SECTION("with the norms behind") { config.norm = NormPosition::post; }
+  SECTION("with pruned heads") {
+    config.heads_per_layer = {2, 1, 2};
+    config.head_width = 5;
+  }
+  check_against_model(config);
+}
+
+TEST_CASE("weights of a configuration that does not validate are refused") {
+  GptConfig config = small();
+  config.n_head = 4;
+  CHECK_THROWS_WITH(weights_of(config), contains_text("4 heads do not divide n_embd 6"));
+}
+
+TEST_CASE("a training step costs 6 FLOPs a weight and token and 12 H D a visible pair", "[nn]") {
+  const GptConfig config{
+      .vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16, .bias = false};
+  // Weights in products: 2 layers x 12 x 16^2 + 11 x 16 = 6320. Sequences of 8, 1 and 3 tokens have
+  // 36 + 1 + 6 = 43 visible pairs.
+  CHECK(training_flops(config, {0, 8, 9, 12}) == 6.0 * 6320 * 12 + 12.0 * 16 * 2 * 43);
+  CHECK(training_flops(config, {0}) == 0);
+}
+
+TEST_CASE("biases, norms and tying do not change the FLOPs of a step", "[nn]") {
+  GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 16};
+  const double flops = training_flops(config, {0, 8});
+  config.bias = false;
+  config.tie_weights = false;
+  CHECK(training_flops(config, {0, 8}) == flops);
+}
+
+TEST_CASE("pruned heads cost nothing", "[nn]") {
+  GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16};
+  config.head_width = 8;
+  config.heads_per_layer = {2, 1};
+  // Attention weights: 4 x 16 x (16 + 8); pairs are seen over inner widths 16 and 8.
+  CHECK(training_flops(config, {0, 8}) ==
+        6.0 * (4 * 16 * 24 + 2 * 8 * 256 + 176) * 8 + 12.0 * 24 * 36);
+  config.n_layer = 0;
+  CHECK_THROWS_AS(training_flops(config, {0, 8}), Error);
+}
+
+TEST_CASE("the table tells which weights are multiplied, and which belong to heads", "[nn]") {
+  GptConfig config = small();
+  std::vector<std::string> looked_up;
+  std::vector<std::string> of_heads;
+  for (const Weight& weight : weights_of(config)) {
+    if (weight.shape.rank() == 2 && !weight.multiplied) {
+      looked_up.push_back(weight.name);
+    }
+    if (weight.heads != HeadAxis::none && weight.layer == 1) {
+      of_heads.push_back(weight.name);
+    }
+  }
+  CHECK(looked_up == std::vector<std::string>{"wpe.weight"});  // a tied wte is the head
+  CHECK(of_heads == std::vector<std::string>{"h.1.attn.c_attn.weight", "h.1.attn.c_attn.bias",
+                                             "h.1.attn.c_proj.weight"});
+  config.tie_weights = false;
+  CHECK(!weights_of(config)[0].multiplied);
+  CHECK(weights_of(config).back().multiplied);
+}
+
+TEST_CASE("a token of a whole block costs what a step costs, without the future's saving", "[nn]") {
+  const GptConfig config = small();
+  // Each of the block's tokens sees all of them instead of the (T + 1) / 2 that are not ahead.
+  const double pairs = 12.0 * 3 * 6 * 7;
+  CHECK(training_flops_per_token(config) - pairs == training_flops(config, {0, 1}) - 12.0 * 3 * 6);
+}
