@@ -7,13 +7,6 @@
 #include "headlight/ops/matmul.h"
 
 namespace headlight {
-namespace {
-
-void copy_positions(const Tensor& from, Index count, const Tensor& to) {
-  slice(to, 1, 0, count).copy_from(slice(from, 1, 0, count));
-}
-
-}  // namespace
 
 ContextWindow::ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens,
                              const Options& options)
@@ -21,21 +14,14 @@ ContextWindow::ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens,
 
 ContextWindow ContextWindow::fork() const {
   ContextWindow other(*decoder_, tokens_, options_);
-  if (!cache_.layers.empty()) {
-    other.cache_ = decoder_->model().make_cache(options_.room);
-    for (std::size_t layer = 0; layer < cache_.layers.size(); ++layer) {
-      copy_positions(cache_.layers[layer].keys, cache_.length, other.cache_.layers[layer].keys);
-      copy_positions(cache_.layers[layer].values, cache_.length, other.cache_.layers[layer].values);
-    }
-    other.cache_.length = cache_.length;
-  }
+  other.cache_ = cache_.fork();
   return other;
 }
 
 bool ContextWindow::can_step() const {
   const auto count = static_cast<Index>(tokens_.size());
-  return options_.use_cache && cache_.length + 1 == count &&
-         count <= decoder_->model().config().block_size && !cache_.layers.empty();
+  return options_.use_cache && cache_.length() + 1 == count &&
+         count <= decoder_->model().config().block_size && cache_.layers() > 0;
 }
 
 std::span<const float> ContextWindow::read() {
@@ -45,10 +31,10 @@ std::span<const float> ContextWindow::read() {
   if (!options_.use_cache) {
     return read_all();
   }
-  if (cache_.layers.empty()) {
-    cache_ = decoder_->model().make_cache(options_.room);
+  if (cache_.layers() == 0) {
+    cache_ = decoder_->model().make_cache();
   }
-  decoder_->read({tokens_.begin() + cache_.length, tokens_.end()}, cache_);
+  decoder_->read({tokens_.begin() + cache_.length(), tokens_.end()}, cache_);
   return decoder_->logits(0);
 }
 
@@ -57,7 +43,7 @@ std::span<const float> ContextWindow::read() {
 void ContextWindow::shorten() {
   const Index kept = (decoder_->model().config().block_size + 1) / 2;
   tokens_.erase(tokens_.begin(), tokens_.end() - kept);
-  cache_.length = 0;
+  cache_.clear();
 }
 
 std::span<const float> ContextWindow::read_all() {

@@ -12,7 +12,6 @@ class ContextWindow {
  public:
   struct Options {
     bool use_cache = true;
-    Index room = 0;  // positions that the text will need at most; 0: the whole block
   };
 
   // The decoder must outlive the window; `tokens` must not be empty.
@@ -38,7 +37,7 @@ class ContextWindow {
   Decoder* decoder_;
   std::vector<std::int32_t> tokens_;  // token i has position i
   Options options_;
-  KeyValueCache cache_;  // of the first cache_.length tokens; no layers before its first use
+  KeyValueCache cache_;  // of the first cache_.length() tokens; no layers before its first use
   Tensor logits_;        // without a cache
 };
 

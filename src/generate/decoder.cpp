@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "generate/decoder_step.h"
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
 #include "kernels/loops.h"
 
 namespace headlight {
@@ -39,7 +41,8 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
 // The sum of both embeddings.
 void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
   const float* token = model.token_embedding.data<float>() + item.token * model.width;
-  const float* position = model.position_embedding.data<float>() + item.cache->length * model.width;
+  const float* position =
+      model.position_embedding.data<float>() + item.cache->length() * model.width;
   kernels::loops<float>().add(token, position, stream, model.width);
 }
 
@@ -54,14 +57,22 @@ Decoder::Decoder(Decoder&&) noexcept = default;
 const Gpt& Decoder::model() const { return *state_->model.gpt; }
 WeightFormat Decoder::format() const { return state_->model.format; }
 
-void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) {
+void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
+                   ForwardHook* hook) {
   if (tokens.size() == 1) {
     const DecodeItem item{tokens[0], &cache};
-    step({&item, 1});
+    step({&item, 1}, hook);
     return;
   }
   const DecoderModel& model = state_->model;
-  const Tensor hidden = to_contiguous(model.gpt->next_hidden(tokens, cache));  // [1, C]
+  const Gpt& gpt = *model.gpt;
+  KeyValueCache* const caches[] = {&cache};
+  const NoGrad no_grad;
+  const Batch batch = continue_sequences({tokens}, {cache.length()});
+  const Tensor all =
+      gpt.residual(batch, gpt.config().n_layer, {.hook = hook, .caches = caches});  // [T, C]
+  const Tensor last = slice(all, 0, all.size(0) - 1, all.size(0));
+  const Tensor hidden = to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, {0, 1}));
   const Index threads = step_threads(model, 1);
   const StepWorkspace& workspace = state_->workspace_for(1, threads);
   std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
@@ -69,7 +80,7 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run_head(me); });
 }
 
-void Decoder::step(std::span<const DecodeItem> items) {
+void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
   const DecoderModel& model = state_->model;
   const auto batch = static_cast<Index>(items.size());
   require(batch > 0, "[Decoder] expected at least one sequence");
@@ -77,12 +88,15 @@ void Decoder::step(std::span<const DecodeItem> items) {
   const Index threads = step_threads(model, batch);
   const StepWorkspace& workspace = state_->workspace_for(batch, threads);
   for (Index b = 0; b < batch; ++b) {
-    embed(model, items[static_cast<std::size_t>(b)], workspace.stream.of(b));
+    const DecodeItem& item = items[static_cast<std::size_t>(b)];
+    item.cache->reserve(1);
+    embed(model, item, workspace.stream.of(b));
   }
-  const DecoderStep step(model, items, workspace);
+  DecoderStep step(model, items, workspace, hook);
   kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run(me); });
+  step.rethrow();
   for (const DecodeItem& item : items) {
-    ++item.cache->length;
+    item.cache->advance(1);
   }
 }
 

@@ -14,7 +14,7 @@ DecoderLayer make_layer(const Gpt& model, Index layer, WeightFormat format) {
     return PackedMatrix(model.weight(part, layer), model.bias(part, layer), format);
   };
   const BlockPlan plan = block_plan(model.config(), layer);
-  DecoderLayer result{.heads = plan.attention.heads,
+  DecoderLayer result{.plan = plan,
                       .ln_1 = norm_of(model, Part::attention_norm, layer),
                       .attention_in = matrix(Part::query_key_value),
                       .attention_out = matrix(Part::attention_output)};
@@ -29,10 +29,7 @@ DecoderLayer make_layer(const Gpt& model, Index layer, WeightFormat format) {
 }  // namespace
 
 DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
-    : gpt(&model),
-      format(weight_format),
-      width(model.config().n_embd),
-      head_width(model.block(0).attention().head_width()) {
+    : gpt(&model), format(weight_format), width(model.config().n_embd) {
   require(model.dtype() == DType::float32, "[Decoder] expected a float32 model, got ",
           model.dtype());
   token_embedding = model.weight(Part::token_embedding);

@@ -13,7 +13,7 @@ struct NormWeights {
 };
 
 struct DecoderLayer {
-  Index heads = 0;  // H
+  BlockPlan plan;
   NormWeights ln_1;
   PackedMatrix attention_in;   // [3 H D, C]
   PackedMatrix attention_out;  // [C, H D]
@@ -21,8 +21,6 @@ struct DecoderLayer {
   NormWeights ln_2 = {};
   PackedMatrix mlp_in = {};   // [4 C, C]
   PackedMatrix mlp_out = {};  // [C, 4 C]
-
-  bool has_mlp() const { return mlp_in.rows() > 0; }
 };
 
 // A model as the steps of a Decoder use it.
@@ -32,7 +30,6 @@ struct DecoderModel {
   const Gpt* gpt;
   WeightFormat format;
   Index width;                // C
-  Index head_width;           // D
   Tensor token_embedding;     // [V, C]
   Tensor position_embedding;  // [block_size, C]
   std::vector<DecoderLayer> layers;

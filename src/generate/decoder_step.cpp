@@ -4,7 +4,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/attention.h"
 #include "kernels/loops.h"
+#include "nn/block_order.h"
 
 namespace headlight {
 namespace {
@@ -47,7 +50,7 @@ Index step_threads(const DecoderModel& model, Index batch) {
       work += matrix->rows() * matrix->columns();
     }
   }
-  const Index meetings_of_layer = model.gpt->config().mlp ? 4 : 2;
+  const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
   const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
   return std::clamp<Index>(work * batch / meetings / kWorkOfThread, 1, kernels::max_threads());
 }
@@ -59,14 +62,14 @@ StepVectors StepWorkspace::make(Index batch, Index length) {
 
 StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threads)
     : batch_(batch), threads_(threads) {
-  Index heads = 1;
+  Index inner_width = 1;  // H D
   for (const DecoderLayer& layer : model.layers) {
-    heads = std::max(heads, layer.heads);
+    inner_width = std::max(inner_width, layer.plan.attention.inner_width());
   }
   stream = make(batch, model.width);
   projected = make(batch, model.width);
-  qkv = make(batch, 3 * heads * model.head_width);
-  attended = make(batch, heads * model.head_width);
+  qkv = make(batch, 3 * inner_width);
+  attended = make(batch, inner_width);
   inner = make(batch, model.layers[0].mlp_in.rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
@@ -79,35 +82,229 @@ StepVectors StepWorkspace::normalized(Index thread) const {
 
 float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
 
+// What one member does of one layer, as run_block() asks for it.
+class DecoderStep::Layer {
+ public:
+  Layer(DecoderStep& step, const TeamMember& me, Index number)
+      : step_(step),
+        me_(me),
+        number_(number),
+        layer_(step.model_.layers[static_cast<std::size_t>(number)]),
+        work_(step.work_) {}
+
+  void visit(Point point);
+  void normalize(Branch branch) {
+    step_.normalize(me_, branch == Branch::attention ? layer_.ln_1 : layer_.ln_2);
+  }
+  void compute(Branch branch) {
+    if (branch == Branch::attention) {
+      attend();
+    } else {
+      feed_forward();
+    }
+    me_.barrier();
+  }
+  void add(Branch branch);
+
+ private:
+  StepVectors projection(Index part) const {
+    return {work_.qkv.start + part * layer_.plan.attention.inner_width(), work_.qkv.stride};
+  }
+  void attend();
+  void project();
+  bool is_watched() const;
+  void visit_projections();
+  void keep_key_and_value(Index item, Index head) const;
+  void attend_head(Index item, Index head) const;
+  void attend_openly(Index item) const;
+  void feed_forward();
+
+  DecoderStep& step_;
+  const TeamMember& me_;
+  Index number_;
+  const DecoderLayer& layer_;
+  const StepWorkspace& work_;
+};
+
+// Behind a post-norm every member has a stream of its own.
+void DecoderStep::Layer::visit(Point point) {
+  if (!step_.is_wanted(point, number_)) {
+    return;
+  }
+  const StepVectors stream = step_.pre_norm_ ? work_.stream : work_.normalized(0);
+  step_.visit(me_, {point, number_}, stream, {step_.model_.width});
+  if (!step_.pre_norm_ && me_.index > 0) {
+    for (Index b = 0; b < step_.batch_; ++b) {
+      std::copy_n(stream.of(b), step_.model_.width, work_.normalized(me_.index).of(b));
+    }
+  }
+}
+
+// When the members can share the heads evenly, each computes query, key and value of its own heads
+// and needs nobody else's, unless somebody watches.
+void DecoderStep::Layer::attend() {
+  const Index heads = layer_.plan.attention.heads;
+  const Index batch = step_.batch_;
+  project();
+  if (!is_watched() && heads % me_.size == 0 &&
+      layer_.plan.attention.head_width % kPanelRows == 0) {
+    for (Index b = 0; b < batch; ++b) {
+      for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
+        attend_head(b, head);
+      }
+    }
+  } else {
+    visit_projections();
+    me_.barrier();
+    if (step_.is_wanted(Point::pattern, number_)) {
+      step_.alone(me_, [&] {
+        for (Index b = 0; b < batch; ++b) {
+          attend_openly(b);
+        }
+      });
+    } else {
+      for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
+        attend_head(i / heads, i % heads);
+      }
+    }
+  }
+  step_.visit(me_, {Point::z, number_}, work_.attended, {heads, layer_.plan.attention.head_width});
+}
+
+void DecoderStep::Layer::project() {
+  const auto [heads, width] = layer_.plan.attention;
+  const PackedMatrix& matrix = layer_.attention_in;
+  const StepVectors normalized = work_.normalized(me_.index);
+  if (heads % me_.size != 0 || width % kPanelRows != 0) {
+    matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch_,
+                    normalized, work_.qkv);
+    return;
+  }
+  const Index panels = matrix.panels() / 3;
+  for (Index part = 0; part < 3; ++part) {
+    const Index first = part * panels;
+    matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch_,
+                    normalized, work_.qkv);
+  }
+}
+
+bool DecoderStep::Layer::is_watched() const {
+  return step_.is_wanted(Point::q, number_) || step_.is_wanted(Point::k, number_) ||
+         step_.is_wanted(Point::v, number_) || step_.is_wanted(Point::pattern, number_);
+}
+
+void DecoderStep::Layer::visit_projections() {
+  const auto [heads, width] = layer_.plan.attention;
+  Index part = 0;
+  for (const Point point : {Point::q, Point::k, Point::v}) {
+    step_.visit(me_, {point, number_}, projection(part++), {heads, width});
+  }
+}
+
+void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
+  const auto [heads, width] = layer_.plan.attention;
+  const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+  const Index place = cache.length() % KeyValueCache::kBlock;
+  float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
+                                       static_cast<std::size_t>(KeyValueCache::kBlock)];
+  float* keys = block + head * KeyValueCache::kBlock * width;
+  float* values = keys + heads * KeyValueCache::kBlock * width;
+  std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
+  std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
+}
+
+void DecoderStep::Layer::attend_head(Index item, Index head) const {
+  static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
+  const auto [heads, width] = layer_.plan.attention;
+  const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+  keep_key_and_value(item, head);
+  kernels::decode_loops().attend(
+      {.query = projection(0).of(item) + head * width,
+       .blocks = cache.blocks(number_).data(),
+       .keys = head * KeyValueCache::kBlock * width,
+       .values = (heads + head) * KeyValueCache::kBlock * width,
+       .length = cache.length() + 1,
+       .width = width,
+       .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(width))),
+       .scores = work_.scores(me_.index),
+       .output = work_.attended.of(item) + head * width});
+}
+
+// With whole rows of weights, which a hook may change.
+void DecoderStep::Layer::attend_openly(Index item) const {
+  const auto [heads, width] = layer_.plan.attention;
+  const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+  for (Index head = 0; head < heads; ++head) {
+    keep_key_and_value(item, head);
+  }
+  const NoGrad no_grad;
+  const std::span<const float> query(projection(0).of(item),
+                                     static_cast<std::size_t>(heads * width));
+  const Tensor attended =
+      scaled_dot_product_attention(
+          Tensor::from(query, {heads, 1, width}), cache.keys(number_, cache.length() + 1),
+          cache.values(number_, cache.length() + 1),
+          {.on_weights =
+               [&](const Tensor& weights) {
+                 return visited(step_.hook_, {Point::pattern, number_, item}, weights);
+               }})
+          .output;
+  std::copy_n(to_contiguous(attended).data<float>(), heads * width, work_.attended.of(item));
+}
+
+// This member's rows of stream = residual + matrix x. After a post-norm the residual is the
+// normalised stream, of which every member has a copy.
+void DecoderStep::Layer::add(Branch branch) {
+  const bool is_attention = branch == Branch::attention;
+  const PackedMatrix& matrix = is_attention ? layer_.attention_out : layer_.mlp_out;
+  const Index begin = me_.share_begin(matrix.panels());
+  const Index end = me_.share_end(matrix.panels());
+  matrix.multiply(begin, end, step_.batch_, is_attention ? work_.attended : work_.inner,
+                  work_.projected);
+  step_.visit(me_, {is_attention ? Point::attn_out : Point::mlp_out, number_}, work_.projected,
+              {step_.model_.width});
+  const StepVectors residual = step_.pre_norm_ ? work_.stream : work_.normalized(me_.index);
+  const Index row = begin * kPanelRows;
+  for (Index b = 0; b < step_.batch_; ++b) {
+    kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
+                                work_.stream.of(b) + row, (end - begin) * kPanelRows);
+  }
+  me_.barrier();
+}
+
+// This member's rows of inner = activation(matrix normalized).
+void DecoderStep::Layer::feed_forward() {
+  const PackedMatrix& matrix = layer_.mlp_in;
+  const Index begin = me_.share_begin(matrix.panels());
+  const Index end = me_.share_end(matrix.panels());
+  matrix.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.inner);
+  step_.visit(me_, {Point::mlp_pre, number_}, work_.inner, {*layer_.plan.mlp_width});
+  for (Index b = 0; b < step_.batch_; ++b) {
+    for (Index panel = begin; panel < end; ++panel) {
+      activate_panel(step_.model_.gpt->config().activation, work_.inner.of(b) + panel * kPanelRows);
+    }
+  }
+  step_.visit(me_, {Point::mlp_post, number_}, work_.inner, {*layer_.plan.mlp_width});
+}
+
 DecoderStep::DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
-                         const StepWorkspace& workspace)
+                         const StepWorkspace& workspace, ForwardHook* hook)
     : model_(model),
       items_(items),
       work_(workspace),
+      hook_(hook),
       batch_(static_cast<Index>(items.size())),
       pre_norm_(model.gpt->config().norm == NormPosition::pre) {}
 
-void DecoderStep::run(const TeamMember& me) const {
+void DecoderStep::run(const TeamMember& me) {
   if (!pre_norm_) {
     for (Index b = 0; b < batch_; ++b) {
       std::copy_n(work_.stream.of(b), model_.width, work_.normalized(me.index).of(b));
     }
   }
-  for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-    const DecoderLayer& layer = model_.layers[i];
-    if (pre_norm_) {
-      normalize(me, layer.ln_1);
-    }
-    attend(me, i);
-    me.barrier();
-    add(me, layer.attention_out, work_.attended);
-    me.barrier();
-    if (!pre_norm_) {
-      normalize(me, layer.ln_1);
-    }
-    if (layer.has_mlp()) {
-      feed_forward(me, layer);
-    }
+  for (Index i = 0; i < std::ssize(model_.layers); ++i) {
+    Layer layer(*this, me, i);
+    run_block(model_.layers[static_cast<std::size_t>(i)].plan, layer);
   }
   if (pre_norm_) {
     normalize(me, model_.ln_f);
@@ -123,6 +320,12 @@ void DecoderStep::run_head(const TeamMember& me) const {
                 work_.logits);
 }
 
+void DecoderStep::rethrow() const {
+  if (error_) {
+    std::rethrow_exception(error_);
+  }
+}
+
 void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const {
   const auto epsilon = static_cast<float>(model_.gpt->config().layer_norm_epsilon);
   const StepVectors normalized = work_.normalized(me.index);
@@ -135,101 +338,38 @@ void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const
   }
 }
 
-void DecoderStep::feed_forward(const TeamMember& me, const DecoderLayer& layer) const {
-  if (pre_norm_) {
-    normalize(me, layer.ln_2);
-  }
-  expand(me, layer.mlp_in);
+template <class Body>
+void DecoderStep::alone(const TeamMember& me, const Body& body) {
   me.barrier();
-  add(me, layer.mlp_out, work_.inner);
-  me.barrier();
-  if (!pre_norm_) {
-    normalize(me, layer.ln_2);
+  if (me.index == 0 && !error_) {
+    try {
+      body();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
   }
+  me.barrier();
 }
 
-// When the members can share the heads evenly, each computes query, key and value of its own heads
-// and needs nobody else's.
-void DecoderStep::attend(const TeamMember& me, std::size_t layer) const {
-  const Index heads = model_.layers[layer].heads;
-  project_qkv(me, model_.layers[layer]);
-  if (heads % me.size == 0 && model_.head_width % kPanelRows == 0) {
+void DecoderStep::visit(const TeamMember& me, const Place& place, const StepVectors& rows,
+                        const Shape& shape_of_row) {
+  if (!is_wanted(place.point, place.layer)) {
+    return;
+  }
+  alone(me, [&] {
+    const Index length = numel(shape_of_row);
+    Shape shape = shape_of_row;
+    shape.insert(0, batch_);
+    Tensor value = Tensor::empty(shape);
     for (Index b = 0; b < batch_; ++b) {
-      for (Index head = me.share_begin(heads); head < me.share_end(heads); ++head) {
-        attend_head(me, layer, b, head);
-      }
+      std::copy_n(rows.of(b), length, value.data<float>() + b * length);
     }
-    return;
-  }
-  me.barrier();
-  for (Index i = me.share_begin(batch_ * heads); i < me.share_end(batch_ * heads); ++i) {
-    attend_head(me, layer, i / heads, i % heads);
-  }
-}
-
-void DecoderStep::project_qkv(const TeamMember& me, const DecoderLayer& layer) const {
-  const PackedMatrix& matrix = layer.attention_in;
-  const StepVectors normalized = work_.normalized(me.index);
-  if (layer.heads % me.size != 0 || model_.head_width % kPanelRows != 0) {
-    matrix.multiply(me.share_begin(matrix.panels()), me.share_end(matrix.panels()), batch_,
-                    normalized, work_.qkv);
-    return;
-  }
-  const Index panels = matrix.panels() / 3;
-  for (Index part = 0; part < 3; ++part) {
-    const Index first = part * panels;
-    matrix.multiply(first + me.share_begin(panels), first + me.share_end(panels), batch_,
-                    normalized, work_.qkv);
-  }
-}
-
-void DecoderStep::attend_head(const TeamMember& me, std::size_t layer, Index item,
-                              Index head) const {
-  const Index width = model_.head_width;
-  const Index inner = model_.layers[layer].heads * width;  // H D
-  KeyValueCache& cache = *items_[static_cast<std::size_t>(item)].cache;
-  KeyValueCache::Layer& kept = cache.layers[layer];
-  float* keys = kept.keys.data<float>() + head * kept.keys.strides()[0];
-  float* values = kept.values.data<float>() + head * kept.values.strides()[0];
-  const float* query = work_.qkv.of(item) + head * width;
-  std::copy_n(query + inner, width, keys + cache.length * width);
-  std::copy_n(query + 2 * inner, width, values + cache.length * width);
-  kernels::decode_loops().attend(
-      {.query = query,
-       .keys = keys,
-       .values = values,
-       .length = cache.length + 1,
-       .width = width,
-       .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(width))),
-       .scores = work_.scores(me.index),
-       .output = work_.attended.of(item) + head * width});
-}
-
-// This member's rows of stream = residual + matrix x. After a post-norm the residual is the
-// normalised stream, of which every member has a copy.
-void DecoderStep::add(const TeamMember& me, const PackedMatrix& matrix,
-                      const StepVectors& x) const {
-  const Index begin = me.share_begin(matrix.panels());
-  const Index end = me.share_end(matrix.panels());
-  matrix.multiply(begin, end, batch_, x, work_.projected);
-  const StepVectors residual = pre_norm_ ? work_.stream : work_.normalized(me.index);
-  const Index row = begin * kPanelRows;
-  for (Index b = 0; b < batch_; ++b) {
-    kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
-                                work_.stream.of(b) + row, (end - begin) * kPanelRows);
-  }
-}
-
-// This member's rows of inner = activation(matrix normalized).
-void DecoderStep::expand(const TeamMember& me, const PackedMatrix& matrix) const {
-  const Index begin = me.share_begin(matrix.panels());
-  const Index end = me.share_end(matrix.panels());
-  matrix.multiply(begin, end, batch_, work_.normalized(me.index), work_.inner);
-  for (Index b = 0; b < batch_; ++b) {
-    for (Index panel = begin; panel < end; ++panel) {
-      activate_panel(model_.gpt->config().activation, work_.inner.of(b) + panel * kPanelRows);
+    const NoGrad no_grad;
+    value = to_contiguous(visited(hook_, place, value));
+    for (Index b = 0; b < batch_; ++b) {
+      std::copy_n(value.data<float>() + b * length, length, rows.of(b));
     }
-  }
+  });
 }
 
 }  // namespace headlight

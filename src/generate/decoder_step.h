@@ -1,9 +1,11 @@
 #pragma once
 
+#include <exception>
 #include <span>
 
 #include "generate/decoder_model.h"
 #include "headlight/generate/decoder.h"
+#include "headlight/nn/forward_hook.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -41,30 +43,40 @@ Index step_threads(const DecoderModel& model, Index batch);
 
 // One step of the sequences in `items`, whose embeddings are in workspace.stream: the members of a
 // team share the rows of every matrix and the heads, and meet where one needs what others computed.
-// Norms are computed by each member for itself, which costs less than to meet once more.
+// Norms are computed by each member for itself, which costs less than to meet once more. A hook is
+// called by the first member, while the others wait.
 class DecoderStep {
  public:
+  // `hook` may be null. The caches have room for one more position.
   DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
-              const StepWorkspace& workspace);
+              const StepWorkspace& workspace, ForwardHook* hook = nullptr);
 
-  void run(const kernels::TeamMember& me) const;
+  void run(const kernels::TeamMember& me);
   // The logits of what stands in workspace.normalized(0).
   void run_head(const kernels::TeamMember& me) const;
+  // Throws what the hook threw.
+  void rethrow() const;
 
  private:
+  class Layer;
+
   void normalize(const kernels::TeamMember& me, const NormWeights& norm) const;
-  void attend(const kernels::TeamMember& me, std::size_t layer) const;
-  void project_qkv(const kernels::TeamMember& me, const DecoderLayer& layer) const;
-  void attend_head(const kernels::TeamMember& me, std::size_t layer, Index item, Index head) const;
-  void feed_forward(const kernels::TeamMember& me, const DecoderLayer& layer) const;
-  void add(const kernels::TeamMember& me, const PackedMatrix& matrix, const StepVectors& x) const;
-  void expand(const kernels::TeamMember& me, const PackedMatrix& matrix) const;
+  bool is_wanted(Point point, Index layer) const {
+    return hook_ != nullptr && hook_->wants(point, layer);
+  }
+  // Calls what may throw on the first member, between two meetings.
+  template <class Body>
+  void alone(const kernels::TeamMember& me, const Body& body);
+  void visit(const kernels::TeamMember& me, const Place& place, const StepVectors& rows,
+             const Shape& shape_of_row);
 
   const DecoderModel& model_;
   std::span<const DecodeItem> items_;
   const StepWorkspace& work_;
+  ForwardHook* hook_;
   Index batch_;
   bool pre_norm_;
+  std::exception_ptr error_;  // of the hook; written by the first member
 };
 
 }  // namespace headlight

@@ -41,9 +41,6 @@ std::vector<std::int32_t> excluded_tokens(const Gpt& model, const Tokenizer& tok
   return excluded;
 }
 
-// More than any cache has; its sum with a prompt's length stays in range.
-constexpr Index kMostRoom = Index{1} << 40;
-
 // Makes the texts of one prompt, which is read once.
 class TextBatch {
  public:
@@ -53,10 +50,7 @@ class TextBatch {
         plan_(&plan),
         last_(last),
         on_text_(std::move(on_text)),
-        prompt_(decoder, plan.prompt,
-                {.use_cache = plan.options->use_cache,
-                 .room = static_cast<Index>(plan.prompt.size()) +
-                         std::min(plan.options->max_new_tokens, kMostRoom)}) {
+        prompt_(decoder, plan.prompt, {.use_cache = plan.options->use_cache}) {
     if (plan.options->max_new_tokens > 0) {
       const std::span<const float> logits = prompt_.read();
       prompt_logits_.assign(logits.begin(), logits.end());

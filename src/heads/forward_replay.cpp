@@ -11,11 +11,12 @@
 namespace headlight {
 namespace {
 
-class KeepOutputs final : public HeadHook {
+class KeepOutputs final : public ForwardHook {
  public:
-  Tensor outputs(Index, const Tensor& outputs) override {
-    kept = outputs;
-    return outputs;
+  bool wants(Point point, Index) const override { return point == Point::z; }
+  Tensor visit(const Place&, const Tensor& z) override {
+    kept = reshape(z, {z.size(0), z.size(1) * z.size(2)});
+    return z;
   }
 
   Tensor kept;
@@ -43,7 +44,7 @@ ForwardReplay::ForwardReplay(const Gpt& model, Batch batch)
   }
 }
 
-std::vector<double> ForwardReplay::losses(Index layer, HeadHook& hook) const {
+std::vector<double> ForwardReplay::losses(Index layer, ForwardHook& hook) const {
   return losses_of(hidden_with(layer, hook));
 }
 
@@ -56,11 +57,11 @@ Tensor ForwardReplay::last_logits(Index sequence) const {
   return last_logits_of(hidden_, sequence);
 }
 
-Tensor ForwardReplay::last_logits(Index sequence, Index layer, HeadHook& hook) const {
+Tensor ForwardReplay::last_logits(Index sequence, Index layer, ForwardHook& hook) const {
   return last_logits_of(hidden_with(layer, hook), sequence);
 }
 
-Tensor ForwardReplay::hidden_with(Index layer, HeadHook& hook) const {
+Tensor ForwardReplay::hidden_with(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
   ForwardContext context;
   context.hook = &hook;

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
-#include "headlight/nn/head_hook.h"
 
 namespace headlight {
 
@@ -17,24 +17,24 @@ class ForwardReplay {
   const Batch& batch() const { return batch_; }
   // The residual stream as it enters a layer, [N, C]; n_layer: as it leaves the last one.
   const Tensor& residual(Index layer) const { return residuals_[static_cast<std::size_t>(layer)]; }
-  // The heads' outputs of a layer, [N, H D]; see HeadHook::outputs.
+  // The heads' outputs of a layer, [N, H D]; see Point::z.
   const Tensor& outputs(Index layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // Sum of the losses of each sequence's targets, [B].
   const std::vector<double>& losses() const { return losses_; }
   // The same with a hook that changes nothing below `layer`.
-  std::vector<double> losses(Index layer, HeadHook& hook) const;
+  std::vector<double> losses(Index layer, ForwardHook& hook) const;
   // Targets of each sequence, [B].
   const std::vector<double>& targets() const { return targets_; }
   // The logits [1, V] that follow token `place` of the batch.
   Tensor logits_after(Index place) const;
   // The logits [V] that follow the last token of a sequence, with a hook as above.
   Tensor last_logits(Index sequence) const;
-  Tensor last_logits(Index sequence, Index layer, HeadHook& hook) const;
+  Tensor last_logits(Index sequence, Index layer, ForwardHook& hook) const;
 
  private:
   std::vector<double> losses_of(const Tensor& hidden) const;
   Tensor last_logits_of(const Tensor& hidden, Index sequence) const;
-  Tensor hidden_with(Index layer, HeadHook& hook) const;
+  Tensor hidden_with(Index layer, ForwardHook& hook) const;
 
   const Gpt& model_;
   Batch batch_;

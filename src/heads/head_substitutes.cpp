@@ -1,6 +1,6 @@
 #include "heads/head_substitutes.h"
 
-#include <optional>
+#include <algorithm>
 
 namespace headlight {
 namespace {
@@ -45,26 +45,31 @@ void add_rows(const Tensor& x, std::vector<double>& sums) {
 
 }  // namespace
 
-Tensor ReplaceHeads::outputs(Index layer, const Tensor& outputs) {
-  std::optional<Tensor> changed;
-  for (const HeadId& id : heads_) {
-    if (id.layer == layer) {
-      changed = changed ? changed : outputs.detach().clone();
-      replace(id, *changed);
-    }
-  }
-  return changed.value_or(outputs);
+bool ReplaceHeads::wants(Point point, Index layer) const {
+  return point == Point::z && std::any_of(heads_.begin(), heads_.end(),
+                                          [&](const HeadId& id) { return id.layer == layer; });
 }
 
-void ReplaceHeads::replace(const HeadId& id, Tensor& outputs) const {
-  const Index width = model_.block(id.layer).attention().head_width();
+Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
+  Tensor changed = z.detach().clone();
+  for (const HeadId& id : heads_) {
+    if (id.layer == place.layer) {
+      replace(id, changed);
+    }
+  }
+  return changed;
+}
+
+void ReplaceHeads::replace(const HeadId& id, Tensor& z) const {
+  const Index width = z.size(2);
+  const Shape shape{z.size(0), width};
+  Tensor head = z.strided_view(shape, {z.size(1) * width, 1}, id.head * width);
   if (substitutes_.empty()) {
-    outputs.strided_view({outputs.size(0), width}, {outputs.size(1), 1}, id.head * width).fill(0);
+    head.fill(0);
     return;
   }
   const Tensor& from = substitutes_[static_cast<std::size_t>(id.layer)];
-  outputs.strided_view({outputs.size(0), width}, {outputs.size(1), 1}, id.head * width)
-      .copy_from(from.strided_view({outputs.size(0), width}, from.strides(), id.head * width));
+  head.copy_from(from.strided_view(shape, from.strides(), id.head * width));
 }
 
 HeadSubstitutes::HeadSubstitutes(const Gpt& model, const SequentialBatches& batches,

@@ -9,18 +9,18 @@
 namespace headlight {
 
 // Replaces the outputs of some heads by what stands in their columns of `substitutes`: [L] of
-// [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
-class ReplaceHeads final : public HeadHook {
+// [N, H D], or none of them for zeros. The substitutes must outlive the hook.
+class ReplaceHeads final : public ForwardHook {
  public:
-  ReplaceHeads(const Gpt& model, std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
-      : model_(model), heads_(std::move(heads)), substitutes_(substitutes) {}
+  ReplaceHeads(std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
+      : heads_(std::move(heads)), substitutes_(substitutes) {}
 
-  Tensor outputs(Index layer, const Tensor& outputs) override;
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const Place& place, const Tensor& z) override;
 
  private:
-  void replace(const HeadId& id, Tensor& outputs) const;
+  void replace(const HeadId& id, Tensor& z) const;
 
-  const Gpt& model_;
   std::vector<HeadId> heads_;
   const std::vector<Tensor>& substitutes_;
 };

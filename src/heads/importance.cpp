@@ -7,7 +7,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
-#include "headlight/nn/head_hook.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
@@ -17,9 +17,9 @@ namespace headlight {
 namespace {
 
 // A gate on every head of every sequence, all open.
-class GateHook final : public HeadHook {
+class GateHook final : public ForwardHook {
  public:
-  GateHook(const Gpt& model, const Batch& batch) : model_(model) {
+  GateHook(const Gpt& model, const Batch& batch) {
     for (Index layer = 0; layer < model.config().n_layer; ++layer) {
       Tensor open =
           Tensor::empty({batch.sequence_count(), model.config().heads(layer)}, model.dtype());
@@ -36,19 +36,17 @@ class GateHook final : public HeadHook {
     sequences_ = Tensor::from(sequences, {batch.token_count()});
   }
 
-  Tensor outputs(Index layer, const Tensor& outputs) override {
-    const MultiHeadAttention& attention = model_.block(layer).attention();
-    const Shape heads{outputs.size(0), attention.heads(), attention.head_width()};
-    const Tensor gates = embedding(gates_[static_cast<std::size_t>(layer)], sequences_);  // [N, H]
-    return reshape(mul(reshape(outputs, heads), reshape(gates, {heads[0], heads[1], 1})),
-                   outputs.shape());
+  bool wants(Point point, Index) const override { return point == Point::z; }
+  Tensor visit(const Place& place, const Tensor& z) override {
+    const Tensor& of_layer = gates_[static_cast<std::size_t>(place.layer)];
+    const Tensor gates = embedding(of_layer, sequences_);  // [N, H]
+    return mul(z, reshape(gates, {z.size(0), z.size(1), 1}));
   }
 
   // [B, H]
   Tensor gradient(Index layer) const { return gates_[static_cast<std::size_t>(layer)].grad(); }
 
  private:
-  const Gpt& model_;
   std::vector<Tensor> gates_;  // [L] of [B, H]
   Tensor sequences_;           // [N] int32, the sequence of every token
 };

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/nn/head_hook.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight {
@@ -124,27 +124,29 @@ void require_memory(const Gpt& model, const HeadsByLayer& chosen, const Recorded
           " MiB: choose fewer documents, layers or tokens");
 }
 
-// Keeps the projections [N, 3 H D] of some layers.
-class ProjectionHook : public HeadHook {
+// Keeps queries and keys [N, H, D] of some layers.
+class KeepVectors final : public ForwardHook {
  public:
-  explicit ProjectionHook(const HeadsByLayer& chosen) : chosen_(chosen) {}
+  explicit KeepVectors(const HeadsByLayer& chosen) : chosen_(chosen) {}
 
-  Tensor projections(Index layer, const Tensor& qkv) override {
-    if (chosen_.count(layer) > 0) {
-      kept_[layer] = qkv;
-    }
-    return qkv;
+  bool wants(Point point, Index layer) const override {
+    return (point == Point::q || point == Point::k) && chosen_.count(layer) > 0;
   }
-  const Tensor& kept(Index layer) const { return kept_.at(layer); }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    (place.point == Point::q ? queries : keys)[place.layer] = to_contiguous(value);
+    return value;
+  }
+
+  std::map<Index, Tensor> queries;
+  std::map<Index, Tensor> keys;
 
  private:
   const HeadsByLayer& chosen_;
-  std::map<Index, Tensor> kept_;
 };
 
 // `hook` may be null.
 Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& documents,
-                   const HeadsByLayer& chosen, HeadHook* hook) {
+                   const HeadsByLayer& chosen, ForwardHook* hook) {
   std::vector<Index> layers;
   for (const auto& [layer, heads] : chosen) {
     layers.push_back(layer);
@@ -179,10 +181,11 @@ Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Inde
   return result;
 }
 
-// Part 0 (queries) or 1 (keys) of the projections [N, 3 H D] as [B, T, chosen heads, D].
-Tensor padded_vectors(const Tensor& projections, Index part, const std::vector<Index>& heads,
-                      Index width, const RecordedAttention& recorded) {
-  const Index row = projections.size(1);
+// Vectors [N, H, D] as [B, T, chosen heads, D].
+Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& heads,
+                      const RecordedAttention& recorded) {
+  const Index width = vectors.size(2);
+  const Index row = vectors.size(1) * width;
   const auto count = static_cast<Index>(heads.size());
   const Index longest = recorded.longest();
   Tensor result =
@@ -192,10 +195,9 @@ Tensor padded_vectors(const Tensor& projections, Index part, const std::vector<I
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<Index>(document.ids.size());
     for (Index h = 0; h < count; ++h) {
-      const Index source =
-          token * row + part * row / 3 + heads[static_cast<std::size_t>(h)] * width;
+      const Index source = token * row + heads[static_cast<std::size_t>(h)] * width;
       result.strided_view({length, width}, {count * width, 1}, target + h * width)
-          .copy_from(projections.strided_view({length, width}, {row, 1}, source));
+          .copy_from(vectors.strided_view({length, width}, {row, 1}, source));
     }
     token += length;
     target += longest * count * width;
@@ -271,7 +273,7 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
   RecordedAttention recorded;
   recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
   require_memory(model, chosen, recorded, options);
-  ProjectionHook hook(chosen);
+  KeepVectors hook(chosen);
   Recorder recorder =
       run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
   for (const auto& [layer, heads] : chosen) {
@@ -280,9 +282,8 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
     recorded.layers.push_back({layer, heads, padded_heads(sequences, heads, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {
-      const Index width = block_plan(model.config(), 0).attention.head_width;
-      recorded.layers.back().queries = padded_vectors(hook.kept(layer), 0, heads, width, recorded);
-      recorded.layers.back().keys = padded_vectors(hook.kept(layer), 1, heads, width, recorded);
+      recorded.layers.back().queries = padded_vectors(hook.queries.at(layer), heads, recorded);
+      recorded.layers.back().keys = padded_vectors(hook.keys.at(layer), heads, recorded);
     }
   }
   return recorded;

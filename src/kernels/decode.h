@@ -47,14 +47,19 @@ struct PanelProduct {
   Index batch = 1;
 };
 
+// Positions of a block of keys and values.
+inline constexpr Index kAttentionBlock = 64;
+
 // One head of one sequence attends with its latest query: output = softmax(scale query keys^T)
-// values.
+// values. Position t lies in blocks[t / kAttentionBlock], where the head's keys begin at `keys` and
+// its values at `values`, both [kAttentionBlock, D].
 struct AttentionStep {
-  const float* query = nullptr;   // [D]
-  const float* keys = nullptr;    // [S, D]
-  const float* values = nullptr;  // [S, D]
-  Index length = 0;               // S
-  Index width = 0;                // D
+  const float* query = nullptr;  // [D]
+  const float* const* blocks = nullptr;
+  Index keys = 0;
+  Index values = 0;
+  Index length = 0;  // S
+  Index width = 0;   // D
   float scale = 1;
   float* scores = nullptr;  // [S], scratch
   float* output = nullptr;  // [D]

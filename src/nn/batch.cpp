@@ -71,6 +71,20 @@ Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
   return batch;
 }
 
+Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
+                         const std::vector<Index>& lengths) {
+  require(tokens.size() == lengths.size(), "[continue_sequences] ", lengths.size(), " lengths for ",
+          tokens.size(), " sequences");
+  Batch batch = make_batch(tokens);
+  for (std::size_t b = 0; b < tokens.size(); ++b) {
+    std::int32_t* positions = batch.positions.mutable_data<std::int32_t>();
+    for (Index n = batch.offsets[b]; n < batch.offsets[b + 1]; ++n) {
+      positions[n] += static_cast<std::int32_t>(lengths[b]);
+    }
+  }
+  return batch;
+}
+
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int32_t>>& sequences,
                           std::int32_t pad_id, Index width) {
   require(!sequences.empty(), "[pad_sequences] expected at least one sequence, got none");

@@ -1,4 +1,6 @@
+#include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
+#include "nn/block_order.h"
 
 namespace headlight {
 namespace {
@@ -19,11 +21,12 @@ std::uint64_t dropout_label(Index layer, Index place) {
 
 Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
              bool zeros)
-    : norm_(config.norm),
+    : plan_(block_plan(config, layer)),
+      layer_(layer),
       ln_1_(norm_options(config, dtype)),
       attn_({.width = config.n_embd,
-             .heads = block_plan(config, layer).attention.heads,
-             .head_width = block_plan(config, layer).attention.head_width,
+             .heads = plan_.attention.heads,
+             .head_width = plan_.attention.head_width,
              .bias = config.bias,
              .dropout = config.attention_dropout,
              .dropout_label = dropout_label(layer, 0),
@@ -35,12 +38,13 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
-  if (config.mlp) {
+  if (plan_.mlp_width) {
     ln_2_.emplace(norm_options(config, dtype));
     mlp_.emplace(MlpOptions{.width = config.n_embd,
-                            .inner_width = *block_plan(config, layer).mlp_width,
+                            .inner_width = *plan_.mlp_width,
                             .activation = config.activation,
                             .bias = config.bias,
+                            .layer = layer,
                             .dtype = dtype,
                             .zeros = zeros},
                  random.fork(1));
@@ -49,32 +53,54 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   }
 }
 
+// One forward pass, as run_block() asks for it. Norms in front of a branch are left to its first
+// product, which normalises its input itself.
+class Block::Pass {
+ public:
+  Pass(const Block& block, const Tensor& x, const std::vector<Index>& offsets,
+       const ForwardContext& context)
+      : block_(block), stream_(x), offsets_(offsets), context_(context) {}
+
+  void visit(Point point) { stream_ = visited(context_.hook, {point, block_.layer_}, stream_); }
+
+  void normalize(Branch branch) {
+    const LayerNorm& norm = branch == Branch::attention ? block_.ln_1_ : *block_.ln_2_;
+    if (block_.plan_.norm == NormPosition::pre) {
+      norm_ = norm.norm();
+    } else {
+      stream_ = norm.forward(stream_);
+    }
+  }
+
+  void compute(Branch branch) {
+    branch_ = branch == Branch::attention
+                  ? block_.attn_.forward_ragged(stream_, offsets_, context_, norm_)
+                  : block_.mlp_->forward(stream_, context_, norm_);
+  }
+
+  void add(Branch branch) {
+    const bool is_attention = branch == Branch::attention;
+    const Dropout& dropout = is_attention ? block_.attention_dropout_ : block_.mlp_dropout_;
+    const Place place{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
+    stream_ = stream_ + visited(context_.hook, place, dropout.forward(branch_, context_));
+  }
+
+  const Tensor& stream() const { return stream_; }
+
+ private:
+  const Block& block_;
+  Tensor stream_;  // [N, C]
+  const std::vector<Index>& offsets_;
+  const ForwardContext& context_;
+  std::optional<NormParameters> norm_;  // in front of the branch
+  Tensor branch_;                       // [N, C]
+};
+
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,
                       const ForwardContext& context) const {
-  const auto drop = [&](const Tensor& y, const Dropout& dropout) {
-    return dropout.forward(y, context);
-  };
-  if (norm_ == NormPosition::pre) {
-    const Tensor middle =
-        x + drop(attn_.forward_ragged(x, offsets, context, ln_1_.norm()), attention_dropout_);
-    return mlp_ ? middle +
-                      drop(mlp_->forward(middle, ln_2_->norm(), context.precision), mlp_dropout_)
-                : middle;
-  }
-  const Tensor attended = attn_.forward_ragged(x, offsets, context);
-  const Tensor middle = ln_1_.forward(x + drop(attended, attention_dropout_));
-  return mlp_ ? ln_2_->forward(middle + drop(mlp_->forward(middle, std::nullopt, context.precision),
-                                             mlp_dropout_))
-              : middle;
-}
-
-Tensor Block::forward_cached(const Tensor& x, const KeyValueView& earlier) const {
-  if (norm_ == NormPosition::pre) {
-    const Tensor middle = x + attn_.forward_cached(ln_1_.forward(x), earlier);
-    return mlp_ ? middle + mlp_->forward(middle, ln_2_->norm()) : middle;
-  }
-  const Tensor middle = ln_1_.forward(x + attn_.forward_cached(x, earlier));
-  return mlp_ ? ln_2_->forward(middle + mlp_->forward(middle)) : middle;
+  Pass pass(*this, x, offsets, context);
+  run_block(plan_, pass);
+  return pass.stream();
 }
 
 }  // namespace headlight

@@ -106,7 +106,23 @@ Tensor Gpt::run_blocks(Tensor x, Index first, Index last, const std::vector<Inde
   for (Index layer = first; layer < last; ++layer) {
     x = block(layer).forward(x, offsets, context);
   }
+  const bool is_whole = first < last && last == config_.n_layer;
+  for (std::size_t b = 0; is_whole && b < context.caches.size(); ++b) {
+    context.caches[b]->advance(offsets[b + 1] - offsets[b]);
+  }
   return x;
+}
+
+void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) const {
+  require(static_cast<Index>(context.caches.size()) == batch.sequence_count(),
+          "[Gpt] expected a cache for each of ", batch.sequence_count(), " sequences, got ",
+          context.caches.size());
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    check_cache(*context.caches[b], batch.offsets[b + 1] - batch.offsets[b]);
+  }
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    context.caches[b]->reserve(batch.offsets[b + 1] - batch.offsets[b]);
+  }
 }
 
 Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
@@ -116,6 +132,9 @@ Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& cont
     const Index length = batch.offsets[place + 1] - batch.offsets[place];
     require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
             " tokens, more than the block of ", config_.block_size);
+  }
+  if (!context.caches.empty()) {
+    prepare_caches(batch, context);
   }
   return run_blocks(dropout_.forward(embed(batch.tokens, batch.positions), context), 0, layer,
                     batch.offsets, context);
@@ -129,6 +148,10 @@ Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const std::vector<I
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
+  std::optional<NoGrad> no_grad;
+  if (!context.caches.empty()) {
+    no_grad.emplace();
+  }
   return hidden_from(0, residual(batch, 0, context), batch.offsets, context);
 }
 
@@ -147,56 +170,18 @@ Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normal
       {.ignore_index = kIgnoreTarget, .normalizer = normalizer, .precision = context.precision});
 }
 
-KeyValueCache Gpt::make_cache(Index room) const {
-  constexpr Index kAligned = 16;  // so many rows of any width end on a boundary of 64 bytes
-  room = room > 0 ? std::min(room, config_.block_size) : config_.block_size;
-  const Index rows = (room + kAligned - 1) / kAligned * kAligned;
-  KeyValueCache cache;
-  for (const auto& block : blocks_) {
-    const Shape shape{block->attention().heads(), rows, block->attention().head_width()};
-    const auto make = [&] { return slice(Tensor::empty(shape, dtype_), 1, 0, room); };
-    cache.layers.push_back({make(), make()});
-  }
-  return cache;
-}
-
 void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
-  require(cache.layers.size() == blocks_.size(), "[Gpt] expected a cache of ", blocks_.size(),
-          " layers, got ", cache.layers.size());
-  require(cache.length + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
-          " positions cannot take ", count, " more after ", cache.length);
-  require(cache.length + count <= cache.room(), "[Gpt] a cache for ", cache.room(),
-          " positions cannot take ", count, " more after ", cache.length);
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const MultiHeadAttention& attention = blocks_[layer]->attention();
-    const Shape expected{attention.heads(), cache.room(), attention.head_width()};
-    require(cache.layers[layer].keys.shape() == expected, "[Gpt] expected keys ", expected,
-            " in layer ", layer, " of the cache, got ", cache.layers[layer].keys.shape());
+  require(cache.layers() == config_.n_layer, "[Gpt] expected a cache of ", config_.n_layer,
+          " layers, got ", cache.layers());
+  for (Index layer = 0; layer < config_.n_layer; ++layer) {
+    const auto [heads, width] = block_plan(config_, layer).attention;
+    const AttentionPlan& own = cache.plan(layer);
+    require(own.heads == heads && own.head_width == width, "[Gpt] expected a cache of ", heads,
+            " heads of width ", width, " in layer ", layer, ", got ", own.heads, " of width ",
+            own.head_width);
   }
-}
-
-Tensor Gpt::next_hidden(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
-  const auto count = static_cast<Index>(tokens.size());
-  require(count > 0, "[Gpt] expected at least one token");
-  check_cache(cache, count);
-  const NoGrad no_grad;
-  Tensor positions = Tensor::arange(count);
-  for (Index i = 0; i < count; ++i) {
-    positions.data<std::int32_t>()[i] += static_cast<std::int32_t>(cache.length);
-  }
-  Tensor x = embed(Tensor::from(tokens, {count}), positions);
-  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
-    const KeyValueCache::Layer& kept = cache.layers[layer];
-    x = blocks_[layer]->forward_cached(x, {kept.keys, kept.values, cache.length});
-  }
-  cache.length += count;
-  const Tensor last = slice(x, 0, count - 1, count);
-  return ln_f_ == nullptr ? last : ln_f_->forward(last);
-}
-
-Tensor Gpt::next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const {
-  const NoGrad no_grad;
-  return reshape(linear(next_hidden(tokens, cache), head_weight()), {config_.vocab_size});
+  require(cache.length() + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
+          " positions cannot take ", count, " more after ", cache.length());
 }
 
 }  // namespace headlight

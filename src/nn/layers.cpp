@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/matmul.h"
@@ -125,24 +126,29 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
                .dtype = options.dtype,
                .zeros = options.zeros},
               random.fork(1)),
-      activation_(options.activation) {
+      activation_(options.activation),
+      layer_(options.layer) {
   register_module("c_fc", c_fc_);
   register_module("c_proj", c_proj_);
 }
 
-Tensor Mlp::forward(const Tensor& x, const std::optional<NormParameters>& norm,
-                    Precision precision) const {
-  if (norm && activation_ == Activation::gelu_tanh) {
+Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
+                    const std::optional<NormParameters>& norm) const {
+  const bool is_watched = context.hook != nullptr && (context.hook->wants(Point::mlp_pre, layer_) ||
+                                                      context.hook->wants(Point::mlp_post, layer_));
+  if (norm && activation_ == Activation::gelu_tanh && !is_watched) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,
                             .up_bias = c_fc_.bias,
                             .down_weight = c_proj_.weight,
                             .down_bias = c_proj_.bias,
-                            .precision = precision});
+                            .precision = context.precision});
   }
-  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias, precision)
-                         : c_fc_.forward(x, precision);
-  return c_proj_.forward(activate(up, activation_), precision);
+  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias, context.precision)
+                         : c_fc_.forward(x, context.precision);
+  const Tensor active = activate(visited(context.hook, {Point::mlp_pre, layer_}, up), activation_);
+  return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, active),
+                         context.precision);
 }
 
 }  // namespace headlight

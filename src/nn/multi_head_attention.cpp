@@ -1,6 +1,9 @@
 #include "headlight/nn/multi_head_attention.h"
 
-#include "headlight/nn/head_hook.h"
+#include <algorithm>
+
+#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/key_value_cache.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
@@ -26,12 +29,15 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   return options;
 }
 
-const Tensor& replaced(const Tensor& before, const Tensor& after) {
-  require(after.defined() && after.shape() == before.shape() && after.dtype() == before.dtype(),
-          "[HeadHook] expected ", before.shape(), " ", dtype_name(before.dtype()),
-          " in return, as it was given");
-  return after;
+// Queries, keys or values (part 0, 1, 2) of some rows of qkv [N, 3 H D], [T, H, D].
+Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const AttentionPlan& plan) {
+  const Index inner = plan.inner_width();
+  const Tensor rows = slice(slice(qkv, 0, begin, end), 1, part * inner, (part + 1) * inner);
+  return reshape(rows, {end - begin, plan.heads, plan.head_width});
 }
+
+// [T, H, D] -> [H, T, D]
+Tensor by_head(const Tensor& x) { return transpose(x, 0, 1); }
 
 }  // namespace
 
@@ -125,14 +131,52 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
                                           const ForwardContext& context,
                                           const std::optional<NormParameters>& norm) const {
   require(options_.fused, "[MultiHeadAttention] forward_ragged needs the fused projection");
-  const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
   const Linear& projection = *projections_[0];
-  Tensor qkv = norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
-                    : projection.forward(x, context.precision);
-  if (context.hook != nullptr) {
-    qkv = replaced(qkv, context.hook->projections(options_.layer, qkv));
+  const Tensor qkv =
+      norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
+           : projection.forward(x, context.precision);
+  Tensor output = attend(projections_visited(qkv, context.hook), offsets, context);  // [N, H D]
+  if (context.hook != nullptr && context.hook->wants(Point::z, options_.layer)) {
+    const Shape heads{output.size(0), options_.heads, options_.head_width};
+    const Place place{Point::z, options_.layer};
+    output = reshape(visited(context.hook, place, reshape(output, heads)), output.shape());
   }
-  Tensor output = ragged_attention(
+  return c_proj_->forward(output, context.precision);
+}
+
+Tensor MultiHeadAttention::projections_visited(const Tensor& qkv, ForwardHook* hook) const {
+  constexpr Point kPoints[] = {Point::q, Point::k, Point::v};
+  const auto wanted = [&](Point point) { return hook->wants(point, options_.layer); };
+  if (hook == nullptr || std::none_of(std::begin(kPoints), std::end(kPoints), wanted)) {
+    return qkv;
+  }
+  std::vector<Tensor> parts;
+  for (const Point point : kPoints) {
+    const Tensor part = heads_of(qkv, std::ssize(parts), 0, qkv.size(0), plan());
+    parts.push_back(
+        reshape(visited(hook, {point, options_.layer}, part), {qkv.size(0), inner_width()}));
+  }
+  return concat(parts, 1);
+}
+
+Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,
+                                  const ForwardContext& context) const {
+  bool begins_here = true;
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    KeyValueCache& cache = *context.caches[b];
+    begins_here = begins_here && cache.length() == 0;
+    const Tensor fresh = qkv.detach();
+    cache.write(options_.layer, heads_of(fresh, 1, offsets[b], offsets[b + 1], plan()),
+                heads_of(fresh, 2, offsets[b], offsets[b + 1], plan()));
+  }
+  if (context.hook != nullptr && context.hook->wants(Point::pattern, options_.layer)) {
+    return attend_openly(qkv, offsets, context);
+  }
+  if (!begins_here) {
+    return attend_behind_caches(qkv, offsets, context);
+  }
+  const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
+  return ragged_attention(
       qkv, {.heads = options_.heads,
             .offsets = offsets,
             .scale = 0,
@@ -140,26 +184,58 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
             .random = context.random.fork(options_.dropout_label),
             .weights = records ? &context.recorder->sequences(options_.layer) : nullptr,
             .precision = context.precision});
-  if (context.hook != nullptr) {
-    output = replaced(output, context.hook->outputs(options_.layer, output));
-  }
-  return c_proj_->forward(output, context.precision);
 }
 
-Tensor MultiHeadAttention::forward_cached(const Tensor& x, const KeyValueView& earlier) const {
-  require(options_.fused, "[MultiHeadAttention] forward_cached needs the fused projection");
-  const Index begin = earlier.length;
-  const Index end = begin + x.size(0);
-  require(end <= earlier.keys.size(1), "[MultiHeadAttention] a cache of ", earlier.keys.size(1),
-          " positions cannot take ", x.size(0), " more after ", begin);
-  const Tensor qkv = projections_[0]->forward(x).detach();  // [T, 3 H D]
-  const Index inner = inner_width();
-  const Shape shape{options_.heads, x.size(0), options_.head_width};
-  const Shape strides{options_.head_width, 3 * inner, 1};
-  slice(earlier.keys, 1, begin, end).copy_from(qkv.strided_view(shape, strides, inner));
-  slice(earlier.values, 1, begin, end).copy_from(qkv.strided_view(shape, strides, 2 * inner));
-  return c_proj_->forward(
-      cached_attention(slice(qkv, 1, 0, inner), {earlier.keys, earlier.values, end}));
+Tensor MultiHeadAttention::attend_behind_caches(const Tensor& qkv,
+                                                const std::vector<Index>& offsets,
+                                                const ForwardContext& context) const {
+  const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
+  std::vector<Tensor>* weights = records ? &context.recorder->sequences(options_.layer) : nullptr;
+  std::vector<Tensor> outputs;
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    const KeyValueCache& cache = *context.caches[b];
+    const Index length = cache.length() + offsets[b + 1] - offsets[b];
+    const Tensor query = slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, inner_width());
+    const Tensor keys = cache.keys(options_.layer, length);
+    const Tensor values = cache.values(options_.layer, length);
+    outputs.push_back(cached_attention(query, {keys, values, length}, weights));
+  }
+  return concat(outputs, 0);
+}
+
+// With whole matrices of weights, which a hook may change.
+Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
+                                         const ForwardContext& context) const {
+  const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
+  std::vector<Tensor> outputs;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const auto part = [&](Index number) {
+      return by_head(heads_of(qkv, number, offsets[b], offsets[b + 1], plan()));
+    };
+    const Index count = offsets[b + 1] - offsets[b];
+    Tensor keys = part(1);
+    Tensor values = part(2);
+    if (!context.caches.empty()) {
+      const KeyValueCache& cache = *context.caches[b];
+      keys = cache.keys(options_.layer, cache.length() + count);
+      values = cache.values(options_.layer, cache.length() + count);
+    }
+    const auto change = [&](const Tensor& weights) {
+      const Place place{Point::pattern, options_.layer, static_cast<Index>(b)};
+      return visited(context.hook, place, weights);
+    };
+    const AttentionResult result =
+        scaled_dot_product_attention(part(0), keys, values,
+                                     {.causal = true,
+                                      .dropout = context.training ? options_.dropout : 0,
+                                      .random = context.random.fork(options_.dropout_label).fork(b),
+                                      .on_weights = change});
+    if (records) {
+      context.recorder->sequences(options_.layer).push_back(result.weights.detach());
+    }
+    outputs.push_back(reshape(by_head(result.output), {count, inner_width()}));
+  }
+  return concat(outputs, 0);
 }
 
 }  // namespace headlight

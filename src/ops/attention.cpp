@@ -56,7 +56,10 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
   check_attention(query, key, value);
   const Tensor scores = attention_scores(query, key, options);
   const Tensor mask = whole_mask(options, query.size(-2), key.size(-2));
-  const Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores);
+  Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores);
+  if (options.on_weights) {
+    weights = options.on_weights(weights);
+  }
   return {matmul(dropout(weights, options.dropout, options.random), value), weights};
 }
 

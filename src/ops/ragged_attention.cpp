@@ -177,16 +177,25 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& 
 
 }  // namespace
 
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache) {
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
+                        std::vector<Tensor>* weights) {
   check_cache(query, cache);
   const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
+  if (weights != nullptr) {
+    const Shape shape{cache.keys.size(0), query.size(0), cache.length};
+    weights->push_back(Tensor::empty(shape, query.dtype()));
+  }
   dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
     using T = decltype(zero);
+    std::vector<T*> recorded;
+    if (weights != nullptr) {
+      recorded.push_back(weights->back().data<T>());
+    }
     kernels::attention_forward<T>(
         operands<T>(queries, cache, sequence),
-        {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = {}});
+        {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = recorded});
   });
   return output;
 }

@@ -78,7 +78,7 @@ double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
       const DecodeItem item{tokens[static_cast<std::size_t>(t)], &cache};
       decoder.step({&item, 1});
     }
-    require(cache.length == t + 1, "expected the cache to grow");
+    require(cache.length() == t + 1, "expected the cache to grow");
     furthest = std::max(furthest,
                         difference(decoder.logits(0), all.strided_view({width}, {1}, t * width)));
   }
@@ -153,8 +153,7 @@ TEST_CASE("the bits of a step depend on neither the threads nor the other sequen
       std::vector<KeyValueCache> caches;
       std::vector<DecodeItem> items;
       for (Index i = 0; i < 6; ++i) {
-        caches.push_back(gpt.make_cache());
-        decoder.read(draw_ids(3 + i, 53), caches.back());
+        decoder.read(draw_ids(3 + i, 53), caches.emplace_back(gpt.make_cache()));
       }
       for (std::size_t i = 0; i < 6; ++i) {
         items.push_back({static_cast<std::int32_t>(i), &caches[i]});
@@ -182,13 +181,13 @@ TEST_CASE("steps on sequences of different lengths extend each by one") {
   liven(gpt, 9);
   Decoder decoder(gpt);
   KeyValueCache first = gpt.make_cache();
-  KeyValueCache second = gpt.make_cache(4);
+  KeyValueCache second = gpt.make_cache();
   decoder.read({1, 2, 3, 4, 5}, first);
   decoder.read({6, 7}, second);
   const std::vector<DecodeItem> items{{8, &first}, {9, &second}};
   decoder.step(items);
-  CHECK(first.length == 6);
-  CHECK(second.length == 3);
+  CHECK(first.length() == 6);
+  CHECK(second.length() == 3);
   const Tensor expected = gpt.logits(make_batch({{1, 2, 3, 4, 5, 8}, {6, 7, 9}}));
   CHECK(difference(decoder.logits(0), slice(expected, 0, 5, 6)) < 1e-5);
   CHECK(difference(decoder.logits(1), slice(expected, 0, 8, 9)) < 1e-5);
@@ -200,8 +199,8 @@ TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
   CHECK_THROWS_WITH(decoder.logits(0), "[Decoder] no logits of sequence 0");
   KeyValueCache cache = gpt.make_cache();
   decoder.read(draw_ids(39, 53), cache);
-  KeyValueCache full = gpt.make_cache(2);
-  decoder.read({1, 2}, full);
+  KeyValueCache full = gpt.make_cache();
+  decoder.read(draw_ids(40, 53), full);
   const auto step = [&](std::vector<DecodeItem> items) { decoder.step(items); };
   CHECK_THROWS_WITH(step({}), "[Decoder] expected at least one sequence");
   CHECK_THROWS_WITH(step({{1, nullptr}}), "[Decoder] expected a cache for sequence 0");
@@ -210,8 +209,8 @@ TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
   CHECK_THROWS_WITH(step({{-1, &cache}}),
                     "[Decoder] expected ids from 0 to 52, got -1 for sequence 0");
   CHECK_THROWS_WITH(step({{1, &cache}, {1, &full}}),
-                    "[Gpt] a cache for 2 positions cannot take 1 more after 2");
-  CHECK(cache.length == 39);
+                    "[Gpt] a block of 40 positions cannot take 1 more after 40");
+  CHECK(cache.length() == 39);
   step({{1, &cache}});
   CHECK_THROWS_WITH(step({{1, &cache}}),
                     "[Gpt] a block of 40 positions cannot take 1 more after 40");

@@ -1,7 +1,7 @@
 #include "headlight/heads/importance.h"
 
 #include "headlight/data/sequential_batches.h"
-#include "headlight/nn/head_hook.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "heads/head_experiments_support.h"
 
@@ -11,18 +11,17 @@ using namespace headlight::test;
 namespace {
 
 // Multiplies the output of one head by a number.
-class Gate final : public HeadHook {
+class Gate final : public ForwardHook {
  public:
   Gate(const HeadId& id, double value) : id_(id), value_(value) {}
 
-  Tensor outputs(Index layer, const Tensor& outputs) override {
-    if (layer != id_.layer) {
-      return outputs;
-    }
-    Tensor factors = Tensor::empty({outputs.size(1)}, outputs.dtype());
-    factors.fill(1);
-    factors.strided_view({4}, {1}, id_.head * 4).fill(value_);
-    return mul(outputs, factors);
+  bool wants(Point point, Index layer) const override {
+    return point == Point::z && layer == id_.layer;
+  }
+  Tensor visit(const Place&, const Tensor& z) override {
+    Tensor factors = Tensor::ones({z.size(1), 1}, z.dtype());
+    factors.strided_view({1}, {1}, id_.head).fill(value_);
+    return mul(z, factors);
   }
 
  private:

@@ -59,9 +59,9 @@ TEST_CASE("a layer of attention alone computes what one with an MLP of zeros doe
     CHECK(gpt.logits(some_tokens()).to_vector() == filled->logits(some_tokens()).to_vector());
     KeyValueCache cache = gpt.make_cache();
     KeyValueCache other = filled->make_cache();
-    CHECK(gpt.next_logits({5, 1, 250}, cache).to_vector() ==
-          filled->next_logits({5, 1, 250}, other).to_vector());
-    CHECK(gpt.next_logits({7}, cache).to_vector() == filled->next_logits({7}, other).to_vector());
+    CHECK(next_logits(gpt, {5, 1, 250}, cache).to_vector() ==
+          next_logits(*filled, {5, 1, 250}, other).to_vector());
+    CHECK(next_logits(gpt, {7}, cache).to_vector() == next_logits(*filled, {7}, other).to_vector());
   }
 }
 

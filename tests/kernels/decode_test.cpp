@@ -88,6 +88,27 @@ double error_of_product(PanelFormat format, Index rows, Index columns, Index bat
   return furthest;
 }
 
+// Keys and values [S, D] as a cache keeps them: [2, kAttentionBlock, D] in every block.
+struct BlocksOfOneHead {
+  BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,
+                  Index width) {
+    for (Index begin = 0; begin < length; begin += kernels::kAttentionBlock) {
+      const Index count = std::min(kernels::kAttentionBlock, length - begin) * width;
+      std::vector<float>& block =
+          blocks.emplace_back(static_cast<std::size_t>(2 * kernels::kAttentionBlock * width));
+      std::copy_n(keys.begin() + begin * width, count, block.begin());
+      std::copy_n(values.begin() + begin * width, count,
+                  block.begin() + kernels::kAttentionBlock * width);
+    }
+    for (const std::vector<float>& block : blocks) {
+      starts.push_back(block.data());
+    }
+  }
+
+  std::vector<std::vector<float>> blocks;
+  std::vector<const float*> starts;
+};
+
 }  // namespace
 
 TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
@@ -176,8 +197,16 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
       const auto values = gaussians(length * width, 3);
       std::vector<float> scores(static_cast<std::size_t>(length));
       std::vector<float> output(static_cast<std::size_t>(width), -1);
-      kernels::decode_loops().attend({query.data(), keys.data(), values.data(), length, width,
-                                      0.75F, scores.data(), output.data()});
+      const BlocksOfOneHead memory(keys, values, length, width);
+      kernels::decode_loops().attend({.query = query.data(),
+                                      .blocks = memory.starts.data(),
+                                      .keys = 0,
+                                      .values = kernels::kAttentionBlock * width,
+                                      .length = length,
+                                      .width = width,
+                                      .scale = 0.75F,
+                                      .scores = scores.data(),
+                                      .output = output.data()});
       std::vector<double> weights;
       double sum = 0;
       for (Index t = 0; t < length; ++t) {
@@ -208,8 +237,16 @@ TEST_CASE("attention takes scores that exp alone could not") {
   const std::vector<float> values{3, 5, 7};
   std::vector<float> scores(3);
   float output = 0;
-  kernels::decode_loops().attend(
-      {query.data(), keys.data(), values.data(), 3, 1, 1, scores.data(), &output});
+  const BlocksOfOneHead memory(keys, values, 3, 1);
+  kernels::decode_loops().attend({.query = query.data(),
+                                  .blocks = memory.starts.data(),
+                                  .keys = 0,
+                                  .values = kernels::kAttentionBlock,
+                                  .length = 3,
+                                  .width = 1,
+                                  .scale = 1,
+                                  .scores = scores.data(),
+                                  .output = &output});
   CHECK(output == 3);
 }
 

@@ -31,10 +31,10 @@ double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::
     const std::size_t size =
         std::min(sizes[std::min(chunk, sizes.size() - 1)], tokens.size() - done);
     const auto start = tokens.begin() + static_cast<Index>(done);
-    const Tensor logits = gpt.next_logits(Ids(start, start + static_cast<Index>(size)), cache);
+    const Tensor logits = next_logits(gpt, Ids(start, start + static_cast<Index>(size)), cache);
     done += size;
     require(logits.shape() == Shape{gpt.config().vocab_size}, "expected logits [V]");
-    require(cache.length == static_cast<Index>(done), "expected the cache to have grown");
+    require(cache.length() == static_cast<Index>(done), "expected the cache to have grown");
     furthest =
         std::max(furthest, largest_difference(logits, row(full, static_cast<Index>(done) - 1)));
   }
@@ -90,9 +90,10 @@ TEST_CASE("with a cache pruned layers give the logits of the full pass") {
   config.heads_per_layer = {1, 3};
   const Gpt gpt(config, 3, kDouble);
   randomize(gpt, 73);
-  const KeyValueCache cache = gpt.make_cache();
-  CHECK(cache.layers[0].keys.shape() == Shape{1, 24, 7});
-  CHECK(cache.layers[1].values.shape() == Shape{3, 24, 7});
+  KeyValueCache cache = gpt.make_cache();
+  next_logits(gpt, {1, 2}, cache);
+  CHECK(cache.keys(0, 2).shape() == Shape{1, 2, 7});
+  CHECK(cache.values(1, 2).shape() == Shape{3, 2, 7});
   CHECK(compare_chunks(gpt, draw_ids(24, 50), {5, 1, 3, 1}) < 1e-12);
 }
 
@@ -101,9 +102,9 @@ TEST_CASE("two caches of one model do not know of each other") {
   randomize(gpt, 74);
   KeyValueCache first = gpt.make_cache();
   KeyValueCache second = gpt.make_cache();
-  gpt.next_logits({1, 2, 3}, first);
-  gpt.next_logits({4, 5}, second);
-  const Tensor own = gpt.next_logits({9}, first);
+  next_logits(gpt, {1, 2, 3}, first);
+  next_logits(gpt, {4, 5}, second);
+  const Tensor own = next_logits(gpt, {9}, first);
   CHECK(largest_difference(own, row(gpt.logits(make_batch({{1, 2, 3, 9}})), 3)) < 1e-12);
 }
 
@@ -116,27 +117,27 @@ TEST_CASE("dropout is off when the next logits are computed") {
   const Gpt dropping(config, 3);
   KeyValueCache a = plain.make_cache();
   KeyValueCache b = dropping.make_cache();
-  CHECK(same_bits(plain.next_logits({1, 2, 3}, a), dropping.next_logits({1, 2, 3}, b)));
+  CHECK(same_bits(next_logits(plain, {1, 2, 3}, a), next_logits(dropping, {1, 2, 3}, b)));
 }
 
 TEST_CASE("the next logits record no gradient") {
   const Gpt gpt(small_config());
   KeyValueCache cache = gpt.make_cache();
-  const Tensor logits = gpt.next_logits({1, 2, 3}, cache);
+  const Tensor logits = next_logits(gpt, {1, 2, 3}, cache);
   CHECK_FALSE(logits.requires_grad());
-  CHECK_FALSE(cache.layers[0].keys.requires_grad());
+  CHECK_FALSE(cache.keys(0, 3).requires_grad());
   CHECK(live_graph_nodes() == 0);
 }
 
 TEST_CASE("a full cache refuses more tokens and says how many are there") {
   const Gpt gpt(small_config());
   KeyValueCache cache = gpt.make_cache();
-  gpt.next_logits(draw_ids(20, 50), cache);
-  CHECK_THROWS_WITH(gpt.next_logits(draw_ids(5, 50), cache),
+  next_logits(gpt, draw_ids(20, 50), cache);
+  CHECK_THROWS_WITH(next_logits(gpt, draw_ids(5, 50), cache),
                     "[Gpt] a block of 24 positions cannot take 5 more after 20");
-  CHECK(cache.length == 20);
-  CHECK_NOTHROW(gpt.next_logits(draw_ids(4, 50), cache));
-  CHECK_THROWS_WITH(gpt.next_logits({1}, cache),
+  CHECK(cache.length() == 20);
+  CHECK_NOTHROW(next_logits(gpt, draw_ids(4, 50), cache));
+  CHECK_THROWS_WITH(next_logits(gpt, {1}, cache),
                     "[Gpt] a block of 24 positions cannot take 1 more after 24");
 }
 
@@ -144,14 +145,14 @@ TEST_CASE("refused tokens leave the cache as it was") {
   const Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 75);
   KeyValueCache cache = gpt.make_cache();
-  gpt.next_logits({1, 2, 3}, cache);
-  CHECK_THROWS_WITH(gpt.next_logits({4, 50}, cache),
+  next_logits(gpt, {1, 2, 3}, cache);
+  CHECK_THROWS_WITH(next_logits(gpt, {4, 50}, cache),
                     "[embedding] expected ids from 0 to 49, got 50 at position 1");
-  CHECK_THROWS_WITH(gpt.next_logits({-1}, cache),
+  CHECK_THROWS_WITH(next_logits(gpt, {-1}, cache),
                     "[embedding] expected ids from 0 to 49, got -1 at position 0");
-  CHECK_THROWS_WITH(gpt.next_logits({}, cache), "[Gpt] expected at least one token");
-  CHECK(cache.length == 3);
-  const Tensor logits = gpt.next_logits({9}, cache);
+  CHECK_THROWS_WITH(next_logits(gpt, {}, cache), "[make_batch] sequence 0 is empty");
+  CHECK(cache.length() == 3);
+  const Tensor logits = next_logits(gpt, {9}, cache);
   CHECK(largest_difference(logits, row(gpt.logits(make_batch({{1, 2, 3, 9}})), 3)) < 1e-12);
 }
 
@@ -162,31 +163,82 @@ TEST_CASE("a cache of another model is refused") {
   wider.n_embd = 64;
   const Gpt gpt(small_config());
   KeyValueCache nothing;
-  CHECK_THROWS_WITH(gpt.next_logits({1}, nothing), "[Gpt] expected a cache of 2 layers, got 0");
+  CHECK_THROWS_WITH(next_logits(gpt, {1}, nothing), "[Gpt] expected a cache of 2 layers, got 0");
   KeyValueCache of_deeper = Gpt(deeper).make_cache();
-  CHECK_THROWS_WITH(gpt.next_logits({1}, of_deeper), "[Gpt] expected a cache of 2 layers, got 3");
+  CHECK_THROWS_WITH(next_logits(gpt, {1}, of_deeper), "[Gpt] expected a cache of 2 layers, got 3");
   KeyValueCache of_wider = Gpt(wider).make_cache();
-  CHECK_THROWS_WITH(gpt.next_logits({1}, of_wider),
-                    "[Gpt] expected keys [4, 24, 8] in layer 0 of the cache, got [4, 24, 16]");
+  CHECK_THROWS_WITH(next_logits(gpt, {1}, of_wider),
+                    "[Gpt] expected a cache of 4 heads of width 8 in layer 0, got 4 of width 16");
 }
 
-TEST_CASE("a cache has the room that was asked for, and every head starts on 64 bytes") {
+TEST_CASE("a cache grows block by block, and every head starts on 64 bytes") {
   GptConfig config = small_config();
   config.head_width = 7;
+  config.block_size = 200;
   const Gpt gpt(config);
-  KeyValueCache cache = gpt.make_cache(5);
-  CHECK(cache.room() == 5);
-  for (const KeyValueCache::Layer& layer : cache.layers) {
-    for (const Tensor& x : {layer.keys, layer.values}) {
-      CHECK(x.shape() == Shape{4, 5, 7});
-      for (Index head = 0; head < 4; ++head) {
-        const float* start = x.data<float>() + head * x.strides()[0];
+  KeyValueCache cache = gpt.make_cache();
+  CHECK(cache.room() == 0);
+  next_logits(gpt, draw_ids(64, 50), cache);
+  CHECK(cache.room() == 64);
+  next_logits(gpt, {1}, cache);
+  CHECK(cache.room() == 128);
+  for (const Index layer : {0, 1}) {
+    REQUIRE(cache.blocks(layer).size() == 2);
+    for (const float* block : cache.blocks(layer)) {
+      for (Index head = 0; head < 8; ++head) {  // of keys, then of values
+        const float* start = block + head * KeyValueCache::kBlock * 7;
         CHECK(reinterpret_cast<std::uintptr_t>(start) % 64 == 0);
       }
     }
   }
-  gpt.next_logits({1, 2, 3}, cache);
-  CHECK_THROWS_WITH(gpt.next_logits({1, 2, 3}, cache),
-                    "[Gpt] a cache for 5 positions cannot take 3 more after 3");
-  CHECK(gpt.make_cache(100).room() == 24);
+  cache.clear();
+  CHECK(cache.room() == 0);
+  CHECK(cache.length() == 0);
+}
+
+TEST_CASE("a forked cache goes its own way and shares what is full") {
+  GptConfig config = small_config();
+  config.block_size = 200;
+  const Gpt gpt(config, 3, kDouble);
+  randomize(gpt, 76);
+  for (const Index length : {63, 64, 70, 128}) {
+    const Ids tokens = draw_ids(length, 50);
+    KeyValueCache first = gpt.make_cache();
+    next_logits(gpt, tokens, first);
+    KeyValueCache second = first.fork();
+    CHECK(second.length() == length);
+    const auto expected = [&](Ids more) {
+      more.insert(more.begin(), tokens.begin(), tokens.end());
+      return row(gpt.logits(make_batch({more})), std::ssize(more) - 1);
+    };
+    const Tensor one = next_logits(gpt, {7, 8}, first);
+    const Tensor other = next_logits(gpt, {9, 10}, second);
+    CHECK(largest_difference(one, expected({7, 8})) < 1e-12);
+    CHECK(largest_difference(other, expected({9, 10})) < 1e-12);
+    CHECK(largest_difference(next_logits(gpt, {11}, first), expected({7, 8, 11})) < 1e-12);
+  }
+  const Gpt single(config, 3);
+  KeyValueCache full = single.make_cache();
+  next_logits(single, draw_ids(70, 50), full);
+  const KeyValueCache fork = full.fork();
+  CHECK(fork.blocks(0)[0] == full.blocks(0)[0]);
+  CHECK(fork.blocks(0)[1] != full.blocks(0)[1]);
+}
+
+TEST_CASE("a batch needs a cache for each of its sequences, and continues them all") {
+  const Gpt gpt(small_config(), 3, kDouble);
+  randomize(gpt, 77);
+  KeyValueCache first = gpt.make_cache();
+  KeyValueCache second = gpt.make_cache();
+  next_logits(gpt, {1, 2, 3}, first);
+  KeyValueCache* const caches[] = {&first, &second};
+  const Tensor logits =
+      gpt.logits(continue_sequences({{4, 5}, {6, 7, 8}}, {3, 0}), {.caches = caches});  // [5, V]
+  const Tensor expected = gpt.logits(make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}));         // [8, V]
+  CHECK(largest_difference(row(logits, 1), row(expected, 4)) < 1e-12);
+  CHECK(largest_difference(row(logits, 4), row(expected, 7)) < 1e-12);
+  CHECK(first.length() == 5);
+  CHECK(second.length() == 3);
+  CHECK_THROWS_WITH(gpt.logits(make_batch({{1}}), {.caches = caches}),
+                    "[Gpt] expected a cache for each of 1 sequences, got 2");
 }

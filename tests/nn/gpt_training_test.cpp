@@ -169,8 +169,8 @@ TEST_CASE("recorded weights and cached logits have the same bits for any number 
     results.push_back(recorder.padded(0));
     results.push_back(recorder.padded(1));
     KeyValueCache cache = gpt.make_cache();
-    results.push_back(gpt.next_logits(draw_ids(100, 500), cache));
-    results.push_back(gpt.next_logits({7}, cache));
+    results.push_back(next_logits(gpt, draw_ids(100, 500), cache));
+    results.push_back(next_logits(gpt, {7}, cache));
     return results;
   };
   const std::vector<Tensor> one = run(1);

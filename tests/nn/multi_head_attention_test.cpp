@@ -332,13 +332,10 @@ TEST_CASE("attention refuses inputs that do not fit") {
   CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 3, 8}, kDouble)), Error);
 }
 
-TEST_CASE("ragged and cached attention need the fused projection") {
+TEST_CASE("ragged attention needs the fused projection") {
   const MultiHeadAttention attention({.width = 8, .heads = 2, .fused = false});
   CHECK_THROWS_WITH(attention.forward_ragged(Tensor::ones({3, 8}), {0, 3}, {}),
                     "[MultiHeadAttention] forward_ragged needs the fused projection");
-  const KeyValueView cache{Tensor::zeros({2, 4, 4}), Tensor::zeros({2, 4, 4}), 0};
-  CHECK_THROWS_WITH(attention.forward_cached(Tensor::ones({3, 8}), cache),
-                    "[MultiHeadAttention] forward_cached needs the fused projection");
 }
 
 TEST_CASE("linear layers of attention start uniform within one over the root of their inputs") {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/nn/module.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/tensor/random.h"
 #include "support/tensors.h"
 
@@ -127,6 +127,15 @@ inline Ids draw_ids(Index count, Index vocabulary, std::uint64_t stream = 0) {
         random.below(static_cast<std::uint64_t>(i), static_cast<std::uint64_t>(vocabulary))));
   }
   return ids;
+}
+
+// The logits [V] that follow the last of `tokens`, which continue the sequence of the cache.
+inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cache) {
+  KeyValueCache* const caches[] = {&cache};
+  const Tensor logits =
+      gpt.logits(continue_sequences({tokens}, {cache.length()}), {.caches = caches});
+  const Index width = logits.size(1);
+  return logits.strided_view({width}, {1}, (logits.size(0) - 1) * width);
 }
 
 }  // namespace headlight::test

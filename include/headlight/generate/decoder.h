@@ -18,7 +18,8 @@ struct DecodeItem {
 // Computes a model token by token, for one or several sequences at once. The matrices are copied
 // and laid out once, in the order in which a step reads them, so that a step runs at the speed of
 // memory; several sequences share one pass over the weights. Logits equal those of Gpt up to
-// rounding, and their bits depend neither on the number of threads nor on the other sequences.
+// rounding, and their bits depend neither on the number of threads nor on the other sequences. A
+// hook sees and changes the same places as in a forward pass of the model.
 //
 // A prompt is read as a matrix by the model itself: its own float32 weights stay anyway, and need
 // not be unpacked. round_weights() first, when prompt and output shall be read with the same ones.
@@ -33,13 +34,13 @@ class Decoder {
   const Gpt& model() const;
   WeightFormat format() const;
 
-  // Appends tokens to one sequence; logits(0) follow the last one. Throws what Gpt::next_hidden
-  // throws.
-  void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache);
+  // Appends tokens to one sequence; logits(0) follow the last one. Throws what Gpt::hidden throws.
+  void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
+            ForwardHook* hook = nullptr);
   // Appends one token to each sequence; logits(i) follow that of items[i]. No cache may come twice.
   // Throws Error for an id outside the vocabulary and for a cache that has no room or is another
   // model's; no cache has grown then.
-  void step(std::span<const DecodeItem> items);
+  void step(std::span<const DecodeItem> items, ForwardHook* hook = nullptr);
   // [V], until the next call of read() or step().
   std::span<const float> logits(Index item) const;
 

@@ -26,6 +26,10 @@ struct Batch {
 // position of a sequence has none. Throws Error when no sequence is given or one is empty.
 Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 
+// The same for tokens that follow others: sequence b begins at position lengths[b].
+Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
+                         const std::vector<Index>& lengths);
+
 // B sequences as a rectangle, filled up on the right: the form in which users know batches.
 struct PaddedBatch {
   Tensor tokens;               // [B, T] int32, pad_id after the end of a sequence

@@ -6,6 +6,7 @@
 
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/batch.h"
+#include "headlight/nn/key_value_cache.h"
 #include "headlight/nn/multi_head_attention.h"
 
 namespace headlight {
@@ -21,32 +22,20 @@ class Block : public Module {
   // x [N, C] -> [N, C], the sequences of a batch laid end to end.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context) const;
-  // Continues one sequence, x [T, C] -> [T, C]; see MultiHeadAttention::forward_cached.
-  Tensor forward_cached(const Tensor& x, const KeyValueView& earlier) const;
 
   const MultiHeadAttention& attention() const { return attn_; }
 
  private:
-  NormPosition norm_;
+  class Pass;
+
+  BlockPlan plan_;
+  Index layer_;
   LayerNorm ln_1_;
   MultiHeadAttention attn_;
   std::optional<LayerNorm> ln_2_;
   std::optional<Mlp> mlp_;
   Dropout attention_dropout_;  // on what attention adds
   Dropout mlp_dropout_;        // on what the MLP adds
-};
-
-// Keys and values of one sequence in every layer, so that the next token costs one step.
-struct KeyValueCache {
-  // [H, S, D] each, S the room for positions; every head starts on a boundary of 64 bytes.
-  struct Layer {
-    Tensor keys;
-    Tensor values;
-  };
-  std::vector<Layer> layers;
-  Index length = 0;  // positions in use
-
-  Index room() const { return layers.empty() ? 0 : layers[0].keys.size(1); }
 };
 
 // A weight with its values, which are shared with the model.
@@ -68,8 +57,9 @@ class Gpt : public Module {
   // the reading.
   static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32);
 
-  // The residual stream after the last norm, [N, C]. Throws Error for a sequence longer than the
-  // block and for ids outside the vocabulary.
+  // The residual stream after the last norm, [N, C]. With context.caches the batch continues other
+  // sequences; its positions must say so, see continue_sequences(). Throws Error for a sequence
+  // longer than the block, for ids outside the vocabulary, and for caches of another model.
   Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
   // The residual stream as it enters block `layer`, [N, C]; n_layer: as it leaves the last one.
   // Throws as hidden() does, and for a layer that does not exist.
@@ -84,14 +74,10 @@ class Gpt : public Module {
   // that is not 0; a scalar.
   Tensor loss(const Batch& batch, const ForwardContext& context = {}, Index normalizer = 0) const;
 
-  // A cache with room for so many positions; 0: for the whole block.
-  KeyValueCache make_cache(Index room = 0) const;
-  // Appends tokens to a sequence and gives the logits [V] that follow the last one. Records no
-  // gradient. Throws Error when the cache has no room left or is another model's.
-  Tensor next_logits(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
-  // The same up to the head: the residual stream [1, C] of the last token, after the last norm.
-  Tensor next_hidden(const std::vector<std::int32_t>& tokens, KeyValueCache& cache) const;
-  // Throws Error when the cache has no room for `count` more tokens or is another model's.
+  // For ForwardContext::caches and Decoder.
+  KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
+  // Throws Error when the sequence of the cache cannot take `count` more tokens, or the cache is
+  // another model's.
   void check_cache(const KeyValueCache& cache, Index count) const;
 
   const GptConfig& config() const { return config_; }
@@ -110,6 +96,7 @@ class Gpt : public Module {
   Gpt(const GptConfig& config, DType dtype, Blank);
   void list_weights();
   void initialize(std::uint64_t seed);
+  void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
   Tensor embed(const Tensor& tokens, const Tensor& positions) const;
   Tensor run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,

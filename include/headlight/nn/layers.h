@@ -113,6 +113,7 @@ struct MlpOptions {
   Index inner_width = 0;  // 0: four times the width
   Activation activation = Activation::gelu_tanh;
   bool bias = true;
+  Index layer = 0;  // the number under which a ForwardHook knows this module
   DType dtype = DType::float32;
   bool zeros = false;  // as in LinearOptions
 };
@@ -121,13 +122,14 @@ struct MlpOptions {
 class Mlp : public Module {
  public:
   explicit Mlp(const MlpOptions& options, const RandomStream& random = {});
-  Tensor forward(const Tensor& x, const std::optional<NormParameters>& norm = std::nullopt,
-                 Precision precision = Precision::float32) const;
+  Tensor forward(const Tensor& x, const ForwardContext& context = {},
+                 const std::optional<NormParameters>& norm = std::nullopt) const;
 
  private:
   Linear c_fc_;
   Linear c_proj_;
   Activation activation_;
+  Index layer_;
 };
 
 }  // namespace headlight

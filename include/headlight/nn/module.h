@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,8 @@
 
 namespace headlight {
 
-class HeadHook;
+class ForwardHook;
+class KeyValueCache;
 class Recorder;
 
 // What a forward pass may need besides its input.
@@ -17,9 +19,12 @@ struct ForwardContext {
   bool training = false;         // dropout drops, batch norm learns
   RandomStream random{};         // of the dropout; a step of training gets a stream of its own
   Recorder* recorder = nullptr;  // collects attention weights when given
-  HeadHook* hook = nullptr;      // sees and replaces what heads compute when given
+  ForwardHook* hook = nullptr;   // sees and replaces what the pass computes when given
   // Of products with weight matrices and of those inside attention, forward and backward.
   Precision precision = Precision::float32;
+  // Of every sequence of the batch, to continue it: its tokens follow those in its cache, which
+  // grows by them. No gradient is recorded then. Empty: the sequences begin here.
+  std::span<KeyValueCache* const> caches = {};
 };
 
 // A part of a model: it registers its tensors and its parts once, by name, and the optimizer,

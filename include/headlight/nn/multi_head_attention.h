@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/batch.h"
 #include "headlight/nn/layers.h"
 #include "headlight/nn/recorder.h"
@@ -51,21 +52,26 @@ class MultiHeadAttention : public Module {
 
   // Causal self-attention of the sequences of a batch laid end to end, x [N, C] -> [N, C]; needs
   // the fused projection. The same numbers as forward(), without pads and without [T, T] matrices;
-  // with `norm`, those of x normalised first.
+  // with `norm`, those of x normalised first. With context.caches the new keys and values are
+  // written behind those of each sequence, and queries see these too.
   Tensor forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
                         const ForwardContext& context,
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
-  // Continues one sequence, x [T, C] -> [T, C], of which `earlier` holds the first positions: the
-  // new keys and values are written behind them.
-  Tensor forward_cached(const Tensor& x, const KeyValueView& earlier) const;
-
+  AttentionPlan plan() const { return {options_.heads, options_.head_width}; }
   Index heads() const { return options_.heads; }
   Index head_width() const { return options_.head_width; }
   Index inner_width() const { return options_.heads * options_.head_width; }  // H D
 
  private:
   Tensor project(const Tensor& x, Index part) const;
+  Tensor projections_visited(const Tensor& qkv, ForwardHook* hook) const;
+  Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
+                const ForwardContext& context) const;
+  Tensor attend_behind_caches(const Tensor& qkv, const std::vector<Index>& offsets,
+                              const ForwardContext& context) const;
+  Tensor attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
+                       const ForwardContext& context) const;
   Tensor split_heads(const Tensor& x) const;
   void check_mask(const Tensor& mask, const Tensor& query, const Tensor& key) const;
   Tensor whole_mask(const AttentionMasks& masks, const Tensor& query, const Tensor& key) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct AttentionOptions {
   double scale = 0;       // of the scores; 0: 1 / sqrt(D)
   double dropout = 0;     // probability, on the weights
   RandomStream random{};  // of the dropout
+  // Gives what takes the place of the weights [..., T, S], before dropout.
+  std::function<Tensor(const Tensor&)> on_weights = {};
 };
 
 struct AttentionResult {
@@ -58,7 +61,9 @@ struct KeyValueView {
 };
 
 // The last T positions of one sequence attend to all earlier ones: query [T, H D]; gives [T, H D].
-// Records no gradient. Throws Error when fewer keys than queries are in use.
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache);
+// `weights`: as in RaggedAttentionOptions, [H, T, S]. Records no gradient. Throws Error when fewer
+// keys than queries are in use.
+Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
+                        std::vector<Tensor>* weights = nullptr);
 
 }  // namespace headlight

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstdlib>  // defines __GLIBC__
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
@@ -104,7 +105,7 @@ NamedTensors generate_texts(const Gpt& model) {
       result.emplace_back(name + ".tokens",
                           Tensor::from(text.tokens, {static_cast<Index>(text.tokens.size())}));
     }
-    std::vector<KeyValueCache> caches{model.make_cache(), model.make_cache()};
+    std::array<KeyValueCache, 2> caches{model.make_cache(), model.make_cache()};
     decoder.read({1, 2, 3}, caches[0]);
     decoder.read({4, 5, 6, 7, 8}, caches[1]);
     const std::vector<DecodeItem> items{{9, &caches[0]}, {10, &caches[1]}};

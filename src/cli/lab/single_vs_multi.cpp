@@ -6,7 +6,7 @@
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/nn/head_hook.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/views/matrix_plot.h"
 #include "views/plot/chart.h"
@@ -61,19 +61,19 @@ constexpr Text kSummary{
     "행과 비슷한 행은 다른 헤드들이 메워 주는 헤드이다."};
 
 // Sets the output of one head to 0.
-class SilentHead : public HeadHook {
+class SilentHead final : public ForwardHook {
  public:
-  SilentHead(Index head, Index head_width) : head_(head), head_width_(head_width) {}
+  explicit SilentHead(Index head) : head_(head) {}
 
-  Tensor outputs(Index /*layer*/, const Tensor& outputs) override {
-    Tensor kept = Tensor::ones({outputs.size(-1)}, outputs.dtype());
-    kept.strided_view({head_width_}, {1}, head_ * head_width_).fill(0);
-    return outputs * kept;
+  bool wants(Point point, Index) const override { return point == Point::z; }
+  Tensor visit(const Place&, const Tensor& z) override {
+    Tensor kept = Tensor::ones({z.size(1), 1}, z.dtype());
+    kept.strided_view({1}, {1}, head_).fill(0);
+    return z * kept;
   }
 
  private:
   Index head_;
-  Index head_width_;
 };
 
 struct Quality {
@@ -85,7 +85,7 @@ std::int32_t most_likely(const float* logits) {
   return static_cast<std::int32_t>(std::max_element(logits, logits + kTaskTokens) - logits);
 }
 
-Quality quality(const Gpt& model, const CopyTask& task, HeadHook* hook) {
+Quality quality(const Gpt& model, const CopyTask& task, ForwardHook* hook) {
   const NoGrad no_grad;
   const Batch& batch = task.held_out;
   Quality result{.loss = model.loss(batch, {.hook = hook}).item()};
@@ -122,7 +122,7 @@ Trained train_with(Index heads, Index iterations, const Settings& settings, cons
   result.curve = train(*model, task, config);
   result.whole = quality(*model, task, nullptr);
   for (Index head = 0; head < heads; ++head) {
-    SilentHead hook(head, kWidth / heads);
+    SilentHead hook(head);
     result.without.push_back(quality(*model, task, &hook));
   }
   return result;

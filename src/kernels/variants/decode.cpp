@@ -78,21 +78,32 @@ inline float dot(const float* a, const float* b, Index n) {
   return sum;
 }
 
+// Positions of the block that begins at position `begin`.
+inline Index positions_of_block(const AttentionStep& step, Index begin) {
+  const Index rest = step.length - begin;
+  return rest < kAttentionBlock ? rest : kAttentionBlock;
+}
+
 // Columns d ... d + 15 of the values, weighted; position t goes to sum t % kChains.
 inline void add_values(const AttentionStep& step, Index d, Lanes (&sums)[kChains]) {
-  const float* values = step.values + d;
-  Index t = 0;
-  for (; t + kChains <= step.length; t += kChains) {
-    for (int c = 0; c < kChains; ++c) {
-      Lanes row;
-      load(values + (t + c) * step.width, row);
-      add_product(row, step.scores[t + c], sums[c]);
+  static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const float* values = step.blocks[begin / kAttentionBlock] + step.values + d;
+    const float* scores = step.scores + begin;
+    const Index count = positions_of_block(step, begin);
+    Index t = 0;
+    for (; t + kChains <= count; t += kChains) {
+      for (int c = 0; c < kChains; ++c) {
+        Lanes row;
+        load(values + (t + c) * step.width, row);
+        add_product(row, scores[t + c], sums[c]);
+      }
     }
-  }
-  for (int c = 0; t < step.length; ++t, ++c) {
-    Lanes row;
-    load(values + t * step.width, row);
-    add_product(row, step.scores[t], sums[c]);
+    for (int c = 0; t < count; ++t, ++c) {
+      Lanes row;
+      load(values + t * step.width, row);
+      add_product(row, scores[t], sums[c]);
+    }
   }
 }
 
@@ -112,7 +123,8 @@ inline void add_values(const AttentionStep& step) {
   for (; d < width; ++d) {
     float sum = 0;
     for (Index t = 0; t < step.length; ++t) {
-      sum += step.scores[t] * step.values[t * width + d];
+      const float* values = step.blocks[t / kAttentionBlock] + step.values;
+      sum += step.scores[t] * values[t % kAttentionBlock * width + d];
     }
     step.output[d] = sum;
   }
@@ -120,10 +132,13 @@ inline void add_values(const AttentionStep& step) {
 
 void attend(const AttentionStep& step) {
   float largest = -__builtin_inff();
-  for (Index t = 0; t < step.length; ++t) {
-    const float score = step.scale * dot(step.query, step.keys + t * step.width, step.width);
-    step.scores[t] = score;
-    largest = score > largest ? score : largest;
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
+    for (Index t = 0; t < positions_of_block(step, begin); ++t) {
+      const float score = step.scale * dot(step.query, keys + t * step.width, step.width);
+      step.scores[begin + t] = score;
+      largest = score > largest ? score : largest;
+    }
   }
   float sum = 0;
 #pragma omp simd reduction(+ : sum)

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "headlight/nn/architecture.h"
+#include "headlight/nn/forward_hook.h"
+
+namespace headlight {
+
+enum class Branch { attention, mlp };
+
+// The order in which a layer computes, said once for whoever computes one: Block, with tensors that
+// record gradients, and DecoderStep, with packed weights. A machine has
+//   visit(point)       shows the residual stream to the hook
+//   normalize(branch)  the branch's norm, over the residual stream
+//   compute(branch)    the branch of what was normalised last, or of the stream
+//   add(branch)        adds what was computed to the stream
+template <class Machine>
+void run_block(const BlockPlan& plan, Machine& machine) {
+  const auto run = [&](Branch branch) {
+    if (plan.norm == NormPosition::pre) {
+      machine.normalize(branch);
+    }
+    machine.compute(branch);
+    machine.add(branch);
+    if (plan.norm == NormPosition::post) {
+      machine.normalize(branch);
+    }
+  };
+  machine.visit(Point::resid_pre);
+  run(Branch::attention);
+  machine.visit(Point::resid_mid);
+  if (plan.mlp_width) {
+    run(Branch::mlp);
+  }
+  machine.visit(Point::resid_post);
+}
+
+}  // namespace headlight

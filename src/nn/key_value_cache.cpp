@@ -1,0 +1,111 @@
+#include "headlight/nn/key_value_cache.h"
+
+#include <algorithm>
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+// Positions [begin, end) of part 0, keys, or 1, values, of a block: a view [H, end - begin, D].
+Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
+  const Index heads = block.size(1);
+  const Index width = block.size(3);
+  return block.strided_view({heads, end - begin, width}, {KeyValueCache::kBlock * width, width, 1},
+                            (part * heads * KeyValueCache::kBlock + begin) * width);
+}
+
+// Calls body(block, begin, end, done) for the stretch in every block of positions [first, last):
+// `done` positions of them lie in blocks before.
+template <class Body>
+void for_blocks(Index first, Index last, const Body& body) {
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  for (Index at = first; at < last;) {
+    const Index block = at / kBlock;
+    const Index end = std::min(last, (block + 1) * kBlock);
+    body(static_cast<std::size_t>(block), at - block * kBlock, end - block * kBlock, at - first);
+    at = end;
+  }
+}
+
+}  // namespace
+
+KeyValueCache::KeyValueCache(const GptConfig& config, DType dtype) : dtype_(dtype) {
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    layers_.push_back({.plan = block_plan(config, layer).attention, .blocks = {}, .starts = {}});
+  }
+}
+
+void KeyValueCache::Layer::add(Tensor block) {
+  if (block.dtype() == DType::float32) {
+    starts.push_back(block.mutable_data<float>());
+  }
+  blocks.push_back(std::move(block));
+}
+
+KeyValueCache KeyValueCache::fork() const {
+  KeyValueCache other;
+  other.dtype_ = dtype_;
+  other.length_ = length_;
+  const auto full = static_cast<std::size_t>(length_ / kBlock);
+  for (const Layer& layer : layers_) {
+    Layer copy{.plan = layer.plan, .blocks = {}, .starts = {}};
+    for (std::size_t i = 0; i < layer.blocks.size() && static_cast<Index>(i) * kBlock < length_;
+         ++i) {
+      copy.add(i < full ? layer.blocks[i] : layer.blocks[i].clone());
+    }
+    other.layers_.push_back(std::move(copy));
+  }
+  return other;
+}
+
+Index KeyValueCache::room() const {
+  return layers_.empty() ? 0 : static_cast<Index>(layers_[0].blocks.size()) * kBlock;
+}
+
+void KeyValueCache::reserve(Index count) {
+  for (Layer& layer : layers_) {
+    while (static_cast<Index>(layer.blocks.size()) * kBlock < length_ + count) {
+      layer.add(Tensor::empty({2, layer.plan.heads, kBlock, layer.plan.head_width}, dtype_));
+    }
+  }
+}
+
+void KeyValueCache::clear() {
+  for (Layer& layer : layers_) {
+    layer.blocks.clear();
+    layer.starts.clear();
+  }
+  length_ = 0;
+}
+
+void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values) {
+  const AttentionPlan& plan = of(layer).plan;
+  const auto put = [&](Index part, const Tensor& from) {
+    require(from.rank() == 3 && from.size(1) == plan.heads && from.size(2) == plan.head_width,
+            "[KeyValueCache] expected keys and values [T, ", plan.heads, ", ", plan.head_width,
+            "], got ", from.shape());
+    const Shape& strides = from.strides();
+    for_blocks(length_, length_ + from.size(0),
+               [&](auto block, Index begin, Index end, Index done) {
+                 positions_of(of(layer).blocks[block], part, begin, end)
+                     .copy_from(from.strided_view({plan.heads, end - begin, plan.head_width},
+                                                  {strides[1], strides[0], strides[2]},
+                                                  done * strides[0]));
+               });
+  };
+  put(0, keys);
+  put(1, values);
+}
+
+Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
+  const auto [heads, width] = layer.plan;
+  Tensor result = Tensor::empty({heads, count, width}, dtype_);
+  for_blocks(0, count, [&](auto block, Index begin, Index end, Index done) {
+    result.strided_view({heads, end - begin, width}, {count * width, width, 1}, done * width)
+        .copy_from(positions_of(layer.blocks[block], part, begin, end));
+  });
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,335 @@
+#include "headlight/nn/forward_hook.h"
+
+#include <algorithm>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "nn/nn_support.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+GptConfig small_config() {
+  return {.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
+}
+
+Batch small_batch() { return make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}); }
+
+// Counts its calls and multiplies the outputs of one layer by a gate for each head.
+class Gates : public ForwardHook {
+ public:
+  Gates(Index layer, Tensor gates) : layer_(layer), gates_(std::move(gates)) {}
+
+  bool wants(Point point, Index) const override { return point == Point::z; }
+  Tensor visit(const Place& place, const Tensor& z) override {
+    CHECK(z.shape() == Shape{8, 2, 3});
+    layers_.push_back(place.layer);
+    return place.layer == layer_ ? mul(z, reshape(gates_, {1, 2, 1})) : z;
+  }
+
+  const std::vector<Index>& layers() const { return layers_; }
+
+ private:
+  Index layer_;
+  Tensor gates_;  // [H]
+  std::vector<Index> layers_;
+};
+
+class Cut : public ForwardHook {
+ public:
+  bool wants(Point point, Index) const override { return point == Point::z; }
+  Tensor visit(const Place&, const Tensor& z) override { return slice(z, 2, 0, 2); }
+};
+
+constexpr Point kPoints[] = {Point::resid_pre, Point::q,        Point::k,        Point::v,
+                             Point::pattern,   Point::z,        Point::attn_out, Point::resid_mid,
+                             Point::mlp_pre,   Point::mlp_post, Point::mlp_out,  Point::resid_post};
+
+// Writes down what it sees, of the points that it is told to want.
+class Watcher : public ForwardHook {
+ public:
+  explicit Watcher(std::vector<Point> wanted = {std::begin(kPoints), std::end(kPoints)})
+      : wanted_(std::move(wanted)) {}
+
+  bool wants(Point point, Index) const override {
+    return std::find(wanted_.begin(), wanted_.end(), point) != wanted_.end();
+  }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    seen.push_back(concat_text(point_name(place.point, place.layer), " ", value.shape()));
+    return value;
+  }
+
+  std::vector<std::string> seen;
+
+ private:
+  std::vector<Point> wanted_;
+};
+
+// Multiplies what it sees at one point of one layer by numbers that differ along the last axis.
+class Bend : public ForwardHook {
+ public:
+  Bend(Point point, Index layer) : point_(point), layer_(layer) {}
+
+  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
+  Tensor visit(const Place&, const Tensor& value) override {
+    if (point_ == Point::pattern) {  // the columns of a text grow in number
+      return value * 0.75;
+    }
+    Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
+    for (Index i = 0; i < value.size(-1); ++i) {
+      factors.strided_view({1}, {1}, i).fill(i % 2 == 0 ? 0.5 : 1.5);
+    }
+    return mul(value, factors);
+  }
+
+ private:
+  Point point_;
+  Index layer_;
+};
+
+class Refuses : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override {
+    return point == Point::mlp_pre && layer == 1;
+  }
+  Tensor visit(const Place&, const Tensor&) override { throw Error("no further"); }
+};
+
+std::vector<GptConfig> all_kinds() {
+  std::vector<GptConfig> configs(5, small_config());
+  configs[1].norm = NormPosition::post;
+  configs[2].mlp = false;
+  configs[3].head_width = 5;  // pruned
+  configs[3].heads_per_layer = {1, 2, 2};
+  configs[4].activation = Activation::relu;
+  configs[4].norm = NormPosition::post;
+  configs[4].bias = false;
+  return configs;
+}
+
+Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
+  ForwardContext context;
+  context.hook = hook;
+  return gpt.loss(small_batch(), context);
+}
+
+}  // namespace
+
+TEST_CASE("a hook sees the heads of every layer once and changes nothing by looking") {
+  const Gpt gpt(small_config(), 3, DType::float64);
+  Gates open(1, doubles({1, 1}, {2}));
+  CHECK(loss_with(gpt, &open).item() == loss_with(gpt, nullptr).item());
+  CHECK(open.layers() == std::vector<Index>{0, 1, 2});
+}
+
+TEST_CASE("closing a head's gate equals zeros in its rows of c_proj") {
+  const Gpt gpt(small_config(), 3, DType::float64);
+  randomize(gpt, 5);
+  Gates closed(1, doubles({0, 1}, {2}));
+  const double gated = loss_with(gpt, &closed).item();
+  CHECK(gated != loss_with(gpt, nullptr).item());
+  for (auto& [name, parameter] : gpt.parameters()) {
+    if (name == "h.1.attn.c_proj.weight") {  // [C, H D]
+      slice(parameter.detach(), 1, 0, 3).fill(0);
+    }
+  }
+  CHECK(gated == Approx(loss_with(gpt, nullptr).item()).epsilon(1e-12));
+}
+
+TEST_CASE("the gradient of a gate is the change of the loss with it") {
+  const Gpt gpt(small_config(), 3, DType::float64);
+  randomize(gpt, 5);
+  const Tensor gates = leaf(doubles({1, 1}, {2}));
+  Gates hook(2, gates);
+  backward(loss_with(gpt, &hook));
+  constexpr double kStep = 1e-5;
+  const auto loss_at = [&](double first, double second) {
+    Gates moved(2, doubles({first, second}, {2}));
+    return loss_with(gpt, &moved).item();
+  };
+  check_values(gates.grad(),
+               {(loss_at(1 + kStep, 1) - loss_at(1 - kStep, 1)) / (2 * kStep),
+                (loss_at(1, 1 + kStep) - loss_at(1, 1 - kStep)) / (2 * kStep)},
+               1e-8);
+}
+
+TEST_CASE("a hook that returns another shape is refused") {
+  const Gpt gpt(small_config(), 3, DType::float64);
+  Cut cut;
+  CHECK(mentions(error_of([&] { loss_with(gpt, &cut); }),
+                 {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"}));
+}
+
+TEST_CASE("a forward pass that goes on from any layer gives the bits of the whole one") {
+  for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
+    GptConfig config = small_config();
+    config.norm = norm;
+    const Gpt gpt(config, 3);
+    const Batch batch = small_batch();
+    const Tensor whole = gpt.hidden(batch);
+    for (Index layer = 0; layer <= 3; ++layer) {
+      const Tensor residual = gpt.residual(batch, layer);
+      CHECK(same_bits(gpt.hidden_from(layer, residual, batch.offsets), whole));
+    }
+    CHECK(mentions(error_of([&] { gpt.residual(batch, 4); }), {"Gpt", "0 to 3", "4"}));
+    CHECK(mentions(error_of([&] { gpt.residual(batch, -1); }), {"Gpt", "0 to 3", "-1"}));
+  }
+}
+
+TEST_CASE("a hook comes by every point of a layer, in order, with its shape", "[nn]") {
+  const Gpt gpt(small_config(), 3);
+  Watcher watcher;
+  gpt.hidden(small_batch(), {.hook = &watcher});
+  REQUIRE(watcher.seen.size() == 3 * 13);
+  CHECK(std::vector<std::string>(watcher.seen.begin() + 13, watcher.seen.begin() + 26) ==
+        std::vector<std::string>{"blocks.1.hook_resid_pre [8, 6]", "blocks.1.attn.hook_q [8, 2, 3]",
+                                 "blocks.1.attn.hook_k [8, 2, 3]", "blocks.1.attn.hook_v [8, 2, 3]",
+                                 "blocks.1.attn.hook_pattern [2, 5, 5]",
+                                 "blocks.1.attn.hook_pattern [2, 3, 3]",
+                                 "blocks.1.attn.hook_z [8, 2, 3]", "blocks.1.hook_attn_out [8, 6]",
+                                 "blocks.1.hook_resid_mid [8, 6]", "blocks.1.mlp.hook_pre [8, 24]",
+                                 "blocks.1.mlp.hook_post [8, 24]", "blocks.1.hook_mlp_out [8, 6]",
+                                 "blocks.1.hook_resid_post [8, 6]"});
+}
+
+TEST_CASE("a prompt behind a cache and a step come by the same points", "[nn]") {
+  const Gpt gpt(small_config(), 3);
+  Decoder decoder(gpt);
+  KeyValueCache cache = gpt.make_cache();
+  Watcher prompt;
+  decoder.read({1, 2, 3}, cache, &prompt);
+  Watcher more;
+  decoder.read({4, 5}, cache, &more);
+  Watcher step;
+  const DecodeItem item{6, &cache};
+  decoder.step({&item, 1}, &step);
+  for (const Watcher* watcher : {&prompt, &more, &step}) {
+    REQUIRE(watcher->seen.size() == 3 * 12);
+  }
+  CHECK(prompt.seen[16] == "blocks.1.attn.hook_pattern [2, 3, 3]");
+  CHECK(more.seen[16] == "blocks.1.attn.hook_pattern [2, 2, 5]");
+  CHECK(step.seen[16] == "blocks.1.attn.hook_pattern [2, 1, 6]");
+  CHECK(step.seen[20] == "blocks.1.mlp.hook_pre [1, 24]");
+}
+
+TEST_CASE("looking changes no bit, but for patterns, which take whole matrices", "[nn]") {
+  std::vector<Point> all(std::begin(kPoints), std::end(kPoints));
+  for (const GptConfig& config : all_kinds()) {
+    const Gpt gpt(config, 3);
+    randomize(gpt, 5);
+    const Tensor plain = gpt.logits(small_batch());
+    Watcher everything;
+    CHECK(largest_difference(gpt.logits(small_batch(), {.hook = &everything}), plain) < 1e-5);
+    std::erase(all, Point::pattern);
+    std::vector<Point> same_bits_points = all;
+    std::erase(same_bits_points, Point::mlp_pre);  // these leave the fused MLP
+    std::erase(same_bits_points, Point::mlp_post);
+    Watcher watcher(same_bits_points);
+    CHECK(same_bits(gpt.logits(small_batch(), {.hook = &watcher}), plain));
+  }
+}
+
+TEST_CASE("a change does the same in a forward pass, behind a cache and step by step", "[nn]") {
+  const Ids tokens{1, 5, 3, 8, 2, 12, 7};
+  for (const int threads : {1, 2}) {
+    const ThreadScope scope(threads);
+    for (const GptConfig& config : all_kinds()) {
+      const Gpt gpt(config, 3);
+      randomize(gpt, 5);
+      const Tensor plain = gpt.logits(make_batch({tokens}));
+      for (const Point point : kPoints) {
+        const bool is_of_mlp =
+            point == Point::mlp_pre || point == Point::mlp_post || point == Point::mlp_out;
+        if (is_of_mlp && !config.mlp) {
+          continue;
+        }
+        INFO(point_name(point, 1));
+        Bend bend(point, 1);
+        const Tensor expected = gpt.logits(make_batch({tokens}), {.hook = &bend});  // [T, V]
+        CHECK(largest_difference(expected, plain) > 1e-4);
+        Decoder decoder(gpt);
+        KeyValueCache cache = gpt.make_cache();
+        const auto check = [&](Index t) {
+          const Tensor logits = Tensor::from(decoder.logits(0), {1, 13});
+          CHECK(largest_difference(logits, slice(expected, 0, t, t + 1)) < 1e-5);
+        };
+        decoder.read({1, 5, 3}, cache, &bend);
+        check(2);
+        decoder.read({8, 2}, cache, &bend);
+        check(4);
+        for (const Index t : {5, 6}) {
+          const DecodeItem item{tokens[static_cast<std::size_t>(t)], &cache};
+          decoder.step({&item, 1}, &bend);
+          check(t);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a recorder sees the patterns of text behind a cache", "[nn]") {
+  const Gpt gpt(small_config(), 3);
+  randomize(gpt, 5);
+  Recorder whole;
+  gpt.hidden(make_batch({{1, 2, 3, 4, 5}}), {.recorder = &whole});
+  KeyValueCache cache = gpt.make_cache();
+  KeyValueCache* const caches[] = {&cache};
+  gpt.hidden(make_batch({{1, 2, 3}}), {.caches = caches});
+  Recorder rest;
+  gpt.hidden(continue_sequences({{4, 5}}, {3}), {.recorder = &rest, .caches = caches});
+  for (const Index layer : {0, 2}) {
+    const Tensor expected = slice(whole.sequences(layer)[0], 1, 3, 5);  // [H, 2, 5]
+    CHECK(largest_difference(rest.sequences(layer)[0], expected) < 1e-6);
+  }
+}
+
+TEST_CASE("the gradient of a change of patterns is the change of the loss with it", "[nn]") {
+  class Scale : public ForwardHook {
+   public:
+    explicit Scale(Tensor factor) : factor_(std::move(factor)) {}
+    bool wants(Point point, Index layer) const override {
+      return point == Point::pattern && layer == 1;
+    }
+    Tensor visit(const Place&, const Tensor& pattern) override { return mul(pattern, factor_); }
+
+   private:
+    Tensor factor_;
+  };
+  const Gpt gpt(small_config(), 3, DType::float64);
+  randomize(gpt, 5);
+  const Tensor factor = leaf(doubles({1}, {1}));
+  Scale hook(factor);
+  backward(loss_with(gpt, &hook));
+  constexpr double kStep = 1e-5;
+  const auto loss_at = [&](double value) {
+    Scale moved(doubles({value}, {1}));
+    return loss_with(gpt, &moved).item();
+  };
+  check_values(factor.grad(), {(loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep)}, 1e-8);
+}
+
+TEST_CASE("what a hook throws during a step reaches the caller, and the cache has not grown",
+          "[nn]") {
+  const ThreadScope scope(2);
+  const Gpt gpt(small_config(), 3);
+  Decoder decoder(gpt);
+  KeyValueCache cache = gpt.make_cache();
+  decoder.read({1, 2, 3}, cache);
+  Refuses hook;
+  const DecodeItem item{4, &cache};
+  CHECK_THROWS_WITH(decoder.step({&item, 1}, &hook), "no further");
+  CHECK(cache.length() == 3);
+  Cut cut;
+  CHECK(mentions(error_of([&] {
+                   decoder.step({&item, 1}, &cut);
+                 }),
+                 {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"}));
+  CHECK_NOTHROW(decoder.step({&item, 1}));
+}
