@@ -1,23 +1,15 @@
 #include "headlight/views/attention_html.h"
 
 #include <algorithm>
+#include <map>
 
 #include "views/attention/attention_view.h"
 #include "views/page/attention_page.h"
 #include "views/page/attention_page_data.h"
+#include "views/page/page_files.h"
 
 namespace headlight {
 namespace {
-
-// The policy forbids every request, and every script but the page's own: even a token that slipped
-// through as markup could neither run nor report home.
-constexpr std::string_view kHead =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta name=\"color-scheme\" content=\"light dark\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "script-src 'nonce-headlight'; style-src 'nonce-headlight'; img-src data:; "
-    "base-uri 'none'; form-action 'none'\">\n";
 
 std::string counted(Index count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -49,6 +41,27 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
   return escape_markup(joined);
 }
 
+// What stands in index.html in place of {{name}}. Its policy forbids every request, and every
+// script but the page's own: even a token that slipped through as markup could neither run nor
+// report home.
+using Values = std::map<std::string_view, std::string>;
+
+// index.html with values in place of the {{names}}. The values are not searched again: a title may
+// hold braces.
+std::string filled_template(std::string_view page, const Values& values) {
+  std::string out;
+  for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {
+    const std::size_t close = page.find("}}", open);
+    require(close != page.npos, "index.html: {{ without }}");
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    const auto value = values.find(name);
+    require(value != values.end(), "index.html: no value has the name {{", name, "}}");
+    out.append(page.substr(0, open)).append(value->second);
+    page.remove_prefix(close + 2);
+  }
+  return out.append(page);
+}
+
 }  // namespace
 
 AttentionView parse_attention_view(std::string_view name) {
@@ -63,24 +76,19 @@ AttentionView parse_attention_view(std::string_view name) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  const std::string data = attention_page_data(documents, options);
-  const std::string title = page_title(documents);
-  std::string out(kHead);
-  out += "<title>" + title + " – attention</title>\n<style nonce=\"headlight\">\n";
-  out += attention_page_style();
-  out += attention_page_view_style();
-  out += "</style>\n</head>\n<body>\n<header class=\"top\">\n<div class=\"heading\"><h1>" + title;
-  out += "</h1>\n<p id=\"counts\">" + counts(documents.front()) + "</p></div>\n";
-  out += attention_page_markup();
-  out += data;
-  out += "<script type=\"module\" nonce=\"headlight\">\n";
+  std::string script;
   for (const auto part :
        {attention_page_data_script, attention_page_map_script, attention_page_axes_script,
         attention_page_text_script, attention_page_model_script, attention_page_lines_script,
         attention_page_neuron_script, attention_page_grid_script, attention_page_control_script}) {
-    out += part();
+    script += part();
   }
-  return out + "</script>\n</body>\n</html>\n";
+  return filled_template(page_asset("index.html"),
+                         {{"data", attention_page_data(documents, options)},
+                          {"title", page_title(documents)},
+                          {"counts", counts(documents.front())},
+                          {"style", std::string(page_asset("style.css"))},
+                          {"script", std::move(script)}});
 }
 
 std::string attention_html(const AttentionMaps& maps) {

@@ -2,15 +2,10 @@
 
 #include <string_view>
 
-// The fixed parts of the attention page. The script is one ECMAScript module, cut into parts that
-// follow one another in the order below.
+// The script of the attention page: one ECMAScript module, cut into parts that follow one another
+// in the order below.
 namespace headlight {
 
-std::string_view attention_page_style();
-// Styles of the single views.
-std::string_view attention_page_view_style();
-// The body between the heading and the embedded data.
-std::string_view attention_page_markup();
 // Decodes the embedded weights; colours; what the reader has chosen.
 std::string_view attention_page_data_script();
 // Draws the cells of heat maps and measures their axes.

@@ -248,8 +248,7 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   }
   const bool coarse = is_coarse(checked, options);
   constexpr const char* kViews[] = {"model", "head", "neuron", "grid"};
-  std::string out = "<script type=\"application/json\" id=\"attention\">{\n";
-  out += "\"bits\":" + std::string(coarse ? "8" : "16");
+  std::string out = "{\n\"bits\":" + std::string(coarse ? "8" : "16");
   out += ",\n\"view\":\"" + std::string(kViews[static_cast<int>(options.view)]) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
@@ -258,7 +257,7 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   for (std::size_t d = 0; d < checked.size(); ++d) {
     out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse);
   }
-  return out + "]}</script>\n";
+  return out + "]}";
 }
 
 }  // namespace headlight

@@ -7,8 +7,8 @@
 
 namespace headlight {
 
-// The element of the attention page that its script reads. Checks the documents: throws Error as
-// attention_html() does.
+// What the attention page's script reads: JSON that may stand inside an element of HTML as it is.
+// Checks the documents: throws Error as attention_html() does.
 std::string attention_page_data(const std::vector<AttentionMaps>& documents,
                                 const AttentionPageOptions& options);
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+// The files of this folder that make the attention page: index.html, style.css, modules.
+namespace headlight {
+
+// A file that is part of the program, by its path from this folder.
+struct EmbeddedFile {
+  std::string_view name;
+  std::string_view contents;
+};
+
+// All of them.
+std::span<const EmbeddedFile> page_files();
+
+// One of them, by name. Throws Error for another name.
+std::string_view page_asset(std::string_view name);
+
+}  // namespace headlight

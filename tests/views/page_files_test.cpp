@@ -1,0 +1,34 @@
+#include "views/page/page_files.h"
+
+#include <filesystem>
+
+#include "support/program.h"
+#include "views/attention_samples.h"
+
+using namespace headlight;
+using namespace headlight::attention_samples;
+
+TEST_CASE("The program holds the files of the page byte for byte") {
+  const std::filesystem::path folder =
+      std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "views" / "page";
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".html" || extension == ".css" || extension == ".js") {
+      const std::string name = entry.path().lexically_relative(folder).generic_string();
+      INFO(name);
+      CHECK(page_asset(name) == file_contents(entry.path().string()));
+      ++count;
+    }
+  }
+  CHECK(count == page_files().size());
+  CHECK(error_of([] { page_asset("styles.css"); }) == "page: there is no file styles.css");
+}
+
+TEST_CASE("Names in braces stay text in the page's title") {
+  AttentionMaps maps = one_layer({"a"}, 0, {0}, {1});
+  maps.title = "{{data}} {{no}} {{";
+  const std::string page = attention_html(maps);
+  REQUIRE(contains(page, "<h1>{{data}} {{no}} {{</h1>"));
+  REQUIRE(embedded_page(page)["documents"].size() == 1);
+}
