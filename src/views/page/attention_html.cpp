@@ -4,9 +4,9 @@
 #include <map>
 
 #include "views/attention/attention_view.h"
-#include "views/page/attention_page.h"
 #include "views/page/attention_page_data.h"
 #include "views/page/page_files.h"
+#include "views/page/page_script.h"
 
 namespace headlight {
 namespace {
@@ -76,19 +76,12 @@ AttentionView parse_attention_view(std::string_view name) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  std::string script;
-  for (const auto part :
-       {attention_page_data_script, attention_page_map_script, attention_page_axes_script,
-        attention_page_text_script, attention_page_model_script, attention_page_lines_script,
-        attention_page_neuron_script, attention_page_grid_script, attention_page_control_script}) {
-    script += part();
-  }
-  return filled_template(page_asset("index.html"),
-                         {{"data", attention_page_data(documents, options)},
-                          {"title", page_title(documents)},
-                          {"counts", counts(documents.front())},
-                          {"style", std::string(page_asset("style.css"))},
-                          {"script", std::move(script)}});
+  const auto read = [](const std::string& name) { return std::string(page_asset(name)); };
+  return filled_template(read("index.html"), {{"data", attention_page_data(documents, options)},
+                                              {"title", page_title(documents)},
+                                              {"counts", counts(documents.front())},
+                                              {"style", read("style.css")},
+                                              {"script", page_script(read)}});
 }
 
 std::string attention_html(const AttentionMaps& maps) {

@@ -1,9 +1,8 @@
-#include "views/page/attention_page.h"
+// Writes the axes of a heat map and frames what is chosen in it.
+import {cssValue} from './dom.js';
+import {fontOf, sizeCanvas, tickPositions} from './heat_map_layout.js';
+import {focusToken, view} from './state.js';
 
-namespace headlight {
-namespace {
-
-constexpr std::string_view kScript = R"js(
 // `halo` sets the text apart from what lies under it.
 function write(context, text, x, y, halo) {
   if (halo) {
@@ -29,16 +28,7 @@ function writeQueryLabel(context, plot, query, halo = false) {
         plot.top + (query + 0.5) * plot.cell, halo);
 }
 
-// Positions 0, 10, 20, ... with a round step and at most about seven of them.
-function tickPositions(count) {
-  let step = 1;
-  for (let i = 0; count / step > 7; ++i) {
-    step *= i % 3 === 1 ? 2.5 : 2;
-  }
-  return Array.from({length: Math.ceil(count / step)}, (_, i) => i * step);
-}
-
-function drawAxes(context, plot) {
+export function drawAxes(context, plot) {
   context.fillStyle = cssValue(plot.labels ? '--ink' : '--muted');
   context.font = fontOf(plot.font);
   const shown = plot.labels ? plot.labels.keys() : tickPositions(plot.doc.count);
@@ -58,27 +48,6 @@ function drawAxes(context, plot) {
   context.restore();
 }
 
-// The weights themselves, with two decimals.
-function drawValues(context, plot, head) {
-  const {count} = head.doc;
-  const weights = shownWeights(head);
-  context.font = fontOf(Math.min(14, plot.cell * 0.36));
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
-  for (let query = 0; query < count; ++query) {
-    for (let key = 0; key < count; ++key) {
-      if (!isBlank(head.doc, query, key)) {
-        const weight = weights[query * count + key];
-        context.fillStyle = inkOn(level(weight));
-        context.globalAlpha = weight < 0.005 ? 0.4 : 1;
-        context.fillText(weight.toFixed(2), plot.left + (key + 0.5) * plot.cell,
-                         plot.top + (query + 0.5) * plot.cell + 0.5);
-      }
-    }
-  }
-  context.globalAlpha = 1;
-}
-
 // Names the row and column of the cell under the pointer, over the labels of the axes.
 function drawMarkedLabels(context, plot, cell) {
   context.lineWidth = 6;
@@ -92,7 +61,7 @@ function drawMarkedLabels(context, plot, cell) {
 
 // Frames the row of the chosen query (or the column of the chosen key) and, when `cell` is given,
 // the row and column of that cell.
-function drawMarks(canvas, plot, cell = null) {
+export function drawMarks(canvas, plot, cell = null) {
   const ratio = devicePixelRatio || 1;
   sizeCanvas(canvas, plot, ratio);
   const context = canvas.getContext('2d');
@@ -112,38 +81,3 @@ function drawMarks(canvas, plot, cell = null) {
   column(cell.key);
   drawMarkedLabels(context, plot, cell);
 }
-
-function moveTip(event) {
-  const tip = byId('tip');
-  const {width, height} = tip.getBoundingClientRect();
-  const x = Math.min(event.clientX + 16, innerWidth - width - 8);
-  const y = event.clientY + 20 + height > innerHeight ? event.clientY - height - 14
-                                                      : event.clientY + 20;
-  tip.style.transform = `translate(${Math.max(8, x)}px, ${y}px)`;
-}
-
-function showTip(event, small, ...content) {
-  const tip = byId('tip');
-  tip.replaceChildren(...content, element('small', {textContent: small}));
-  tip.hidden = false;
-  moveTip(event);
-}
-
-function hideTip() {
-  byId('tip').hidden = true;
-}
-
-// "query → key: 0.873 (position i → j)".
-function showCellTip(event, head, {query, key}) {
-  const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
-  const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
-  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
-    name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
-}
-)js";
-
-}  // namespace
-
-std::string_view attention_page_axes_script() { return kScript; }
-
-}  // namespace headlight

@@ -1,13 +1,18 @@
-#include "views/page/attention_page.h"
+// The neuron view: the query and keys of a head, multiplied step by step.
+import {darkGround, level, palette} from '../colours.js';
+import {decodeVectors} from '../documents.js';
+import {element, tableOf} from '../dom.js';
+import {tokenName} from '../labels.js';
+import {focusToken, shownDocuments, view} from '../state.js';
+import {textBox} from '../text.js';
+import {hideTip, showTip} from '../tip.js';
+import {headTools} from '../toolbar.js';
+import {recordedWeights} from '../weights.js';
 
-namespace headlight {
-namespace {
-
-constexpr std::string_view kScript = R"js(
 const kMostKeys = 128;  // rows of the neuron view; of more, those with the largest weights
 
 // Blue for numbers above 0, orange below, stronger with their size.
-function numberPixels(values, largest) {
+export function numberPixels(values, largest) {
   const image = new ImageData(values.length, 1);
   const [positive, negative] = darkGround.matches
     ? [[104, 170, 255], [255, 150, 60]] : [[30, 90, 225], [220, 95, 10]];
@@ -35,7 +40,7 @@ function strip(name, values, largest) {
 }
 
 // From the vectors of a head to the weights of one query, step by step.
-function neuronSteps(head, query) {
+export function neuronSteps(head, query) {
   const {doc, width, vectors} = head;
   head.queries ??= decodeVectors(vectors.queries);
   head.keys ??= decodeVectors(vectors.keys);
@@ -116,16 +121,9 @@ function neuronPane(doc, number) {
   return pane;
 }
 
-function buildNeuronView() {
+export function buildNeuronView() {
   return {panes: shownDocuments().map(neuronPane), tools: headTools(),
           hint: 'How the weights of one query come about: its vector times the vector of each ' +
             'key, summed, divided by the square root of their length, and put through the ' +
             'softmax. Blue is above 0, orange below. Choose the query in the text.'};
 }
-)js";
-
-}  // namespace
-
-std::string_view attention_page_neuron_script() { return kScript; }
-
-}  // namespace headlight

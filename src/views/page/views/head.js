@@ -1,16 +1,21 @@
-#include "views/page/attention_page.h"
+// The head view: lines between tokens, a colour for each head of a layer.
+import {distinctColour, strength} from '../colours.js';
+import {element, tableOf} from '../dom.js';
+import {classTag, tokenName} from '../labels.js';
+import {setDirection, showToken} from '../page.js';
+import {focusToken, layerHeads, shownDocuments, view} from '../state.js';
+import {listenForTokens} from '../text.js';
+import {directionSwitch, layerPicker} from '../toolbar.js';
+import {isBlank, linkWeight, shownWeights, strongest} from '../weights.js';
 
-namespace headlight {
-namespace {
-
-constexpr std::string_view kScript = R"js(
 const kRow = 24;           // CSS pixels per token
 const kMostLines = 3000;   // drawn at once; of more, the strongest
 const kFaintest = 0.01;    // weights below give no line
 
-const layerHeads = (doc) => doc.heads.filter((head) => head.layer === current().layer);
 const visibleHeads = (doc) => layerHeads(doc).filter((head) => !view.hidden.has(head.name));
+
 const hasChosen = () => view.hovered !== null || view.token !== null;
+
 const headColour = (head) => distinctColour(head.head);
 
 // Toggles which heads are drawn; a second click within a moment shows that head alone.
@@ -67,7 +72,7 @@ function tokenColumn(doc, side, prefix) {
 
 // The links to draw beside rows [first, last), those of the chosen token or of all tokens there:
 // [weight, query, key, head], the strongest first.
-function linksInSight(doc, first, last) {
+export function linksInSight(doc, first, last) {
   const chosen = hasChosen() ? focusToken(doc) : null;
   const links = [];
   for (const head of visibleHeads(doc)) {
@@ -194,16 +199,9 @@ function linesPane(doc, number) {
   return pane;
 }
 
-function buildHeadView() {
+export function buildHeadView() {
   return {panes: shownDocuments().map(linesPane),
           tools: [layerPicker(), directionSwitch(), headChips()],
           hint: 'Queries on the left look at keys on the right. Point at a token to see its links ' +
             'alone; click to keep it, click again to see all.'};
 }
-)js";
-
-}  // namespace
-
-std::string_view attention_page_lines_script() { return kScript; }
-
-}  // namespace headlight

@@ -1,0 +1,39 @@
+// How documents, heads, their classes and tokens are named.
+import {distinctColour} from './colours.js';
+import {element} from './dom.js';
+import {classNames, documents} from './state.js';
+
+export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+// A token on one line with its position: "·keeper 4".
+export const tokenName = (doc, i) => [
+  element('bdi', {className: 'label', textContent: doc.labels[i], translate: false}),
+  ' ',
+  element('span', {className: 'place', textContent: i}),
+];
+
+export const headTitle = (head) => `Layer ${head.layer} · Head ${head.head}`;
+
+// The class that a head was given, as a tag; null without one.
+export function classTag(head) {
+  if (!head?.score) {
+    return null;
+  }
+  const [name, score] = head.score;
+  const dot = element('i', {className: 'dot'});
+  dot.style.background = distinctColour(classNames.indexOf(name));
+  return element('span', {className: 'tag', title: `${name}: ${score.toFixed(2)}`}, dot,
+    element('span', {className: 'class', textContent: name}), ' ',
+    element('b', {textContent: score.toFixed(2)}));
+}
+
+// How a document is named in the pickers and above its column.
+export function documentName(doc) {
+  const several = new Set(documents.map((other) => other.title)).size > 1;
+  // The mark that prompts begin with would only hide how texts differ.
+  const text = doc.tokens.filter((token) => !/^<\|.*\|>$/.test(token)).join('')
+    .replace(/\s+/g, ' ').trim();
+  const points = Array.from(text);
+  const start = points.length > 44 ? `${points.slice(0, 43).join('')}…` : text;
+  return several ? `${doc.title}: ${start}` : start || '∅';
+}

@@ -1,0 +1,24 @@
+// The colour scale of the weights, and the choice between linear and square root.
+import {palette, strength} from './colours.js';
+import {byId, element} from './dom.js';
+import {view} from './state.js';
+
+export function drawLegend() {
+  const canvas = byId('legend');
+  const context = canvas.getContext('2d');
+  const image = context.createImageData(256, 1);
+  new Uint32Array(image.data.buffer).set(palette().pixels);
+  context.putImageData(image, 0, 0);
+  const ticks = view.root ? [0, 0.05, 0.25, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
+  byId('ticks').replaceChildren(...ticks.map((weight) => {
+    const tick = element('span', {textContent: weight});
+    tick.style.left = `${100 * strength(weight)}%`;
+    return tick;
+  }));
+}
+
+export function setRoot(root) {
+  view.root = root;
+  byId('root').setAttribute('aria-pressed', root);
+  byId('linear').setAttribute('aria-pressed', !root);
+}

@@ -1,0 +1,82 @@
+// The strongest links of a token as a list, and those of all queries as a table.
+import {level, palette} from './colours.js';
+import {element, tableOf} from './dom.js';
+import {tokenName} from './labels.js';
+import {focusToken, view} from './state.js';
+import {isBlank, linkWeight, shownWeights, strongest} from './weights.js';
+
+const kLinks = 5;        // strongest links listed per token
+const kTableRows = 100;  // queries in the table of a long text
+
+function linkRow(doc, [weight, i]) {
+  const bar = element('i');
+  bar.style.width = `${100 * Math.min(1, weight)}%`;
+  bar.style.backgroundColor = palette().css[Math.max(level(weight), 60)];
+  return element('li', {},
+    element('span', {}, ...tokenName(doc, i)),
+    element('span', {className: 'number', textContent: weight.toFixed(3)}),
+    element('span', {className: 'track', ariaHidden: 'true'}, bar));
+}
+
+// Writes what the chosen token looks at (or who looks at it) into a heading and a list.
+export function listLinks(head, title, list) {
+  const {doc} = head;
+  const links = strongest(doc.count, (i) => linkWeight(head, i), kLinks);
+  const gives = view.direction === 'gives';
+  let note = gives ? ' looks at' : ' is looked at by';
+  let sum = '';
+  if (links.length === 0) {
+    note = gives ? ' gives no weight to show' : ' receives no weight to show';
+  } else if (!gives) {
+    const total = doc.tokens.reduce((all, _, i) => all + (linkWeight(head, i) ?? 0), 0);
+    sum = `${total.toFixed(2)} in sum over all queries`;
+  }
+  title.replaceChildren(...tokenName(doc, focusToken(doc)), note, ' ',
+    element('span', {className: 'place', textContent: sum}));
+  list.replaceChildren(...links.map((link) => linkRow(doc, link)));
+}
+
+// A table of the keys that each query weighs most; in a long text only of the queries whose
+// strongest link is strongest. Filled when it is opened.
+export function linksTable(head) {
+  const {doc} = head;
+  const box = element('details', {className: 'table-box'},
+    element('summary', {textContent: `Head ${head.name} as a table`}));
+  box.addEventListener('toggle', () => {
+    if (box.open && box.children.length === 1) {
+      box.append(element('div', {className: 'scroller'}, filledTable(head)));
+    }
+  });
+  box.classList.toggle('long', doc.count > kTableRows);
+  return box;
+}
+
+function tableRow(head, query) {
+  const {doc} = head;
+  const weights = shownWeights(head);
+  const links = strongest(doc.count,
+    (key) => isBlank(doc, query, key) ? 0 : weights[query * doc.count + key], kLinks);
+  const row = element('tr', {}, element('th', {scope: 'row'}, ...tokenName(doc, query)));
+  for (let i = 0; i < kLinks; ++i) {
+    const link = links[i];
+    row.append(element('td', {}, ...(link ? [...tokenName(doc, link[1]), ' ',
+      element('span', {className: 'number', textContent: link[0].toFixed(3)})] : [])));
+  }
+  return row;
+}
+
+export function filledTable(head) {
+  const {doc} = head;
+  const weights = shownWeights(head);
+  const largest = (query) =>
+    weights.subarray(query * doc.count, (query + 1) * doc.count)
+      .reduce((a, b) => Math.max(a, b), 0);
+  const queries = doc.tokens.map((_, query) => [largest(query), query])
+    .sort((a, b) => b[0] - a[0]).slice(0, kTableRows).map(([, query]) => query)
+    .sort((a, b) => a - b);
+  const limited = doc.count > kTableRows ? ` of the ${kTableRows} most decided queries` : '';
+  return tableOf(
+    `Head ${head.name}: the strongest keys${limited}, each with its position and weight`,
+    ['Query', 'Strongest key', 'Second', 'Third', 'Fourth', 'Fifth'],
+    queries.map((query) => tableRow(head, query)));
+}

@@ -1,0 +1,177 @@
+// Shows what the reader has chosen, and what a choice changes.
+import {formatAddress, parseAddress} from './address.js';
+import {byId, element} from './dom.js';
+import {classTag, documentName, plural} from './labels.js';
+import {drawLegend} from './legend.js';
+import {current, documents, focusToken, kTabs, longest, opening, view} from './state.js';
+import {hideTip} from './tip.js';
+import {linkWeight, strongest} from './weights.js';
+
+// The columns of the active view, one for each document shown. Each has `doc`, `head` (null when
+// the document does not have the chosen one), `node` and showToken(), which follows focusToken();
+// it may have draw(), for when it stands in the page, and scroll(), to bring the token into view.
+export let panes = [];
+
+// What a view's builder returned: `panes` and, as it needs them, `tools`, `hint`, close(),
+// markCurrent() and focusHead(head).
+let built = {panes};
+
+let builders = {};
+
+// The functions that build the views, by the names of their tabs.
+export function setViews(views) {
+  builders = views;
+}
+
+function columnOf(pane) {
+  if (panes.length === 1) {
+    return pane.node;
+  }
+  const title = element('h2', {className: 'document', translate: false},
+                        element('bdi', {textContent: documentName(pane.doc)}));
+  const tag = view.tab === 'model' && !view.open || !pane.head || pane.doc.index === view.doc ||
+    view.tab === 'head' || view.tab === 'grid' ? null : classTag(pane.head);
+  return element('section', {}, title, ...[tag].filter(Boolean), pane.node);
+}
+
+function showChoices() {
+  for (const tab of kTabs) {
+    byId(`tab-${tab}`).setAttribute('aria-selected', tab === view.tab);
+    byId(`tab-${tab}`).tabIndex = tab === view.tab ? 0 : -1;
+  }
+  byId('document').value = view.doc;
+  byId('beside').value = view.beside;
+  const doc = documents[view.doc];
+  byId('counts').textContent = `Attention of ${plural(doc.heads.length, 'head')} in ` +
+    `${plural(doc.layers.length, 'layer')} over ${plural(doc.count, 'token')}`;
+}
+
+// Builds what the chosen tab shows.
+export function render() {
+  hideTip();
+  drawLegend();
+  built.close?.();
+  view.hovered = null;
+  built = builders[view.tab]();
+  panes = built.panes;
+  const stage = byId('stage');
+  document.body.dataset.view = view.tab;
+  byId('tools').hidden = !built.tools;
+  byId('tools').replaceChildren(...built.tools ?? []);
+  stage.className = `view-${view.tab}${panes.length > 1 ? ' pair' : ''}`;
+  stage.replaceChildren(...panes.map(columnOf));
+  stage.setAttribute('aria-labelledby', `tab-${view.tab}`);
+  byId('hint').textContent = built.hint ?? '';
+  setDirection(view.direction);
+  panes.forEach((pane) => pane.draw?.());
+  showToken();
+  built.markCurrent?.();
+  showChoices();
+}
+
+export function showToken() {
+  panes.forEach((pane) => pane.showToken());
+}
+
+export function setDirection(direction) {
+  view.direction = direction;
+  for (const name of ['gives', 'receives']) {
+    byId(name)?.setAttribute('aria-pressed', name === direction);
+  }
+}
+
+export function hoverToken(token) {
+  if (token !== view.hovered) {
+    view.hovered = token;
+    showToken();
+  }
+}
+
+// Tells screen readers what a choice changed; hovering stays silent.
+export function announce() {
+  const told = panes.filter((pane) => pane.head).map(({doc, head}) => {
+    const links = strongest(doc.count, (i) => linkWeight(head, i), 3)
+      .map(([weight, i]) => `${doc.labels[i]} at ${i}: ${weight.toFixed(3)}`);
+    return `${panes.length > 1 ? `${documentName(doc)}, ` : ''}head ${head.name}, ` +
+      `token ${focusToken(doc)} ${doc.labels[focusToken(doc)]} ${view.direction} ` +
+      `${links.join(', ') || 'nothing'}`;
+  });
+  byId('status').textContent = told.join('; ');
+}
+
+// null: no token in particular.
+export function chooseToken(i) {
+  const last = Math.max(...panes.map(({doc}) => doc.count)) - 1;
+  view.token = i === null ? null : Math.max(0, Math.min(last, i));
+  view.hovered = null;
+  showToken();
+  panes.forEach((pane) => pane.scroll?.());
+  announce();
+  writeAddress(true);
+}
+
+export function openTab(tab) {
+  view.tab = tab;
+  view.open = false;
+  render();
+  writeAddress(false);
+}
+
+// Opens a head in the model view.
+export function openHead(head) {
+  view.head = head.name;
+  view.tab = 'model';
+  view.open = true;
+  render();
+  announce();
+  writeAddress(false);
+  scrollTo(0, 0);
+  byId('name').focus({preventScroll: true});
+  panes.forEach((pane) => pane.scroll?.());
+}
+
+export function closeHead() {
+  view.open = false;
+  render();
+  writeAddress(false);
+  focusHead(current());
+}
+
+// Moves the keyboard to a head, in a view that shows several.
+export function focusHead(head) {
+  built.focusHead?.(head);
+}
+
+// Shows another head in the same view; keeps the place in the browser's history.
+export function goToHead(head) {
+  view.head = head.name;
+  render();
+  panes.forEach((pane) => pane.scroll?.());
+  announce();
+  writeAddress(true);
+}
+
+export function writeAddress(replace) {
+  const address = formatAddress({...view, head: current().name, chosen: view.token !== null,
+                                 token: focusToken(documents[view.doc])}, opening);
+  if (address === location.hash) {
+    return;
+  }
+  try {
+    history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  } catch {
+    // Previews in a sandbox allow no history; the page works without.
+  }
+}
+
+export function readAddress() {
+  const wanted = parseAddress(location.hash, documents.length, opening);
+  const {tab, doc, beside, direction} = wanted;
+  Object.assign(view, {tab, doc, beside, direction, kept: direction});
+  const known = documents[view.doc].byName.has(wanted.head);
+  view.head = known ? wanted.head : current().name;
+  view.open = view.tab === 'model' && known;
+  view.token = wanted.token === null ? null : Math.min(wanted.token, longest - 1);
+  render();
+  panes.forEach((pane) => pane.scroll?.());
+}

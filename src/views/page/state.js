@@ -1,0 +1,46 @@
+// What the page holds, and what the reader has chosen.
+import {readDocument} from './documents.js';
+
+// The views, in the order of their tabs and digits.
+export const kTabs = ['model', 'head', 'neuron', 'grid'];
+
+export let documents = [];
+export let longest = 0;      // tokens of the longest document
+export let classNames = [];  // of heads, in all documents
+export let opening = {};     // what the page shows at first: {tab, beside}
+
+export const view = {
+  tab: 'model',
+  doc: 0,                    // number of the document shown
+  beside: -1,                // number of the one beside it, -1 for none
+  head: '0.0',               // the head of the head, neuron and enlarged model view
+  open: false,               // the model view shows one head beside the text
+  token: null,               // the token whose links are shown; null: the last one
+  hovered: null,             // a token under the pointer takes its place
+  direction: 'gives',        // or 'receives'
+  kept: 'gives',             // the direction that pointing at a column only turns for a moment
+  root: false,               // colour by the square root of the weight
+  hideFirst: false,
+  hidden: new Set(),         // names of the heads that the head view leaves out
+};
+
+// Takes over what loadData() gave.
+export function openDocuments(data) {
+  documents = data.documents.map((source, index) => readDocument(source, index, data.bits));
+  longest = Math.max(...documents.map((doc) => doc.count));
+  classNames = [...new Set(documents.flatMap((doc) =>
+    doc.heads.map((head) => head.score?.[0]).filter(Boolean)))].sort();
+  opening = {tab: data.view, beside: data.beside};
+  view.tab = data.view;
+  view.beside = data.beside;
+  view.head = documents[0].heads[0].name;
+  view.root = longest > data.linear_tokens;
+}
+
+export const shownDocuments = () =>
+  [documents[view.doc], ...(view.beside < 0 ? [] : [documents[view.beside]])];
+export const current = () =>
+  documents[view.doc].byName.get(view.head) ?? documents[view.doc].heads[0];
+export const layerHeads = (doc) => doc.heads.filter((head) => head.layer === current().layer);
+export const focusToken = (doc) =>
+  Math.min(view.hovered ?? view.token ?? doc.count - 1, doc.count - 1);

@@ -1,0 +1,90 @@
+// The running text of a document, coloured by the links of the chosen token.
+import {inkOn, level, palette} from './colours.js';
+import {element} from './dom.js';
+import {documentName} from './labels.js';
+import {chooseToken, hoverToken} from './page.js';
+import {focusToken, view} from './state.js';
+import {linkWeight} from './weights.js';
+
+export function tokenSpan(token, i, prefix) {
+  const node = element('span', {id: `${prefix}-${i}`, role: 'option'});
+  node.dataset.token = i;
+  // A line end is drawn as well as obeyed, or it could be neither seen nor chosen.
+  token.split('\n').forEach((part, line) => {
+    node.append(...(line > 0 ? [element('i', {textContent: '⏎'}), '\n'] : []),
+      ...(part === '' ? [] : [part]));
+  });
+  if (token === '') {
+    node.append(element('i', {textContent: '∅'}));
+  }
+  return node;
+}
+
+// The spans of a text; a line end that closes a token follows its span, or the span would reach
+// into the next line.
+export function textNodes(spans) {
+  return spans.flatMap((span) => {
+    const last = span.lastChild;
+    return last?.nodeValue === '\n' ? [span, (last.remove(), '\n')] : [span];
+  });
+}
+
+// A box that lets the reader choose a token by pointer or arrow keys.
+export function listenForTokens(box) {
+  const tokenOf = (event) => event.target.closest?.('[data-token]')?.dataset.token;
+  box.addEventListener('pointerover', (event) => {
+    const token = tokenOf(event);
+    if (event.pointerType === 'mouse') {
+      hoverToken(token === undefined ? null : Number(token));
+    }
+  });
+  box.addEventListener('pointerleave', () => hoverToken(null));
+  box.addEventListener('click', (event) => {
+    const token = tokenOf(event);
+    if (token !== undefined) {
+      view.kept = view.direction;
+      const again = view.tab === 'head' && view.token === Number(token);
+      chooseToken(again ? null : Number(token));
+    }
+  });
+}
+
+// The running text of a document as a list box.
+export function textBox(doc, number) {
+  const prefix = `token-${number}`;
+  const spans = doc.tokens.map((token, i) => tokenSpan(token, i, prefix));
+  const node = element('div', {className: 'text', tabIndex: 0, translate: false},
+                       ...textNodes(spans));
+  node.setAttribute('role', 'listbox');
+  node.setAttribute('aria-label', `Tokens of ${documentName(doc)}`);
+  listenForTokens(node);
+  const mark = () => {
+    spans.forEach((span, i) => {
+      span.classList.toggle('chosen', i === focusToken(doc));
+      span.setAttribute('aria-selected', i === focusToken(doc));
+    });
+    node.setAttribute('aria-activedescendant', `${prefix}-${focusToken(doc)}`);
+  };
+  // Brings the chosen token into view inside the box, without moving the page.
+  const scroll = () => {
+    const span = spans[focusToken(doc)];
+    const top = span.offsetTop - node.offsetTop;
+    if (top < node.scrollTop || top + span.offsetHeight > node.scrollTop + node.clientHeight) {
+      node.scrollTop = top - node.clientHeight / 2;
+    }
+  };
+  return {node, spans, mark, scroll};
+}
+
+export function colourText(head, spans) {
+  const css = palette().css;
+  spans.forEach((node, i) => {
+    const weight = linkWeight(head, i);
+    const shade = weight === null ? 0 : level(weight);
+    // The lowest colours are those of the ground: leaving them out keeps the text calm.
+    const coloured = shade >= 6;
+    node.style.backgroundColor = coloured ? css[shade] : '';
+    node.style.color = coloured ? inkOn(shade) : '';
+    node.classList.toggle('unseen-key', weight === null);
+  });
+}

@@ -1,0 +1,32 @@
+// The box beside the pointer.
+import {byId, element} from './dom.js';
+import {view} from './state.js';
+import {shownWeights} from './weights.js';
+
+function moveTip(event) {
+  const tip = byId('tip');
+  const {width, height} = tip.getBoundingClientRect();
+  const x = Math.min(event.clientX + 16, innerWidth - width - 8);
+  const y = event.clientY + 20 + height > innerHeight ? event.clientY - height - 14
+                                                      : event.clientY + 20;
+  tip.style.transform = `translate(${Math.max(8, x)}px, ${y}px)`;
+}
+
+export function showTip(event, small, ...content) {
+  const tip = byId('tip');
+  tip.replaceChildren(...content, element('small', {textContent: small}));
+  tip.hidden = false;
+  moveTip(event);
+}
+
+export function hideTip() {
+  byId('tip').hidden = true;
+}
+
+// "query → key: 0.873 (position i → j)".
+export function showCellTip(event, head, {query, key}) {
+  const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
+  const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
+  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
+    name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
+}

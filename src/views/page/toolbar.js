@@ -1,0 +1,88 @@
+// What stands above a view: the head's name, its figures, and ways to another head or layer.
+import {byId, element, option, picker} from './dom.js';
+import {classTag, headTitle} from './labels.js';
+import {announce, closeHead, goToHead, render, setDirection, showToken,
+        writeAddress} from './page.js';
+import {current, documents, layerHeads, view} from './state.js';
+import {summary} from './weights.js';
+
+function figuresOf(head) {
+  return element('dl', {className: 'figures'}, ...summary(head).map(([name, value, unit]) =>
+    element('div', {title: 'Mean over the queries'}, element('dt', {textContent: name}),
+      element('dd', {textContent: value.toFixed(2) + (unit ?? '')}))));
+}
+
+export function layerPicker() {
+  const doc = documents[view.doc];
+  const choose = (layer) => {
+    const same = doc.byName.get(`${layer}.${current().head}`);
+    view.head = (same ?? doc.heads.find((head) => head.layer === layer)).name;
+    render();
+    writeAddress(true);
+    byId('tools').querySelector('select').focus();
+  };
+  return picker('Layer', doc.layers.map(({layer}) =>
+    option(layer, layer, layer === current().layer)), choose);
+}
+
+export function directionSwitch() {
+  const buttons = [['gives', 'Weight it gives'], ['receives', 'Weight it receives']]
+    .map(([direction, textContent]) => {
+      const button = element('button', {type: 'button', id: direction, textContent});
+      button.addEventListener('click', () => {
+        view.kept = direction;
+        setDirection(direction);
+        showToken();
+        announce();
+        writeAddress(true);
+      });
+      return button;
+    });
+  const box = element('div', {className: 'segmented'}, ...buttons);
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', 'Links of the chosen token');
+  return box;
+}
+
+export const isFine = (doc) => Math.max(doc.columns.length, doc.layers.length) > 6;
+
+function headPicker() {
+  const layer = layerHeads(documents[view.doc]);
+  const choose = (number) => {
+    goToHead(layer.find((head) => head.head === number));
+    byId('tools').querySelector('.picker:nth-of-type(2) select')?.focus();
+  };
+  return picker('Head', layer.map(({head}) => option(head, head, head === current().head)), choose);
+}
+
+// A small map of all heads to jump to.
+export function headNavigator() {
+  const doc = documents[view.doc];
+  const box = element('div', {className: 'navigator'});
+  box.setAttribute('role', 'group');
+  box.setAttribute('aria-label', 'Go to a head');
+  box.classList.toggle('fine', isFine(doc));
+  box.style.gridTemplateColumns = `repeat(${doc.columns.length}, max-content)`;
+  box.append(...doc.heads.map((head) => {
+    const button = element('button', {type: 'button', tabIndex: -1, title: `Head ${head.name}`});
+    button.setAttribute('aria-label', headTitle(head));
+    button.setAttribute('aria-current', head === current());
+    button.style.gridArea = `${head.row + 1} / ${head.column + 1}`;
+    button.addEventListener('click', () => goToHead(head));
+    return button;
+  }));
+  return box;
+}
+
+// What stands above a single head: its name, its class, figures, and ways to another one.
+export function headTools() {
+  const head = current();
+  const name = element('h2', {id: 'name', tabIndex: -1, textContent: headTitle(head)});
+  const model = view.tab === 'model';
+  const back = element('button', {type: 'button', id: 'back', className: 'quiet'},
+                       element('span', {ariaHidden: 'true', textContent: '←'}), ' All heads');
+  back.addEventListener('click', closeHead);
+  return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
+          ...(model ? [directionSwitch()] : []),
+          ...(isFine(head.doc) ? [layerPicker(), headPicker()] : [headNavigator()])];
+}

@@ -1,0 +1,42 @@
+// The grid: the heads of a layer as labelled panels.
+import {element} from '../dom.js';
+import {drawPlot} from '../heat_map.js';
+import {cellAt} from '../heat_map_layout.js';
+import {classTag} from '../labels.js';
+import {openHead} from '../page.js';
+import {layerHeads, shownDocuments} from '../state.js';
+import {hideTip, showCellTip} from '../tip.js';
+import {layerPicker} from '../toolbar.js';
+
+// The heads of a layer as labelled panels.
+function panelsPane(doc) {
+  const drawn = [];
+  const panels = layerHeads(doc).map((head) => {
+    const canvas = element('canvas', {role: 'img'});
+    canvas.setAttribute('aria-label', `Heat map of head ${head.name}`);
+    const button = element('button', {type: 'button', title: `Open head ${head.name}`},
+      element('b', {textContent: `Head ${head.head}`}));
+    button.append(...[classTag(head)].filter(Boolean));
+    button.addEventListener('click', () => openHead(head));
+    const panel = element('figure', {}, element('figcaption', {}, button), canvas);
+    canvas.addEventListener('pointermove', (event) => {
+      const cell = canvas.plot && cellAt(event, canvas.plot);
+      if (cell) {
+        showCellTip(event, head, cell);
+      } else {
+        hideTip();
+      }
+    });
+    canvas.addEventListener('pointerleave', hideTip);
+    drawn.push(() => { canvas.plot = drawPlot(canvas, head, panel.clientWidth, 360); });
+    return panel;
+  });
+  return {doc, head: layerHeads(doc)[0] ?? null,
+          node: element('div', {className: 'panels'}, ...panels),
+          draw: () => drawn.forEach((draw) => draw()), showToken() {}};
+}
+
+export function buildGridView() {
+  return {panes: shownDocuments().map(panelsPane), tools: [layerPicker()],
+          hint: 'Rows are queries, columns are keys.'};
+}

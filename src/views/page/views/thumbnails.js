@@ -1,0 +1,99 @@
+// All heads of a document as small heat maps, layers as rows.
+import {element} from '../dom.js';
+import {drawThumbnail} from '../heat_map.js';
+import {classTag, documentName, headTitle} from '../labels.js';
+import {openHead} from '../page.js';
+import {current} from '../state.js';
+
+const thumbnails = new Map();  // head -> its button, of the documents shown
+
+// Thumbnails are drawn when they come into sight, a few at a time, so that a large model's page
+// answers at once.
+const waiting = new Set();
+let drawing = false;
+
+function drawWaiting() {
+  drawing = true;
+  const end = performance.now() + 12;
+  while (waiting.size > 0 && performance.now() < end) {
+    const head = waiting.values().next().value;
+    waiting.delete(head);
+    if (thumbnails.get(head)?.isConnected) {
+      drawThumbnail(thumbnails.get(head).querySelector('canvas'), head);
+    }
+  }
+  drawing = waiting.size > 0;
+  if (drawing) {
+    requestAnimationFrame(drawWaiting);
+  } else {
+    document.documentElement.dataset.drawn ??= Math.round(performance.now());
+  }
+}
+
+const sight = new IntersectionObserver((entries) => {
+  for (const {isIntersecting, target} of entries) {
+    if (isIntersecting) {
+      sight.unobserve(target);
+      waiting.add(target.head);
+    }
+  }
+  if (!drawing && waiting.size > 0) {
+    drawWaiting();
+  }
+}, {rootMargin: '200px'});
+
+function thumbnail(head) {
+  const button = element('button', {type: 'button', title: `Head ${head.name}`, head},
+                         element('canvas', {ariaHidden: 'true'}));
+  const [name, score] = head.score ?? [];
+  button.setAttribute('aria-label', headTitle(head) +
+    (name ? `, ${name}, score ${score.toFixed(2)}` : ''));
+  if (name) {
+    button.append(classTag(head));
+    button.title += `: ${name} ${score.toFixed(2)}`;
+  }
+  button.style.gridArea = `${head.row + 2} / ${head.column + 2}`;
+  button.addEventListener('click', () => openHead(head));
+  thumbnails.set(head, button);
+  sight.observe(button);
+  return button;
+}
+
+export function thumbnailGrid(doc) {
+  const grid = element('div', {className: 'thumbnails'});
+  grid.setAttribute('role', 'group');
+  grid.setAttribute('aria-label', `Heads of ${documentName(doc)}, layers as rows`);
+  // As large as the window's height allows for all layers, but never too small to recognise.
+  const largest = `clamp(60px, calc((100vh - 330px) / ${doc.layers.length}), 260px)`;
+  const smallest = doc.heads.some((head) => head.score) ? '72px' : '52px';
+  grid.style.gridTemplateColumns =
+    `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
+  grid.append(element('span', {className: 'layer'}), ...doc.columns.map((head) =>
+    element('span', {textContent: `Head ${head}`})));
+  doc.layers.forEach((layer, row) => {
+    const label = element('span', {className: 'layer', textContent: `Layer ${layer.layer}`});
+    label.style.gridArea = `${row + 2} / 1`;
+    grid.append(label);
+  });
+  grid.append(...doc.heads.map(thumbnail));
+  return {doc, head: null, node: element('div', {className: 'scroller'}, grid),
+          showToken() {}};
+}
+
+// Lets the keyboard enter the thumbnails at the current head.
+export function markCurrent() {
+  for (const [head, button] of thumbnails) {
+    button.tabIndex = head.name === current().name ? 0 : -1;
+  }
+}
+
+export function focusThumbnail(head) {
+  markCurrent();
+  thumbnails.get(head)?.focus();
+}
+
+export function closeThumbnails() {
+  thumbnails.clear();
+  waiting.clear();
+  sight.disconnect();
+}

@@ -1,0 +1,85 @@
+// The weights of a head as shown, and what can be told from them.
+import {decode} from './documents.js';
+import {focusToken, view} from './state.js';
+
+const kDecoded = 40;           // heads whose weights stay decoded: a layer's, and a few more
+const kSmallestLink = 0.0005;  // prints as 0.001
+
+// Takes the first key out of every row and rescales the rest to sum to 1. Where it leaves next to
+// nothing, rescaling would only enlarge rounding errors: such rows become blank.
+export function withoutFirst(weights, count) {
+  for (let query = 0; query < count; ++query) {
+    const row = weights.subarray(query * count, (query + 1) * count);
+    row[0] = 0;
+    const rest = row.reduce((sum, weight) => sum + weight, 0);
+    for (let key = 1; key < count; ++key) {
+      row[key] = rest < 0.001 ? 0 : row[key] / rest;
+    }
+  }
+  return weights;
+}
+
+// head -> its weights as shown, those used last at the end.
+const decoded = new Map();
+
+export function shownWeights(head) {
+  const weights = decoded.get(head) ??
+    (view.hideFirst ? withoutFirst(decode(head), head.doc.count) : decode(head));
+  decoded.delete(head);
+  decoded.set(head, weights);
+  if (decoded.size > kDecoded) {
+    decoded.delete(decoded.keys().next().value);
+  }
+  return weights;
+}
+
+export function setHideFirst(hide) {
+  view.hideFirst = hide;
+  decoded.clear();
+}
+
+// The weights as the model had them, whatever is hidden.
+export const recordedWeights = (head) => view.hideFirst ? decode(head) : shownWeights(head);
+
+// True where there can be no weight to show.
+export const isBlank = (doc, query, key) =>
+  doc.causal && key > query || view.hideFirst && key === 0;
+
+// The weight between the chosen token and token `i`, in the chosen direction.
+export function linkWeight(head, i, chosen = focusToken(head.doc)) {
+  const [query, key] = view.direction === 'gives' ? [chosen, i] : [i, chosen];
+  return isBlank(head.doc, query, key) ? null : shownWeights(head)[query * head.doc.count + key];
+}
+
+// The `limit` largest weights as [weight, token], the largest first.
+export function strongest(count, weightOf, limit) {
+  const links = [];
+  for (let i = 0; i < count; ++i) {
+    const weight = weightOf(i);
+    if (weight >= kSmallestLink) {
+      links.push([weight, i]);
+    }
+  }
+  return links.sort((a, b) => b[0] - a[0]).slice(0, limit);
+}
+
+// Means over the queries of a head: how much goes to the token before, the first one and the token
+// itself, and how widely a query spreads its weight.
+export function summary(head) {
+  const {count} = head.doc;
+  const weights = shownWeights(head);
+  const mean = (value) => {
+    let sum = 0;
+    for (let query = 1; query < count; ++query) {
+      sum += value(weights.subarray(query * count, (query + 1) * count), query);
+    }
+    return count > 1 ? sum / (count - 1) : null;
+  };
+  const entropy = (row) => row.reduce((sum, p) => p > 0 ? sum - p * Math.log(p) : sum, 0);
+  return [
+    ['Previous token', mean((row, query) => row[query - 1])],
+    ['First token', view.hideFirst ? null : mean((row) => row[0])],
+    ['Itself', mean((row, query) => row[query])],
+    ['Entropy', mean(entropy), ' nats'],
+  ].filter(([, value]) => value !== null);
+}

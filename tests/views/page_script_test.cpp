@@ -1,0 +1,72 @@
+#include "views/page/page_script.h"
+
+#include <map>
+
+#include "views/attention_samples.h"
+#include "views/page/page_files.h"
+
+using namespace headlight;
+using attention_samples::contains;
+using attention_samples::error_of;
+
+namespace {
+
+using Modules = std::map<std::string, std::string>;
+
+std::string script_of(const Modules& modules) {
+  return page_script([&](const std::string& name) { return modules.at(name); });
+}
+
+}  // namespace
+
+TEST_CASE("The page's modules fit together as one") {
+  const std::string script =
+      page_script([](const std::string& name) { return std::string(page_asset(name)); });
+  for (const EmbeddedFile& file : page_files()) {
+    if (file.name.ends_with(".js")) {
+      // Every module is part of it, by its first line, which says what it is for.
+      INFO(file.name);
+      CHECK(contains(script, std::string(file.contents.substr(0, file.contents.find('\n')))));
+    }
+  }
+  CHECK(!contains(script, "\nimport "));
+  CHECK(!contains(script, "\nexport "));
+}
+
+TEST_CASE("A module follows those that it imports, once") {
+  CHECK(script_of({{"main.js",
+                    "// main\n"
+                    "import {a} from './views/a.js';\n"
+                    "import {b, c,\n        d} from './b.js';\n"
+                    "\n"
+                    "a(b, c, d);\n"},
+                   {"views/a.js", "import {b} from '../b.js';\nexport const a = () => b;\n"},
+                   {"b.js",
+                    "export async function b() {\n  const a = 1;\n}\n"
+                    "export let c = 2;\nexport class d {}\nconst own = 3;\n"}}) ==
+        "async function b() {\n  const a = 1;\n}\nlet c = 2;\nclass d {}\nconst own = 3;\n"
+        "const a = () => b;\n"
+        "// main\n\na(b, c, d);\n");
+}
+
+TEST_CASE("Modules that would not work as one are refused") {
+  const auto error = [](const std::string& main, const std::string& other) {
+    return error_of([&] { script_of({{"main.js", main}, {"b.js", other}}); });
+  };
+  const std::string import = "import {b} from './b.js';\n";
+  CHECK(error(import, "const b = 1;\n") == "main.js: imports b, which b.js does not export");
+  CHECK(error(import + "const c = 1;\n", "export const b = 1;\nconst c = 2;\n") ==
+        "main.js: b.js declares c, too");
+  CHECK(error("let a = 1;\nfunction a() {}\n", "") == "main.js: declares a twice");
+  CHECK(error(import, "import {a} from './main.js';\nexport const b = 1;\n") ==
+        "main.js: imports itself through other modules");
+  for (const std::string form : {"import './b.js';", "import b from './b.js';",
+                                 "import {b as a} from './b.js';", "import {b} from 'b.js';"}) {
+    CHECK(error(form, "") == "main.js: expected import {name, ...} from './file.js';, got " + form);
+  }
+  for (const std::string form : {"default b;", "{b};", "* from './c.js';", "const {b} = c;"}) {
+    CHECK(contains(error("export " + form + "\n", ""),
+                   "main.js: expected a function, a class, or one name of const or let, got "));
+  }
+  CHECK(contains(error("const [a, b] = c;\n", ""), "main.js: expected a function"));
+}
