@@ -20,6 +20,7 @@ post() {
 # start_browser WIDTH HEIGHT [light|dark]: a browser that reaches no host.
 start_browser() {
   local log=$work/driver_$RANDOM.log options
+  : >"$log"
   chromedriver --port=0 >"$log" 2>&1 &
   driver_pid=$!
   local port=
