@@ -79,6 +79,9 @@ Options make_options() {
              "heads.json of headlight heads: classes to show beside the heads in the "
              "page; FILE,FILE2 for MODEL and --compare")
       .value("view", "How the page opens: model, head, neuron or grid; or terminal", "model")
+      .value(
+          "page_files",
+          "Folder of the page's files to use instead of the program's own, for changing the page")
       .flag("neurons", "Record queries and keys for the neuron view (--view neuron does, too)")
       .value("ground", "Of the terminal, for its colours: dark, light or auto", "auto")
       .value("format", "What to write, of npz, json, svg, png, html, bertviz and text",
@@ -159,6 +162,14 @@ std::vector<std::string> read_documents(const Options& options) {
     documents.push_back(options.text("compare_text"));
   }
   return documents;
+}
+
+std::string page_files_option(const Options& options) {
+  const std::string folder = options.text("page_files");
+  require(!options.given("page_files") ||
+              std::filesystem::exists(std::filesystem::path(folder) / "index.html"),
+          "--page_files: expected a folder with an index.html, got '", folder, "'");
+  return folder;
 }
 
 // "toy" for runs/toy and runs/toy/.
@@ -312,6 +323,7 @@ int run_attention(const std::vector<std::string>& arguments) {
   if (!is_terminal_view(options)) {
     wanted.page.view = about_option([&] { return parse_attention_view(options.text("view")); });
   }
+  wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_model(options.positional());
   require_heads_there(options, loaded.model->config());

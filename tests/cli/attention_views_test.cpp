@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
@@ -57,6 +59,32 @@ TEST_CASE("attention puts a second text or model beside the first", "[cli]") {
   CHECK(embedded_page(given.page())["beside"] == 2);
   CHECK(embedded_data(given.page(), 2)["tokens"] == Json({"a", "b", "c", "a"}));
   CHECK(embedded_data(given.page(), 2)["title"] == given.model);
+}
+
+TEST_CASE("attention takes the page's files from a folder when one is given", "[cli]") {
+  const Material given;
+  const std::filesystem::path files = given.folder.at("files");
+  std::filesystem::copy(std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src/views/page", files,
+                        std::filesystem::copy_options::recursive);
+  const Arguments arguments = {"--format", "html", "--page_files", files.string()};
+  REQUIRE(given.run(arguments).exit_code == 0);
+  const std::string page = given.page();
+  REQUIRE(given.run({"--format", "html"}).exit_code == 0);
+  CHECK(given.page() == page);
+
+  std::ofstream(files / "style.css", std::ios::app) << ".of-my-own {}\n";
+  std::ofstream(files / "main.js", std::ios::app) << "const ofMyOwn = 1;\n";
+  REQUIRE(given.run(arguments).exit_code == 0);
+  CHECK(contains(given.page(), ".of-my-own {}\n</style>"));
+  CHECK(contains(given.page(), "const ofMyOwn = 1;\n</script>"));
+
+  std::ofstream(files / "main.js", std::ios::app) << "import {none} from './dom.js';\n";
+  CHECK(contains(given.refusal(arguments), "main.js: imports none, which dom.js does not export"));
+  std::filesystem::remove(files / "style.css");
+  CHECK(contains(given.refusal(arguments), (files / "style.css").string()));
+  std::filesystem::remove(files / "index.html");
+  CHECK(contains(given.refusal(arguments),
+                 "--page_files: expected a folder with an index.html, got '" + files.string()));
 }
 
 TEST_CASE("attention records queries and keys when the neuron view is asked for", "[cli]") {

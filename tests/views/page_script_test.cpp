@@ -3,7 +3,6 @@
 #include <map>
 
 #include "views/attention_samples.h"
-#include "views/page/page_files.h"
 
 using namespace headlight;
 using attention_samples::contains;
@@ -20,8 +19,7 @@ std::string script_of(const Modules& modules) {
 }  // namespace
 
 TEST_CASE("The page's modules fit together as one") {
-  const std::string script =
-      page_script([](const std::string& name) { return std::string(page_asset(name)); });
+  const std::string script = page_script(page_reader(""));
   for (const EmbeddedFile& file : page_files()) {
     if (file.name.ends_with(".js")) {
       // Every module is part of it, by its first line, which says what it is for.

@@ -25,6 +25,9 @@ struct AttentionPageOptions {
   Index beside = -1;
   // Pages whose weights would take more characters than this store them in 8 bits instead of 16.
   Index exact_characters = Index{20} << 20;
+  // A folder to take the page's files from (index.html, style.css, modules: src/views/page) instead
+  // of those that are part of the library: for changing them without building anything.
+  std::string page_files = {};
 };
 
 // The heads of one or several documents (texts, or one text through several models) as one
@@ -41,8 +44,8 @@ struct AttentionPageOptions {
 // may hold anything: they are escaped.
 //
 // Throws Error when there is no document, one has no layer, a layer comes twice or does not fit its
-// tokens (see attention_svg), queries and keys do not fit, or weights and vectors would exceed 128
-// MiB.
+// tokens (see attention_svg), queries and keys do not fit, weights and vectors would exceed 128
+// MiB, or the files of `page_files` do not make a page.
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options = {});
 

@@ -5,7 +5,6 @@
 
 #include "views/attention/attention_view.h"
 #include "views/page/attention_page_data.h"
-#include "views/page/page_files.h"
 #include "views/page/page_script.h"
 
 namespace headlight {
@@ -76,7 +75,7 @@ AttentionView parse_attention_view(std::string_view name) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  const auto read = [](const std::string& name) { return std::string(page_asset(name)); };
+  const PageReader read = page_reader(options.page_files);
   return filled_template(read("index.html"), {{"data", attention_page_data(documents, options)},
                                               {"title", page_title(documents)},
                                               {"counts", counts(documents.front())},

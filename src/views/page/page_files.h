@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,5 +19,11 @@ std::span<const EmbeddedFile> page_files();
 
 // One of them, by name. Throws Error for another name.
 std::string_view page_asset(std::string_view name);
+
+// The text of a file, by name.
+using PageReader = std::function<std::string(const std::string& name)>;
+
+// Reads from `folder`, whose files may change, or, when that is empty, what is part of the program.
+PageReader page_reader(const std::string& folder);
 
 }  // namespace headlight

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
+
+#include "views/page/page_files.h"
 
 namespace headlight {
-
-// The text of a file of this folder, by name.
-using PageReader = std::function<std::string(const std::string& name)>;
 
 // main.js and all modules that it imports as one module.
 //
