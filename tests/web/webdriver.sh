@@ -17,6 +17,9 @@ post() {
   jq -r '.value' <<<"$answer"
 }
 
+# More flags of the browser, as a JSON list.
+browser_flags='[]'
+
 # start_browser WIDTH HEIGHT [light|dark]: a browser that reaches no host.
 start_browser() {
   local log=$work/driver_$RANDOM.log options
@@ -32,10 +35,10 @@ start_browser() {
   [ -n "$port" ] || { echo "chromedriver does not start:" >&2; cat "$log" >&2; return 1; }
   driver_url=http://127.0.0.1:$port
   options=$(jq -n --arg size "--window-size=$1,$2" --arg home "--user-data-dir=$work/profile_$port" \
-    --argjson dark "$([ "${3:-light}" = dark ] && echo true || echo false)" \
+    --argjson more "$browser_flags" --argjson dark "$([ "${3:-light}" = dark ] && echo true || echo false)" \
     '["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
       "--hide-scrollbars", "--host-resolver-rules=MAP * ~NOTFOUND", $size, $home]
-     + (if $dark then ["--force-dark-mode"] else [] end)')
+     + (if $dark then ["--force-dark-mode"] else [] end) + $more')
   session=$(post /session "{\"capabilities\": {\"alwaysMatch\": {\"goog:chromeOptions\": {\"args\": $options},
     \"goog:loggingPrefs\": {\"browser\": \"ALL\"}}}}" | jq -r .sessionId)
   # Narrower than a desktop's window can be: the page's own size is set.

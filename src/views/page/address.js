@@ -1,6 +1,6 @@
 // The address names what is shown, so that a link leads back to it: "#model/2.3/17/receives&doc=1".
 
-// `chosen` tells whether the reader chose `token`; `opening` is what a page without an address shows.
+// `chosen` tells whether the reader chose `token`; `opening` is what a page without address shows.
 export function formatAddress({tab, open, head, token, chosen, direction, doc, beside}, opening) {
   let address = `#${tab}`;
   if (tab !== 'model' || open) {

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Runs the tests of the page's modules (modules/*.test.js) in headless Chromium, which loads modules
+# and tests from the disk as they are; then opens a page with the modules one by one in place of
+# its single script. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
+# usage: modules.sh SAMPLE_PAGES
+#   SAMPLE_PAGES   the program sample_pages
+set -euo pipefail
+for program in chromium chromedriver curl jq; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
+done
+here=$(cd "$(dirname "$0")" && pwd)
+page=$(cd "$here/../../src/views/page" && pwd)
+sample_pages=$1
+work=$(mktemp -d)
+. "$here/webdriver.sh"
+trap 'stop_browser; rm -rf "$work"' EXIT
+failures=0
+fail() {
+  failures=$((failures + 1))
+  echo "FAILED: $*"
+}
+
+# main.js opens a page, which the second part and run.sh do.
+every_module_has_tests() {
+  local module
+  for module in $(cd "$page" && find . -name '*.js' ! -name main.js | sort); do
+    [ -e "$here/modules/${module%.js}.test.js" ] || fail "$module has no ${module%.js}.test.js"
+  done
+}
+
+# What index.html has without data, with a script that runs the tests.
+test_page() {
+  local file
+  {
+    echo "import {runTests} from 'file://$here/modules/harness.js';"
+    for file in $(find "$here/modules" -name '*.test.js' | sort); do
+      echo "import 'file://$file';"
+    done
+    echo "document.documentElement.dataset.results = JSON.stringify(await runTests());"
+  } >"$work/tests.js"
+  sed -e '/Content-Security-Policy/d' -e 's/{{\(title\|counts\|data\)}}//' \
+    -e "s,{{style}},@import 'file://$page/style.css';," -e "s,{{script}},import './tests.js';," \
+    "$page/index.html" >"$work/tests.html"
+}
+
+run_tests() {
+  local results
+  test_page
+  post "/session/$session/url" "{\"url\": \"file://$work/tests.html\"}" >/dev/null
+  if wait_for 'document.documentElement.dataset.results'; then
+    results=$(js 'document.documentElement.dataset.results')
+    while IFS= read -r line; do
+      [ -z "$line" ] || fail "$line"
+    done <<<"$(jq -r '.failures[]' <<<"$results")"
+    echo "$(jq .count <<<"$results") tests of modules"
+  else
+    fail 'the tests do not end'
+  fi
+  complaints
+}
+
+# What the page has to complain about; that tests read pixels is no fault of it.
+complaints() {
+  local lines
+  lines=$(console | grep -v willReadFrequently || true)
+  [ -z "$lines" ] || fail "the page complains: $lines"
+}
+
+# The same view twice: of the written page, and of one that loads main.js and what it imports. A
+# name that a module uses without importing it would be found in the single script only.
+shown() { js "[document.querySelector('main').innerHTML, document.querySelector('#status').textContent]"; }
+modules_one_by_one() {
+  local view bundled
+  "$sample_pages" "$work"
+  sed -e '/Content-Security-Policy/d' -e '/<script type="module"/,$d' "$work/small.html" \
+    >"$work/loose.html"
+  echo "<script type=\"module\" src=\"file://$page/main.js\"></script>" >>"$work/loose.html"
+  for view in model model/0.1/5 head/0.1 head/1.2/5/receives neuron/0.0 neuron/1.2/6 grid/0.0; do
+    for file in small loose; do
+      open_page "$work/$file.html#$view"
+      [ "$view" != model ] || wait_for 'document.documentElement.dataset.drawn'
+      press down
+      click '#hide-first'
+      press 3
+      press left
+      shown >"$work/$file.txt"
+      shown >>"$work/$file.txt"
+    done
+    cmp -s "$work/small.txt" "$work/loose.txt" || fail "modules one by one show another #$view"
+  done
+  complaints
+}
+
+every_module_has_tests
+browser_flags='["--allow-file-access-from-files"]'
+start_browser 1280 850 light
+run_tests
+modules_one_by_one
+stop_browser
+echo "$failures failed"
+[ "$failures" = 0 ]
