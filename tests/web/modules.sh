@@ -46,7 +46,7 @@ test_page() {
 run_tests() {
   local results
   test_page
-  post "/session/$session/url" "{\"url\": \"file://$work/tests.html\"}" >/dev/null
+  load "file://$work/tests.html"
   if wait_for 'document.documentElement.dataset.results'; then
     results=$(js 'document.documentElement.dataset.results')
     while IFS= read -r line; do

@@ -1,11 +1,14 @@
-// Writes the pages that run.sh opens in a browser: small.html (two documents side by side, Korean,
-// emoji and markup among the tokens, classes of heads, queries and keys) and large.html (512 tokens
-// in 12 layers of 12 heads).
+// Writes the pages that the scripts here open in a browser: small.html (two documents side by side,
+// Korean, emoji and markup among the tokens, classes of heads, queries and keys), large.html (512
+// tokens in 12 layers of 12 heads), and fetching.html, which fetches small.json, the data of the
+// first.
 #include <cmath>
 #include <fstream>
 #include <iostream>
 
 #include "headlight/views/attention_html.h"
+#include "views/page/attention_page_data.h"
+#include "views/page/fetching_page.h"
 
 using namespace headlight;
 
@@ -102,7 +105,10 @@ int main(int argc, char** argv) {
     const AttentionMaps first =
         small_document({"<b>", " 하늘", "🙂", "\n", " cat", " cat", "\t", "</script>"}, "first");
     const AttentionMaps second = small_document({" a", " dog", " ran"}, "second");
-    write_page(directory + "/small.html", attention_html({first, second}, {.beside = 1}));
+    const AttentionPageOptions options{.beside = 1};
+    write_page(directory + "/small.html", attention_html({first, second}, options));
+    write_page(directory + "/small.json", attention_page_data({first, second}, options));
+    write_page(directory + "/fetching.html", fetching_attention_page("small", "small.json"));
     write_page(directory + "/large.html", attention_html(large_document()));
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

@@ -60,10 +60,15 @@ stop_browser() {
   return 0
 }
 
-# open_page FILE[#FRAGMENT]: loads it afresh and waits until the page has been built.
-open_page() {
+# load ADDRESS: loads it afresh.
+load() {
   post "/session/$session/url" '{"url": "about:blank"}' >/dev/null
-  post "/session/$session/url" "$(jq -n --arg url "file://$1" '{url: $url}')" >/dev/null
+  post "/session/$session/url" "$(jq -n --arg url "$1" '{url: $url}')" >/dev/null
+}
+
+# open_page FILE[#FRAGMENT]: loads it and waits until the page has been built.
+open_page() {
+  load "file://$1"
   wait_for 'document.documentElement.dataset.ready'
 }
 

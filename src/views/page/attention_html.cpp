@@ -5,6 +5,7 @@
 
 #include "views/attention/attention_view.h"
 #include "views/page/attention_page_data.h"
+#include "views/page/fetching_page.h"
 #include "views/page/page_script.h"
 
 namespace headlight {
@@ -40,9 +41,7 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
   return escape_markup(joined);
 }
 
-// What stands in index.html in place of {{name}}. Its policy forbids every request, and every
-// script but the page's own: even a token that slipped through as markup could neither run nor
-// report home.
+// What stands in index.html in place of {{name}}.
 using Values = std::map<std::string_view, std::string>;
 
 // index.html with values in place of the {{names}}. The values are not searched again: a title may
@@ -61,6 +60,15 @@ std::string filled_template(std::string_view page, const Values& values) {
   return out.append(page);
 }
 
+// The page of `read`, with `values` for what its data decides. Its policy forbids every request but
+// for the data, and every script but the page's own: even a token that slipped through as markup
+// could neither run nor report home.
+std::string filled_page(const PageReader& read, Values values) {
+  values["style"] = read("style.css");
+  values["script"] = page_script(read);
+  return filled_template(read("index.html"), values);
+}
+
 }  // namespace
 
 AttentionView parse_attention_view(std::string_view name) {
@@ -75,12 +83,22 @@ AttentionView parse_attention_view(std::string_view name) {
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  const PageReader read = page_reader(options.page_files);
-  return filled_template(read("index.html"), {{"data", attention_page_data(documents, options)},
-                                              {"title", page_title(documents)},
-                                              {"counts", counts(documents.front())},
-                                              {"style", read("style.css")},
-                                              {"script", page_script(read)}});
+  return filled_page(page_reader(options.page_files),
+                     {{"data", attention_page_data(documents, options)},
+                      {"address", ""},
+                      {"connections", ""},
+                      {"title", page_title(documents)},
+                      {"counts", counts(documents.front())}});
+}
+
+std::string fetching_attention_page(const std::string& title, const std::string& address,
+                                    const std::string& page_files) {
+  return filled_page(page_reader(page_files),
+                     {{"data", ""},
+                      {"address", " data-address=\"" + escape_markup(address) + "\""},
+                      {"connections", " connect-src 'self';"},
+                      {"title", escape_markup(printable_text(title))},
+                      {"counts", ""}});
 }
 
 std::string attention_html(const AttentionMaps& maps) {

@@ -1,7 +1,7 @@
 // Opens the page: reads its data, listens to the reader, and shows what the address asks for.
 import {darkGround, setPalettes} from './colours.js';
 import {loadData} from './data.js';
-import {byId, option} from './dom.js';
+import {byId, element, option} from './dom.js';
 import {onKey} from './keyboard.js';
 import {documentName} from './labels.js';
 import {setRoot} from './legend.js';
@@ -73,4 +73,9 @@ function openPage(data) {
   document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
-openPage(await loadData());
+function showFailure(error) {
+  byId('stage').replaceChildren(element('p', {className: 'hint', role: 'alert',
+    textContent: `This page’s data cannot be read: ${error.message}`}));
+}
+
+loadData().then(openPage, showFailure);
