@@ -48,6 +48,9 @@ test('axes name every token and themselves', () => {
   equal(written.slice(0, 4), ['the', 'the', '·cat', '·cat']);
   equal(written.slice(-2), ['Key', 'Query']);
   written.length = 0;
+  drawAxes(context, {...plot, labels: Array(9).fill('x'), doc: {count: 9}});
+  equal(written.length, 20, 'even where there are many:');
+  written.length = 0;
   drawAxes(context, {...plot, labels: null, doc: {count: 30}});
   equal(written.slice(2, 6), ['5', '5', '10', '10']);
 });

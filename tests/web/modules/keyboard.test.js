@@ -29,12 +29,12 @@ function inside(role, className = '') {
 const keys = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown'];
 
 test('the neighbour of a head is the nearest one in a direction, or itself', () => {
-  const heads = [[0, 0], [0, 2], [0, 3], [2, 1]].map(([row, column]) => ({row, column}));
+  const heads = [[0, 0], [0, 2], [0, 3], [2, 1], [1, 3]].map(([row, column]) => ({row, column}));
   heads.forEach((head) => { head.doc = {heads}; });
   const around = (head) => keys.map((key) => heads.indexOf(neighbour(head, key)));
-  equal(around(heads[0]), [0, 1, 0, 3]);
-  equal(around(heads[1]), [0, 2, 1, 3]);
-  equal(around(heads[3]), [3, 3, 0, 3]);
+  equal(around(heads[0]), [0, 1, 0, 4]);
+  equal(around(heads[1]), [0, 2, 1, 4]);
+  equal(around(heads[3]), [3, 3, 4, 3]);
 });
 
 test('arrows move through the thumbnails', () => {

@@ -1,6 +1,7 @@
 import {announce, chooseToken, closeHead, goToHead, hoverToken, openHead, openTab, panes,
         readAddress, render, setDirection, setViews} from '../../../src/views/page/page.js';
 import {documents, shownDocuments, view} from '../../../src/views/page/state.js';
+import {setHideFirst} from '../../../src/views/page/weights.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 
@@ -95,7 +96,7 @@ test('pointing at a token shows it and says nothing', () => {
   equal(byId('status').textContent, 'before');
 });
 
-test('a token that receives nothing is announced so', () => {
+test('the direction of links and none at all are announced', () => {
   openNoting(alone());
   view.head = '0.1';
   render();
@@ -103,6 +104,11 @@ test('a token that receives nothing is announced so', () => {
   setDirection('receives');
   announce();
   equal(byId('status').textContent, 'head 0.1, token 4 ·down receives ·down at 4: 0.250');
+  view.token = 0;
+  setDirection('gives');
+  setHideFirst(true);
+  announce();
+  equal(byId('status').textContent, 'head 0.1, token 0 the gives nothing');
 });
 
 test('an address opens what it names, as far as it is there', () => {
