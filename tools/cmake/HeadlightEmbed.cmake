@@ -6,7 +6,7 @@
 #   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name, in namespace headlight
 # Files are named by their path from FOLDER. A changed one rebuilds that source alone.
 function(headlight_embed target folder header function)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded_${function}.cpp)
   list(TRANSFORM ARGN PREPEND ${folder}/ OUTPUT_VARIABLE paths)
   add_custom_command(
     OUTPUT ${source}
