@@ -1,4 +1,4 @@
-#include "views/page/page_files.h"
+#include "views/attention/page_files.h"
 
 #include <filesystem>
 

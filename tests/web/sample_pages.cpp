@@ -7,8 +7,8 @@
 #include <iostream>
 
 #include "headlight/views/attention_html.h"
-#include "views/page/attention_page_data.h"
-#include "views/page/fetching_page.h"
+#include "views/attention/attention_page_data.h"
+#include "views/attention/fetching_page.h"
 
 using namespace headlight;
 

@@ -1,4 +1,4 @@
-#include "views/page/attention_page_data.h"
+#include "views/attention/attention_page_data.h"
 
 #include <algorithm>
 #include <cmath>

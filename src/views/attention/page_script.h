@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "views/page/page_files.h"
+#include "views/attention/page_files.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "views/page/page_script.h"
+#include "views/attention/page_script.h"
 
 #include <filesystem>
 #include <map>

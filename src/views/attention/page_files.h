@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-// The files of this folder that make the attention page: index.html, style.css, modules.
+// The files of src/views/page, which make the attention page: index.html, style.css, modules.
 namespace headlight {
 
-// A file that is part of the program, by its path from this folder.
+// A file that is part of the program, by its path from that folder.
 struct EmbeddedFile {
   std::string_view name;
   std::string_view contents;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "views/attention/attention_page_data.h"
 #include "views/attention/attention_view.h"
-#include "views/page/attention_page_data.h"
-#include "views/page/fetching_page.h"
-#include "views/page/page_script.h"
+#include "views/attention/fetching_page.h"
+#include "views/attention/page_script.h"
 
 namespace headlight {
 namespace {
