@@ -1,7 +1,8 @@
 #include "headlight/autograd/gradient_check.h"
 
+#include <array>
 #include <cmath>
-#include <iomanip>
+#include <cstdio>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/tensor/random.h"
@@ -32,6 +33,12 @@ double& element_at(Tensor& x, Index position) {
   return x.data<double>()[offset];
 }
 
+std::string ten_digits(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.10g", value);
+  return text.data();
+}
+
 void note(GradientCheckResult& result, double analytic, double numeric, std::size_t input,
           Index element, const GradientCheckOptions& options) {
   const double error = std::abs(analytic - numeric);
@@ -43,8 +50,8 @@ void note(GradientCheckResult& result, double analytic, double numeric, std::siz
   // Written so that NaN counts as worst and stays it.
   const bool is_worst = !(relative <= result.largest_error) && !std::isnan(result.largest_error);
   if (!passed && (is_worst || result.passed)) {
-    result.worst = concat_text(std::setprecision(10), "input ", input, ", element ", element,
-                               ": backward gives ", analytic, ", central differences ", numeric);
+    result.worst = concat_text("input ", input, ", element ", element, ": backward gives ",
+                               ten_digits(analytic), ", central differences ", ten_digits(numeric));
   }
   result.largest_error = is_worst ? relative : result.largest_error;
   result.passed = result.passed && passed;

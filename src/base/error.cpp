@@ -1,5 +1,8 @@
 #include "headlight/base/error.h"
 
+#include <array>
+#include <charconv>
+
 namespace headlight {
 namespace {
 
@@ -40,6 +43,47 @@ std::string escaped(std::string_view text) {
     }
   }
   return result;
+}
+
+void MessagePart::append_to(std::string& out) const {
+  switch (kind_) {
+    case Kind::text:
+      out.append(value_.text.data, value_.text.size);
+      break;
+    case Kind::character:
+      out += value_.character;
+      break;
+    case Kind::integer:
+      out += std::to_string(value_.integer);
+      break;
+    case Kind::natural:
+      out += std::to_string(value_.natural);
+      break;
+    case Kind::number: {
+      constexpr int kDigits = 6;
+      std::array<char, 32> digits{};
+      char* end = std::to_chars(digits.data(), digits.data() + digits.size(), value_.number,
+                                std::chars_format::general, kDigits)
+                      .ptr;
+      out.append(std::string_view(digits.data(), end));
+      break;
+    }
+    case Kind::other:
+      value_.other.append(out, value_.other.value);
+      break;
+  }
+}
+
+std::string joined_text(const MessagePart* parts, std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    parts[i].append_to(text);
+  }
+  return text;
+}
+
+void throw_error(const MessagePart* parts, std::size_t count) {
+  throw_error(joined_text(parts, count));
 }
 
 void throw_error(std::string_view message) { throw Error(shortened(escaped(message))); }

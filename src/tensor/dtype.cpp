@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <ostream>
 #include <utility>
 
 namespace headlight {
@@ -51,6 +52,8 @@ DType parse_dtype(std::string_view name) {
 bool is_floating(DType dtype) {
   return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::bfloat16;
 }
+
+void append_text(std::string& out, DType dtype) { out += dtype_name(dtype); }
 
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << dtype_name(dtype); }
 

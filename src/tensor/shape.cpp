@@ -1,6 +1,7 @@
 #include "headlight/tensor/shape.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "headlight/base/error.h"
 
@@ -81,12 +82,16 @@ Index normalize_axis(Index axis, Index rank, std::string_view where) {
   return axis < 0 ? axis + rank : axis;
 }
 
-std::ostream& operator<<(std::ostream& out, const Shape& shape) {
-  out << '[';
+void append_text(std::string& out, const Shape& shape) {
+  out += '[';
   for (Index axis = 0; axis < shape.rank(); ++axis) {
-    out << (axis > 0 ? ", " : "") << shape[axis];
+    out += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
   }
-  return out << ']';
+  out += ']';
+}
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) {
+  return out << concat_text(shape);
 }
 
 }  // namespace headlight

@@ -47,7 +47,7 @@ class TemporaryFolder {
 
 inline std::string read_bytes(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  require(file.good(), "cannot open ", path);
+  require(file.good(), "cannot open ", path.string());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -55,7 +55,7 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << bytes;
   file.close();
-  require(file.good(), "cannot write ", path);
+  require(file.good(), "cannot write ", path.string());
 }
 
 // The message of the Error that `action` throws; "no Error" without one. Other exceptions pass.

@@ -2,7 +2,8 @@
 
 #include <bit>
 #include <cstdint>
-#include <ostream>
+#include <iosfwd>
+#include <string>
 #include <string_view>
 
 #include "headlight/base/error.h"
@@ -36,6 +37,8 @@ DType parse_dtype(std::string_view name);
 
 bool is_floating(DType dtype);
 
+// The name.
+void append_text(std::string& out, DType dtype);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
 // The DType that a C++ type is stored as: dtype_of<float>() == DType::float32.

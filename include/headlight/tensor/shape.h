@@ -3,8 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <ostream>
+#include <iosfwd>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "headlight/base/index.h"
@@ -56,7 +57,8 @@ Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view where);
 // `axis` counted from the front: -1 is the last. Throws Error naming `where` when out of range.
 Index normalize_axis(Index axis, Index rank, std::string_view where);
 
-// Prints "[4, 8]".
+// "[4, 8]"
+void append_text(std::string& out, const Shape& shape);
 std::ostream& operator<<(std::ostream& out, const Shape& shape);
 
 }  // namespace headlight
