@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -14,8 +14,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kDetails =
     "Replaces the output of one head at a time and tells how much the loss on a text rises, in\n"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/split.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
@@ -237,8 +237,8 @@ void print_text(const std::vector<std::string>& files) {
   }
 }
 
-nlohmann::ordered_json json_of(const std::vector<std::string>& files,
-                               const RecordedAttention& recorded, const std::string& directory) {
+Json json_of(const std::vector<std::string>& files, const RecordedAttention& recorded,
+             const std::string& directory) {
   return {{"files", files},
           {"tokens", recorded.token_count()},
           {"layers", recorded.layers.size()},

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -15,8 +15,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kCautionColumns = 100;
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -19,8 +19,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRuns = 26;  // each has a letter
 

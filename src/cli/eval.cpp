@@ -1,9 +1,9 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
@@ -62,7 +62,7 @@ Options make_options() {
 
 void print(const Evaluation& result, bool json) {
   if (json) {
-    nlohmann::ordered_json bits_per_byte;  // null where the bytes are none or not known
+    Json bits_per_byte;  // null where the bytes are none or not known
     if (result.bytes > 0) {
       bits_per_byte = result.bits_per_byte;
     }

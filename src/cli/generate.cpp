@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
@@ -171,20 +171,20 @@ struct Output {
   bool logprobs;
 };
 
-nlohmann::ordered_json to_json(const GenerateResult& result, const Output& output) {
-  nlohmann::ordered_json json{{"text", result.text},
-                              {"tokens", result.tokens.size()},
-                              {"tokens_per_second", result.tokens_per_second()},
-                              {"finish_reason", finish_reason_name(result.finish_reason)}};
+Json to_json(const GenerateResult& result, const Output& output) {
+  Json json{{"text", result.text},
+            {"tokens", result.tokens.size()},
+            {"tokens_per_second", result.tokens_per_second()},
+            {"finish_reason", finish_reason_name(result.finish_reason)}};
   if (output.logprobs) {
     json["logprobs"] = choices_json(result.choices, output.tokenizer);
   }
   return json;
 }
 
-nlohmann::ordered_json json_of(const std::string& prompt,
-                               const std::vector<GenerateResult>& results, const Output& output) {
-  nlohmann::ordered_json json = to_json(results[0], output);
+Json json_of(const std::string& prompt, const std::vector<GenerateResult>& results,
+             const Output& output) {
+  Json json = to_json(results[0], output);
   json["prompt"] = prompt;
   json["prompt_tokens"] = results[0].prompt_tokens;
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/heads_over_time.h"
 #include "cli/terminal/count_progress.h"
@@ -298,7 +299,7 @@ int run_heads(const std::vector<std::string>& arguments) {
     files = write_report(report, options.text("out"));
   }
   if (options.json()) {
-    nlohmann::ordered_json json = report_json(report, heads);
+    Json json = report_json(report, heads);
     json["files"] = files;
     print_json(json);
     for (const std::string& warning : cluster_warnings(report)) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/nearest_name.h"
@@ -19,8 +19,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNamedHeads = 4;  // of a figure; the others are grey
 

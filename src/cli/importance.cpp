@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -15,8 +15,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kDetails =
     "Three answers to the question which heads a model needs on a text, in nats a token:\n"
@@ -141,10 +139,10 @@ void print(const Measures& measures) {
             << counted(static_cast<std::size_t>(measures.gates.sequences), "sequence") << "\n\n"
             << table.text() << "\nrank correlation";
   const Json agreement = correlations(measures);
-  for (const auto& [names, value] : agreement.items()) {
+  for (const auto& [names, value] : agreement.members()) {
     std::string text = names;
     std::replace(text.begin(), text.end(), '_', '/');
-    std::cout << "  " << text << " " << fixed_number(value.get<double>(), 2);
+    std::cout << "  " << text << " " << fixed_number(value.number(), 2);
   }
   std::cout << "\n";
 }

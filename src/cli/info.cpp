@@ -2,9 +2,9 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
@@ -188,14 +188,14 @@ std::string heads_text(const GptConfig& config) {
   return text;
 }
 
-nlohmann::ordered_json json_of(const Subject& subject, const ParameterCounts& counts) {
+Json json_of(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
-  nlohmann::ordered_json parts;
+  Json parts;
   for (const Row& row : rows_of(config, counts)) {
     parts[row.part] = row.count;
   }
   const Memory memory = memory_of(counts);
-  nlohmann::ordered_json bytes{{"weights", memory.weights}, {"training_state", memory.training}};
+  Json bytes{{"weights", memory.weights}, {"training_state", memory.training}};
   if (subject.run) {
     bytes["training_run"] = subject.run->total();
   }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/lab/report.h"
 #include "cli/terminal/options.h"
@@ -65,7 +66,7 @@ const Experiment& find_experiment(const std::string& name) {
 void print_list(const Options& options) {
   const Report words(parse_language(options.text("lang")));
   if (options.json()) {
-    Report::Json names = Report::Json::array();
+    Json names = Json::array();
     for (const Experiment& experiment : lab::experiments()) {
       names.push_back({{"name", experiment.name}, {"summary", words.words(experiment.summary)}});
     }
@@ -107,8 +108,7 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options);
   Report report(parse_language(options.text("lang")));
   experiment.run(settings, report);
-  Report::Json results{
-      {"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
+  Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());
   std::vector<std::string> files;
   if (options.given("out")) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -16,8 +16,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kCautionColumns = 100;
 

@@ -1,7 +1,7 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -196,7 +196,7 @@ int run_prune(const std::vector<std::string>& arguments) {
   require_new_directory(out);
   const LoadedModel loaded = load_model(options.positional());
   const PruneOutcome outcome = prune(loaded, options);
-  nlohmann::ordered_json json = prune_json(outcome, loaded);
+  Json json = prune_json(outcome, loaded);
   write_pruned(out, outcome, loaded, json);
   json["directory"] = out;
   if (options.json()) {

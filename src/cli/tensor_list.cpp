@@ -2,10 +2,10 @@
 
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "views/report/json_output.h"
@@ -50,10 +50,8 @@ Index element_count(const Shape& shape) {
   return count;
 }
 
-nlohmann::ordered_json json_of(const TensorList& list) {
-  nlohmann::ordered_json json{{"format", list.format},
-                              {"tensors", nlohmann::ordered_json::array()},
-                              {"metadata", list.metadata}};
+Json json_of(const TensorList& list) {
+  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", list.metadata}};
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
     json["tensors"].push_back(

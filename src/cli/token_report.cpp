@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "views/report/display.h"
 #include "views/report/json_output.h"
@@ -14,8 +14,6 @@
 
 namespace headlight::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kReset = "\x1B[0m";
 constexpr const char* kFaint = "\x1B[2m";

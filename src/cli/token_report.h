@@ -1,10 +1,10 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "headlight/generate/generator.h"
 #include "headlight/text/streaming_decoder.h"
 #include "headlight/train/evaluation.h"
@@ -54,7 +54,6 @@ class TokenReport {
 // The tokens of a generated text in rows, with the likeliest ones in their places.
 std::string choices_table(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer);
 // The same as a list of {id, token, logprob, rank, top_logprobs}.
-nlohmann::ordered_json choices_json(const std::vector<TokenChoice>& choices,
-                                    const Tokenizer& tokenizer);
+Json choices_json(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer);
 
 }  // namespace headlight::cli

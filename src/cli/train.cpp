@@ -3,8 +3,8 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -184,12 +184,12 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
   if (!json) {
     return;
   }
-  nlohmann::ordered_json object{{"iterations", result.iterations},
-                                {"stopped", result.stopped},
-                                {"validation_loss", nullptr},
-                                {"best_validation_loss", nullptr},
-                                {"tokens_per_second", progress.tokens_per_second()},
-                                {"directory", result.directory.string()}};
+  Json object{{"iterations", result.iterations},
+              {"stopped", result.stopped},
+              {"validation_loss", nullptr},
+              {"best_validation_loss", nullptr},
+              {"tokens_per_second", progress.tokens_per_second()},
+              {"directory", result.directory.string()}};
   if (result.validation.tokens > 0) {
     object["validation_loss"] = result.validation.loss;
   }

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "files/file_lines.h"
 #include "files/posix_file.h"
 #include "headlight/files/file_writer.h"
@@ -97,9 +97,9 @@ void LineLog::flush() const {
 }
 
 Index iteration_of_line(const std::string& line) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  const auto found = json.is_object() ? json.find("iteration") : json.end();
-  return found != json.end() && found->is_number_integer() ? found->get<Index>() : -1;
+  const std::optional<Json> json = try_parse_json(line);
+  const Json* found = json ? json->find("iteration") : nullptr;
+  return found != nullptr && found->is_integer() ? found->integer() : -1;
 }
 
 }  // namespace headlight

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "files/posix_file.h"
@@ -83,7 +83,7 @@ void check_relative(const std::string& name, const std::string& manifest) {
 
 void verify_file(const fs::path& path, const Json& entry, const std::string& manifest) {
   require(entry.is_object() && entry.size() == 2 && entry.contains("size") &&
-              entry["size"].is_number_unsigned() && entry.contains("xxh3_64") &&
+              entry["size"].is_natural() && entry.contains("xxh3_64") &&
               entry["xxh3_64"].is_string(),
           manifest, ": the entry of ", shown(path), " is not a size and an xxh3_64");
   std::error_code ignored;
@@ -91,11 +91,11 @@ void verify_file(const fs::path& path, const Json& entry, const std::string& man
   require(type != fs::file_type::not_found, shown(path), ": missing, but listed in ", manifest);
   require(type == fs::file_type::regular, shown(path), ": not a regular file");
   const InputFile file(path);
-  const auto size = entry["size"].get<std::uint64_t>();
+  const auto size = entry["size"].natural();
   require(static_cast<std::uint64_t>(file.size()) == size, shown(path), ": ", file.size(),
           " bytes, ", manifest, " says ", size);
   const std::string actual = checksum(file);
-  const auto& expected = entry["xxh3_64"].get_ref<const std::string&>();
+  const auto& expected = entry["xxh3_64"].text();
   require(actual == expected, shown(path), ": checksum ", actual, ", ", manifest, " says ",
           in_quotes(expected));
 }
@@ -103,19 +103,23 @@ void verify_file(const fs::path& path, const Json& entry, const std::string& man
 }  // namespace
 
 void write_manifest(const fs::path& directory) {
-  const Content content = list_content(directory);
+  Content content = list_content(directory);
+  const auto by_name = [](const fs::path& a, const fs::path& b) {
+    return a.generic_string() < b.generic_string();
+  };
+  std::sort(content.files.begin(), content.files.end(), by_name);
   Json files = Json::object();
   for (const fs::path& path : content.files) {
     sync_file(path);
     const InputFile file(path);
-    files[path.lexically_relative(directory).generic_string()] = {{"size", file.size()},
-                                                                  {"xxh3_64", checksum(file)}};
+    files.add(path.lexically_relative(directory).generic_string(),
+              {{"size", file.size()}, {"xxh3_64", checksum(file)}});
   }
-  const Json manifest{{"version", kManifestVersion}, {"files", std::move(files)}};
+  const Json manifest{{"files", std::move(files)}, {"version", kManifestVersion}};
   std::string text;
   try {
-    text = manifest.dump(2) + "\n";
-  } catch (const Json::exception&) {
+    text = manifest.dump(2, Json::BadUtf8::refused) + "\n";
+  } catch (const Error&) {
     fail(shown(directory), ": holds a file name that is not UTF-8");
   }
   FileWriter writer(directory / kManifestName);
@@ -140,7 +144,7 @@ void verify_manifest(const fs::path& directory) {
           ", expected ", kManifestVersion);
   require(manifest.size() == 2 && manifest.contains("files") && manifest["files"].is_object(), name,
           ": expected exactly version and files");
-  for (const auto& [file, entry] : manifest["files"].items()) {
+  for (const auto& [file, entry] : manifest["files"].members()) {
     check_relative(file, name);
     verify_file(directory / file, entry, name);
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
 
@@ -45,9 +45,9 @@ std::array<Index, 4> read_pair(const Json& entry, Index length, const std::strin
           quoted_text(entry.dump()));
   std::array<Index, 4> ends{};
   for (std::size_t i = 0; i < 4; ++i) {
-    require(entry[i].is_number_integer(), where, ": expected pairs of four numbers, got ",
+    require(entry[i].is_integer(), where, ": expected pairs of four numbers, got ",
             quoted_text(entry.dump()));
-    ends[i] = entry[i].get<Index>();
+    ends[i] = entry[i].integer();
   }
   require(0 <= ends[0] && ends[0] < ends[1] && ends[1] <= ends[2] && ends[2] < ends[3] &&
               ends[3] <= length,
@@ -93,8 +93,8 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
                          const std::string& where) {
   SequencePairs pairs;
   for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
-    const auto found = counted.find(std::string(kNames[kind]));
-    if (found == counted.end()) {
+    const Json* found = counted.find(kNames[kind]);
+    if (found == nullptr) {
       continue;
     }
     require(found->is_array(), where, ": ", kNames[kind], ": expected a list");
@@ -144,7 +144,7 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
     const Json& counted = json_member(object, unit, where);
     const Json& length = json_member(counted, "length", where);
     const TokenPlaces places(texts[i], tokenizer);
-    require(length.is_number_integer() && length.get<Index>() == places.length(), where,
+    require(length.is_integer() && length.integer() == places.length(), where,
             ": expected the length of document ", i + 1, ", ", places.length(), ", got ",
             quoted_text(length.dump()), "; cut the text as the annotations do");
     all.push_back(read_pairs(counted, places, leading, where));

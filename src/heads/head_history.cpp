@@ -4,23 +4,21 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/json.h"
 #include "headlight/heads/bootstrap.h"
 #include "heads/head_tracker.h"
 
 namespace headlight {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kLargestNumber = 1e15;  // of updates, layers and heads
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 double number_of(const Json& json, const std::string& key) {
-  const auto found = json.find(key);  // nothing is found in what is no object
-  return found != json.end() && found->is_number() ? found->get<double>() : kMissing;
+  const Json* found = json.find(key);  // nothing is found in what is no object
+  return found != nullptr && found->is_number() ? found->number() : kMissing;
 }
 
 // Calls visit(json) for the whole objects among the lines of a file, one in memory at a time.
@@ -28,7 +26,7 @@ template <class Visit>
 void for_each_line(const std::filesystem::path& path, const Visit& visit) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = try_parse_json(line).value_or(Json());
     const double iteration = number_of(json, "iteration");
     if (iteration >= 0 && iteration <= kLargestNumber) {
       visit(json);
@@ -38,9 +36,8 @@ void for_each_line(const std::filesystem::path& path, const Visit& visit) {
 
 std::vector<HeadId> heads_of(const Json& line, const std::string& where) {
   std::vector<HeadId> heads;
-  const auto found = line.find("heads");
-  require(found != line.end() && found->is_array(), where,
-          ": expected a list 'heads' in every line");
+  const Json* found = line.find("heads");
+  require(found != nullptr && found->is_array(), where, ": expected a list 'heads' in every line");
   for (const Json& head : *found) {
     for (const char* key : {"layer", "index"}) {
       const double number = number_of(head, key);
@@ -55,12 +52,12 @@ std::vector<HeadId> heads_of(const Json& line, const std::string& where) {
 
 void add_scores(const Json& line, HeadHistory& history) {
   for (std::size_t head = 0; head < history.heads.size(); ++head) {
-    for (const auto& [key, value] : line["heads"][head].items()) {
+    for (const auto& [key, value] : line["heads"][head].members()) {
       if ((value.is_number() || value.is_null()) && key != "layer" && key != "index") {
         auto& curves = history.scores[key];
         curves.resize(history.heads.size());
         curves[head].resize(history.iterations.size() - 1, kMissing);
-        curves[head].push_back(value.is_number() ? value.get<double>() : kMissing);
+        curves[head].push_back(value.is_number() ? value.number() : kMissing);
       }
     }
   }

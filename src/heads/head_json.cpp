@@ -1,10 +1,10 @@
 #include "heads/head_json.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace headlight {
 
-nlohmann::ordered_json head_json(const HeadId& id) {
+Json head_json(const HeadId& id) {
   return {{"head", head_name(id)}, {"layer", id.layer}, {"index", id.head}};
 }
 

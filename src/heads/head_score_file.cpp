@@ -1,31 +1,29 @@
 #include "headlight/heads/head_score_file.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "headlight/io/text_source.h"
 #include "io/fingerprint.h"
 
 namespace headlight {
 namespace {
 
-using Json = nlohmann::json;
-
 HeadId head_of(const Json& entry) {
-  const std::vector<HeadId> heads = parse_heads(entry.at("head").get<std::string>());
+  const std::vector<HeadId> heads = parse_heads(entry["head"].text());
   require(heads.size() == 1, "one head in each entry");
   return heads.front();
 }
 
 std::map<HeadId, HeadScore> scores_in(const Json& file) {
   std::map<HeadId, HeadScore> scores;
-  for (const Json& entry : file.at("heads")) {
+  for (const Json& entry : file["heads"]) {
     const Json verdict = entry.value("verdict", Json());
     const Json score = entry.value("verdict_score", entry.value("score", Json()));
     if (verdict.is_string() && score.is_number()) {
-      std::string name = verdict.get<std::string>();
+      std::string name = verdict.text();
       std::replace(name.begin(), name.end(), '_', ' ');
-      scores[head_of(entry)] = {name, score.get<double>(), entry.value("settled", true)};
+      scores[head_of(entry)] = {name, score.number(), entry.value("settled", true).boolean()};
     }
   }
   return scores;
@@ -38,9 +36,9 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& mod
   HeadScoreFile result;
   std::string own;  // fingerprint in the file
   try {
-    const Json file = Json::parse(text);
+    const Json file = parse_json(text, "the file");
     result.scores = scores_in(file);
-    own = file.value("model_fingerprint", std::string());
+    own = file.value("model_fingerprint", "").text();
   } catch (const std::exception& error) {
     fail(path.string(),
          ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "

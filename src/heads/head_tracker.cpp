@@ -1,15 +1,13 @@
 #include "heads/head_tracker.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "headlight/heads/repeat_loss.h"
 #include "heads/head_json.h"
 
 namespace headlight {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Small enough that a hundred updates take far longer, large enough for two digits of a score.
 constexpr std::size_t kTextSequences = 6;

@@ -4,7 +4,7 @@
 
 #include "headlight/io/model_directory.h"
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "base/printable.h"
 
 namespace headlight {
@@ -24,33 +24,32 @@ class ConfigReader {
 
   // Absent and null are the same.
   const Json* find(const char* key) const {
-    const auto found = object_.find(key);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
+    const Json* found = object_.find(key);
+    return found == nullptr || found->is_null() ? nullptr : found;
   }
 
   Index integer(const char* key, Index fallback) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_number_integer(), name_, ": ", key,
-            ": expected a whole number");
-    return value == nullptr ? fallback : value->get<Index>();
+    require(value == nullptr || value->is_integer(), name_, ": ", key, ": expected a whole number");
+    return value == nullptr ? fallback : value->integer();
   }
 
   double number(const char* key, double fallback) const {
     const Json* value = find(key);
     require(value == nullptr || value->is_number(), name_, ": ", key, ": expected a number");
-    return value == nullptr ? fallback : value->get<double>();
+    return value == nullptr ? fallback : value->number();
   }
 
   bool boolean(const char* key, bool fallback) const {
     const Json* value = find(key);
     require(value == nullptr || value->is_boolean(), name_, ": ", key, ": expected true or false");
-    return value == nullptr ? fallback : value->get<bool>();
+    return value == nullptr ? fallback : value->boolean();
   }
 
   std::string text(const char* key, const std::string& fallback) const {
     const Json* value = find(key);
     require(value == nullptr || value->is_string(), name_, ": ", key, ": expected a text");
-    return value == nullptr ? fallback : value->get<std::string>();
+    return value == nullptr ? fallback : value->text();
   }
 
   // The model would compute something else with any other value.
@@ -74,8 +73,8 @@ void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptC
   if (const Json* heads = reader.find("heads_per_layer")) {
     require(heads->is_array(), name, ": heads_per_layer: expected a list");
     for (const Json& value : *heads) {
-      require(value.is_number_integer(), name, ": heads_per_layer: expected whole numbers");
-      config.heads_per_layer.push_back(value.get<Index>());
+      require(value.is_integer(), name, ": heads_per_layer: expected whole numbers");
+      config.heads_per_layer.push_back(value.integer());
     }
   }
 }
@@ -127,32 +126,31 @@ void simplify_heads(GptConfig& config) {
 
 std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer) {
   const bool gpt2 = fits_gpt2(config);
-  nlohmann::ordered_json json{
-      {"architectures", {gpt2 ? "GPT2LMHeadModel" : "HeadlightForCausalLM"}},
-      {"model_type", gpt2 ? "gpt2" : "headlight"},
-      {"vocab_size", config.vocab_size},
-      {"n_positions", config.block_size},
-      {"n_ctx", config.block_size},
-      {"n_embd", config.n_embd},
-      {"n_layer", config.n_layer},
-      {"n_head", config.n_head},
-      {"n_inner", nullptr},
-      {"activation_function", activation_name(config.activation)},
-      {"resid_pdrop", config.residual_dropout},
-      {"embd_pdrop", config.embedding_dropout},
-      {"attn_pdrop", config.attention_dropout},
-      {"layer_norm_epsilon", config.layer_norm_epsilon},
-      {"initializer_range", 0.02},
-      {"scale_attn_weights", true},
-      {"scale_attn_by_inverse_layer_idx", false},
-      {"reorder_and_upcast_attn", false},
-      {"use_cache", true},
-      {"bos_token_id", tokenizer.end_of_text()},
-      {"eos_token_id", tokenizer.end_of_text()},
-      {"tie_word_embeddings", config.tie_weights},
-      {"dtype", "float32"},        // transformers 5
-      {"torch_dtype", "float32"},  // and before
-      {"headlight_bias", config.bias}};
+  Json json{{"architectures", {gpt2 ? "GPT2LMHeadModel" : "HeadlightForCausalLM"}},
+            {"model_type", gpt2 ? "gpt2" : "headlight"},
+            {"vocab_size", config.vocab_size},
+            {"n_positions", config.block_size},
+            {"n_ctx", config.block_size},
+            {"n_embd", config.n_embd},
+            {"n_layer", config.n_layer},
+            {"n_head", config.n_head},
+            {"n_inner", nullptr},
+            {"activation_function", activation_name(config.activation)},
+            {"resid_pdrop", config.residual_dropout},
+            {"embd_pdrop", config.embedding_dropout},
+            {"attn_pdrop", config.attention_dropout},
+            {"layer_norm_epsilon", config.layer_norm_epsilon},
+            {"initializer_range", 0.02},
+            {"scale_attn_weights", true},
+            {"scale_attn_by_inverse_layer_idx", false},
+            {"reorder_and_upcast_attn", false},
+            {"use_cache", true},
+            {"bos_token_id", tokenizer.end_of_text()},
+            {"eos_token_id", tokenizer.end_of_text()},
+            {"tie_word_embeddings", config.tie_weights},
+            {"dtype", "float32"},        // transformers 5
+            {"torch_dtype", "float32"},  // and before
+            {"headlight_bias", config.bias}};
   if (!gpt2) {
     json["norm"] = config.norm == NormPosition::post ? "post" : "pre";
     json["heads_per_layer"] = config.heads_per_layer;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/files/file_writer.h"
@@ -23,13 +23,13 @@ namespace fs = std::filesystem;
 constexpr Index kLargestConfig = Index{1} << 20;  // bytes
 
 void write_small_files(const fs::path& directory, const Gpt& model, const Tokenizer& tokenizer) {
-  const nlohmann::ordered_json tokenizer_config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                                                {"bos_token", kEndOfTextName},
-                                                {"eos_token", kEndOfTextName},
-                                                {"model_max_length", model.config().block_size},
-                                                {"clean_up_tokenization_spaces", false}};
-  const nlohmann::ordered_json generation_config{{"bos_token_id", tokenizer.end_of_text()},
-                                                 {"eos_token_id", tokenizer.end_of_text()}};
+  const Json tokenizer_config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+                              {"bos_token", kEndOfTextName},
+                              {"eos_token", kEndOfTextName},
+                              {"model_max_length", model.config().block_size},
+                              {"clean_up_tokenization_spaces", false}};
+  const Json generation_config{{"bos_token_id", tokenizer.end_of_text()},
+                               {"eos_token_id", tokenizer.end_of_text()}};
   write_file(directory / "tokenizer_config.json", tokenizer_config.dump(2) + "\n");
   write_file(directory / "generation_config.json", generation_config.dump(2) + "\n");
 }

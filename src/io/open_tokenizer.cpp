@@ -1,7 +1,6 @@
 #include "headlight/io/open_tokenizer.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
@@ -49,10 +48,10 @@ void require_no_model(const fs::path& directory) {
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   require_no_model(directory);
   make_folder(directory);
-  const nlohmann::ordered_json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                                      {"bos_token", kEndOfTextName},
-                                      {"eos_token", kEndOfTextName},
-                                      {"clean_up_tokenization_spaces", false}};
+  const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+                    {"bos_token", kEndOfTextName},
+                    {"eos_token", kEndOfTextName},
+                    {"clean_up_tokenization_spaces", false}};
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "io/tensor_file.h"
@@ -54,9 +54,9 @@ std::string read_header_text(const InputFile& file) {
 std::map<std::string, std::string> parse_metadata(const Json& metadata, const std::string& file) {
   require(metadata.is_object(), file, ": __metadata__ is not an object");
   std::map<std::string, std::string> result;
-  for (const auto& [key, value] : metadata.items()) {
+  for (const auto& [key, value] : metadata.members()) {
     require(value.is_string(), file, ": __metadata__ ", in_quotes(key), " is not a string");
-    result.emplace(key, value.get<std::string>());
+    result.emplace(key, value.text());
   }
   return result;
 }
@@ -91,7 +91,7 @@ class EntryParser {
   FileType parse_type() const {
     const Json& dtype = entry_["dtype"];
     require(dtype.is_string(), where_, ": dtype is not a string");
-    const auto& name = dtype.get_ref<const std::string&>();
+    const auto& name = dtype.text();
     for (const FileType& type : kFileTypes) {
       if (type.name == name) {
         return type;
@@ -124,10 +124,9 @@ class EntryParser {
   }
 
   Index parse_integer(const Json& value, std::string_view key, Index max) const {
-    require(
-        value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(max),
-        where_, ": ", key, " holds something other than an integer from 0 to ", max);
-    return value.get<Index>();
+    require(value.is_natural() && value.natural() <= static_cast<std::uint64_t>(max), where_, ": ",
+            key, " holds something other than an integer from 0 to ", max);
+    return value.integer();
   }
 
   const Json& entry_;

@@ -2,7 +2,7 @@
 #include <array>
 #include <bit>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
@@ -50,19 +50,21 @@ std::vector<const NamedTensors::value_type*> data_order(const NamedTensors& tens
   return order;
 }
 
+std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
+
 // The JSON object, without padding.
 std::string header_text(const std::vector<const NamedTensors::value_type*>& order,
                         const std::map<std::string, std::string>& metadata) {
   std::string text = "{";
   if (!metadata.empty()) {
-    text += Json(kMetadataName).dump() + ":" + Json(metadata).dump();
+    text += strict_json(kMetadataName) + ":" + strict_json(metadata);
   }
   Index begin = 0;
   for (const auto* entry : order) {
     const auto& [name, tensor] = *entry;
     const Index end = begin + tensor.numel() * static_cast<Index>(element_size(tensor.dtype()));
     text += text.size() > 1 ? "," : "";
-    text += Json(name).dump() + ":{\"dtype\":\"" + std::string(file_type(tensor.dtype())) +
+    text += strict_json(name) + ":{\"dtype\":\"" + std::string(file_type(tensor.dtype())) +
             "\",\"shape\":" + shape_text(tensor.shape()) + ",\"data_offsets\":[" +
             std::to_string(begin) + "," + std::to_string(end) + "]}";
     begin = end;
@@ -82,7 +84,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
   std::string header;
   try {
     header = header_text(order, metadata);
-  } catch (const Json::exception&) {
+  } catch (const Error&) {
     fail(shown(path), ": a name or the metadata is not UTF-8");
   }
   header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');

@@ -1,6 +1,6 @@
 #include "io/shard_index.h"
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
@@ -29,10 +29,10 @@ std::map<std::string, std::string> read_shard_index(const std::filesystem::path&
   require(map.size() <= kMaxTensors, where, ": weight_map: ", map.size(), " tensors, at most ",
           kMaxTensors, " are accepted");
   std::map<std::string, std::string> homes;
-  for (const auto& [tensor, file] : map.items()) {
+  for (const auto& [tensor, file] : map.members()) {
     const std::string place = where + ": weight_map: " + in_quotes(tensor);
     require(file.is_string(), place, ": expected the name of a file");
-    const auto& name = file.get_ref<const std::string&>();
+    const auto& name = file.text();
     require(is_plain_file_name(name), place, ": ", in_quotes(name),
             " is not the name of a .safetensors file in this folder");
     homes.emplace(tensor, name);

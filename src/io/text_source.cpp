@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "files/byte_source.h"
 #include "files/decompression.h"
 #include "headlight/base/error.h"
@@ -203,7 +203,7 @@ std::string keys_of(const Json& object) {
   constexpr std::size_t kMostKeys = 8;
   std::string keys;
   std::size_t count = 0;
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [key, value] : object.members()) {
     if (value.is_string() && count++ < kMostKeys) {
       keys += (keys.empty() ? "" : ", ") + quoted_text(key);
     }
@@ -212,20 +212,20 @@ std::string keys_of(const Json& object) {
 }
 
 std::string text_of_line(std::string_view line, const std::string& key, const std::string& where) {
-  Json value = parse_json(line, where);
+  const Json value = parse_json(line, where);
   if (value.is_object()) {
-    const auto found = value.find(key);
-    if (found == value.end()) {
+    const Json* found = value.find(key);
+    if (found == nullptr) {
       const std::string keys = keys_of(value);
       fail(where, ": key ", quoted_text(key), " is missing",
            keys.empty() ? "" : "; --jsonl chooses another, of " + keys);
     }
     require(found->is_string(), where, ": ", quoted_text(key), " must be a string, got ",
             found->type_name());
-    return std::move(found->get_ref<std::string&>());
+    return found->text();
   }
   require(value.is_string(), where, ": expected a JSON object or string, got ", value.type_name());
-  return std::move(value.get_ref<std::string&>());
+  return value.text();
 }
 
 bool is_blank(std::string_view line) {

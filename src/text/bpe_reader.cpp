@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/text/bpe_pattern.h"
 #include "text/byte_characters.h"
@@ -13,17 +14,16 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   const std::string key = at(name, "model.merges");
   for (const Json& merge : merges) {
     if (merge.is_string()) {
-      builder.add_merge(merge.get_ref<const std::string&>(), key);
+      builder.add_merge(merge.text(), key);
       continue;
     }
     const bool pair =
         merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
     if (!pair) {
       fail(key, ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
-           quoted_text(merge.dump(-1, ' ', false, Json::error_handler_t::replace)));
+           quoted_text(merge.dump()));
     }
-    builder.add_merge(merge[0].get_ref<const std::string&>(),
-                      merge[1].get_ref<const std::string&>(), key);
+    builder.add_merge(merge[0].text(), merge[1].text(), key);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/json.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "text/vocabulary_reader.h"
 

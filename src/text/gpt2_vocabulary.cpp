@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/text/tokenizer_file.h"
 #include "text/bpe_reader.h"

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/byte_tokenizer.h"

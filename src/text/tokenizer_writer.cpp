@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
@@ -9,8 +9,6 @@ namespace headlight {
 namespace {
 
 // Keeps the keys as they are written, so that a vocabulary is listed in the order of its ids.
-using Json = nlohmann::ordered_json;
-
 Json special_token(std::int32_t id, std::string_view content) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};
@@ -48,14 +46,9 @@ Json post_processor(const Tokenizer& tokenizer) {
 Json vocabulary(const Tokenizer& tokenizer) {
   const bool in_bytes = tokenizer.kind() != "char";
   Json result = Json::object();
-  auto& entries = result.get_ref<Json::object_t&>();
-  entries.reserve(static_cast<std::size_t>(tokenizer.vocab_size()));
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const bool plain = !in_bytes || !tokenizer.special_name(id).empty();
-    // The names differ, so the list underneath may skip the map's search for an equal key, which
-    // would make this quadratic.
-    entries.Json::object_t::Container::emplace_back(
-        plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id)), id);
+    result.add(plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id)), id);
   }
   return result;
 }

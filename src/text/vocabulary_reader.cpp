@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -12,11 +13,11 @@ using TokenList = std::vector<std::pair<std::string, std::uint64_t>>;
 
 // Messages about single tokens are built only on failure: a vocabulary may be long.
 std::uint64_t token_id(const Json& value, const std::string& token, std::string_view where) {
-  if (!value.is_number_unsigned()) {
+  if (!value.is_natural()) {
     fail(where, ": id of ", quoted_text(token), " must be a whole number from 0, got ",
          quoted_text(value.dump()));
   }
-  return value.get<std::uint64_t>();
+  return value.natural();
 }
 
 // Special tokens may stand in the vocabulary, in added_tokens or in both with one id.
@@ -25,7 +26,7 @@ TokenList all_tokens(const Json& vocab, const Json& added, std::string_view voca
   require(vocab.is_object(), vocab_key, ": expected an object, got ", vocab.type_name());
   require(added.is_array(), added_key, ": expected an array, got ", added.type_name());
   TokenList tokens;
-  for (const auto& [token, id] : vocab.items()) {
+  for (const auto& [token, id] : vocab.members()) {
     tokens.emplace_back(token, token_id(id, token, vocab_key));
   }
   for (const Json& entry : added) {
@@ -33,8 +34,8 @@ TokenList all_tokens(const Json& vocab, const Json& added, std::string_view voca
     const std::uint64_t id = token_id(json_member(entry, "id", added_key), token, added_key);
     require(json_member(entry, "special", added_key) == Json(true), added_key, ": ",
             quoted_text(token), " is not special, expected special tokens only");
-    const auto same = vocab.find(token);
-    if (same == vocab.end()) {
+    const Json* same = vocab.find(token);
+    if (same == nullptr) {
       tokens.emplace_back(token, id);
     } else {
       require(token_id(*same, token, vocab_key) == id, added_key, ": ", quoted_text(token),
@@ -73,7 +74,7 @@ Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_vie
     result.tokens[place] = token;
   }
   for (const Json& entry : added) {
-    result.specials.push_back(entry["content"].get<std::string>());
+    result.specials.push_back(entry["content"].text());
   }
   return result;
 }

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 
 namespace headlight {
 

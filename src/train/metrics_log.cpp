@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/json.h"
 
 namespace headlight {
 namespace {
@@ -36,10 +37,10 @@ bool changes_bits(const SettingChange& change) {
 constexpr double kLargestNumber = 1e15;
 
 // A number that is missing, or not possible, is NaN.
-double number_of(const nlohmann::json& line, const char* key, double least) {
-  const auto found = line.find(key);
-  const double value = found != line.end() && found->is_number()
-                           ? found->get<double>()
+double number_of(const Json& line, const char* key, double least) {
+  const Json* found = line.find(key);
+  const double value = found != nullptr && found->is_number()
+                           ? found->number()
                            : std::numeric_limits<double>::quiet_NaN();
   return value >= least && value <= kLargestNumber ? value
                                                    : std::numeric_limits<double>::quiet_NaN();
@@ -52,7 +53,7 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
   if (text.size() > kLongest) {
     return std::nullopt;
   }
-  const auto line = nlohmann::json::parse(text, nullptr, false);
+  const Json line = try_parse_json(text).value_or(Json());
   if (!line.is_object()) {
     return std::nullopt;
   }
@@ -109,14 +110,14 @@ void MetricsLog::on_start(const RunPlan& plan) {
 
 // Those that came at this update; their lines have gone with what came after it.
 void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange>& changes) {
-  nlohmann::ordered_json changed;
+  Json changed;
   for (const SettingChange& change : changes) {
     if (change.iteration == iteration && changes_bits(change)) {
       changed[change.key] = {{"before", change.before}, {"after", change.after}};
     }
   }
   if (!changed.empty()) {
-    lines_->append(nlohmann::ordered_json{{"iteration", iteration}, {"changed", changed}}.dump());
+    lines_->append(Json{{"iteration", iteration}, {"changed", changed}}.dump());
   }
 }
 
@@ -131,13 +132,13 @@ void MetricsLog::cut(const TrainingState& state) {
 }
 
 void MetricsLog::on_step(const StepMetrics& metrics) {
-  nlohmann::ordered_json line{{"iteration", metrics.iteration},
-                              {"loss", metrics.loss},
-                              {"learning_rate", metrics.learning_rate},
-                              {"gradient_norm", metrics.gradient_norm},
-                              {"tokens", metrics.tokens},
-                              {"seconds", metrics.seconds},
-                              {"elapsed_seconds", elapsed()}};
+  Json line{{"iteration", metrics.iteration},
+            {"loss", metrics.loss},
+            {"learning_rate", metrics.learning_rate},
+            {"gradient_norm", metrics.gradient_norm},
+            {"tokens", metrics.tokens},
+            {"seconds", metrics.seconds},
+            {"elapsed_seconds", elapsed()}};
   if (metrics.outcome != StepOutcome::updated) {
     line["skipped"] = metrics.reason;
   }
@@ -146,14 +147,14 @@ void MetricsLog::on_step(const StepMetrics& metrics) {
 
 void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
   const Evaluation& validation = metrics.validation;
-  nlohmann::ordered_json line{{"iteration", metrics.iteration},
-                              {"validation_loss", validation.loss},
-                              {"validation_perplexity", validation.perplexity},
-                              {"validation_bits_per_byte", nullptr},
-                              {"validation_tokens", validation.tokens},
-                              {"best", metrics.best},
-                              {"seconds", metrics.seconds},
-                              {"elapsed_seconds", elapsed()}};
+  Json line{{"iteration", metrics.iteration},
+            {"validation_loss", validation.loss},
+            {"validation_perplexity", validation.perplexity},
+            {"validation_bits_per_byte", nullptr},
+            {"validation_tokens", validation.tokens},
+            {"best", metrics.best},
+            {"seconds", metrics.seconds},
+            {"elapsed_seconds", elapsed()}};
   if (validation.bytes > 0) {
     line["validation_bits_per_byte"] = validation.bits_per_byte;
   }
@@ -161,7 +162,7 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
 }
 
 void MetricsLog::on_rollback(const RollbackMetrics& metrics) {
-  lines_->append(nlohmann::ordered_json{
+  lines_->append(Json{
       {"iteration", metrics.iteration}, {"rollback_from", metrics.from}, {"reason", metrics.reason}}
                      .dump());
 }

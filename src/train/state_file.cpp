@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checked_json.h"
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "train/spike_detector.h"
 
@@ -40,10 +40,7 @@ class Members {
   // A whole number from `least` to `most`.
   Index count(const char* key, Index least = 0, Index most = kLargestCount) const {
     const Json& value = at(key);
-    const bool whole = value.is_number_integer() &&
-                       (!value.is_number_unsigned() ||
-                        value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most));
-    const Index number = whole ? value.get<Index>() : least - 1;
+    const Index number = value.is_integer() ? value.integer() : least - 1;
     require(number >= least && number <= most, where_, ": ", key,
             ": expected a whole number of at least ", least);
     return number;
@@ -51,7 +48,7 @@ class Members {
   double number(const char* key, double otherwise) const {
     const Json& value = at(key);
     require(value.is_number() || value.is_null(), where_, ": ", key, ": expected a number or null");
-    return value.is_number() ? value.get<double>() : otherwise;
+    return value.is_number() ? value.number() : otherwise;
   }
   std::vector<double> numbers(const char* key, std::size_t most) const {
     const Json& values = at(key);
@@ -60,7 +57,7 @@ class Members {
     std::vector<double> result;
     for (const Json& value : values) {
       require(value.is_number(), where_, ": ", key, ": expected numbers");
-      result.push_back(value.get<double>());
+      result.push_back(value.number());
     }
     return result;
   }
@@ -106,14 +103,14 @@ UpdateHistory read_history(const Members& history, Index version) {
           .recent_losses = history.numbers("recent_losses", kSpikeWindow)};
 }
 
-nlohmann::ordered_json to_json(const DataPosition& data) {
+Json to_json(const DataPosition& data) {
   return {{"seed", data.seed},       {"epoch", data.epoch},
           {"batch", data.batch},     {"batches_per_epoch", data.batches_per_epoch},
           {"tokens", data.tokens},   {"validation_tokens", data.validation_tokens},
           {"content", data.content}, {"validation_content", data.validation_content}};
 }
 
-nlohmann::ordered_json to_json(const UpdateHistory& history) {
+Json to_json(const UpdateHistory& history) {
   const DataStart& start = history.data_start;
   return {{"data_start", {{"update", start.update}, {"batch", start.batch}}},
           {"data_shift", history.data_shift},
@@ -124,8 +121,8 @@ nlohmann::ordered_json to_json(const UpdateHistory& history) {
 }
 
 // The latest ones, so that the file stays one that can be read.
-nlohmann::ordered_json to_json(const std::vector<SettingChange>& changes) {
-  auto list = nlohmann::ordered_json::array();
+Json to_json(const std::vector<SettingChange>& changes) {
+  auto list = Json::array();
   for (std::size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size();
        ++i) {
     const SettingChange& change = changes[i];
@@ -140,25 +137,25 @@ nlohmann::ordered_json to_json(const std::vector<SettingChange>& changes) {
 }  // namespace
 
 std::string to_state_json(const TrainingState& state) {
-  nlohmann::ordered_json json{{"version", kVersion},
-                              {"iteration", state.iteration},
-                              {"optimizer_steps", state.optimizer_steps},
-                              {"learning_rate", state.learning_rate},
-                              {"best_validation_loss", nullptr},
-                              {"best_iteration", state.best_iteration},
-                              {"evaluated", state.evaluated},
-                              {"data", to_json(state.data)},
-                              {"history", to_json(state.history)},
-                              {"changes", to_json(state.changes)},
-                              {"build", state.build},
-                              {"cpu_variant", state.cpu_variant},
-                              {"products", state.products},
-                              {"config", state.config}};
+  Json json{{"version", kVersion},
+            {"iteration", state.iteration},
+            {"optimizer_steps", state.optimizer_steps},
+            {"learning_rate", state.learning_rate},
+            {"best_validation_loss", nullptr},
+            {"best_iteration", state.best_iteration},
+            {"evaluated", state.evaluated},
+            {"data", to_json(state.data)},
+            {"history", to_json(state.history)},
+            {"changes", to_json(state.changes)},
+            {"build", state.build},
+            {"cpu_variant", state.cpu_variant},
+            {"products", state.products},
+            {"config", state.config}};
   if (std::isfinite(state.best_validation_loss)) {
     json["best_validation_loss"] = state.best_validation_loss;
   }
   // Paths in the configuration may hold any bytes.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 TrainingState parse_state_json(const std::string& text, const std::string& where) {

@@ -74,6 +74,7 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"cxxopts", "src/cli/"},
                                                      {"spdlog", "src/cli/"},
                                                      {"toml++", "src/files/config_file"},
+                                                     {"nlohmann", "src/base/json"},
                                                      {"xxhash", "src/files/"},
                                                      {"xxhash", "src/io/fingerprint"},
                                                      {"zip.h", "src/files/zip_archive"},

@@ -3,6 +3,7 @@
 #include <array>
 #include <iostream>
 
+#include "base/json.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -146,7 +147,7 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
     std::cout << report.text;
     return;
   }
-  nlohmann::ordered_json json{{"kind", kind}};
+  Json json{{"kind", kind}};
   json.update(machine_json());
   json["peak_rss_mib"] = peak_memory() / kMebibyte;
   json.update(report.json);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "cli/terminal/options.h"
 #include "headlight/train/train_config.h"
 
@@ -11,7 +11,7 @@ namespace headlight::cli {
 
 // The result of one measurement, for programs and for people.
 struct BenchReport {
-  nlohmann::ordered_json json;
+  Json json;
   std::string text;
 };
 

@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "base/json.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "headlight/generate/decoder.h"
@@ -164,7 +165,7 @@ BenchReport bench_signature() {
   Gpt packed(packed_config().model(vocabulary), 11);
   Gpt padded(padded_config().model(vocabulary), 12);
   NamedTensors all;
-  nlohmann::ordered_json parts;
+  Json parts;
   const auto add = [&](const char* part, const NamedTensors& tensors) {
     parts[part] = fingerprint(tensors);
     all.insert(all.end(), tensors.begin(), tensors.end());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/json.h"
 #include "headlight/base/memory.h"
 #include "headlight/kernels/machine.h"
 #include "headlight/nn/architecture.h"
@@ -46,7 +47,7 @@ Spread spread_of(std::vector<double> values) {
   return {median, values.front(), values.back()};
 }
 
-nlohmann::ordered_json machine_json() {
+Json machine_json() {
   const kernels::BlasBuild blas = kernels::blas_build();
   const char* core = std::getenv("OPENBLAS_CORETYPE");
   return {{"cpu", cpu_name()},

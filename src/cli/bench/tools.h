@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/stopwatch.h"
 #include "headlight/nn/gpt.h"
 
@@ -69,7 +69,7 @@ std::string line(const char* format, Values... values) {
 }
 
 // CPU, variant of the loops, threads, BLAS: what every number depends on.
-nlohmann::ordered_json machine_json();
+Json machine_json();
 std::string machine_text();
 
 // Floating-point operations a second of large float32 products, the best of a few shapes.

@@ -1,3 +1,4 @@
+#include "base/json.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "headlight/base/memory.h"
@@ -134,31 +135,30 @@ Summary summarize(const BenchTask& task, const Measured& measured) {
   return summary;
 }
 
-nlohmann::ordered_json to_json(const BenchTask& task, const Measured& measured,
-                               const Summary& summary, const GemmRates& rates) {
+Json to_json(const BenchTask& task, const Measured& measured, const Summary& summary,
+             const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
-  nlohmann::ordered_json json{
-      {"tokens_per_second", summary.tokens_per_second},
-      {"ms_per_step", summary.milliseconds.median},
-      {"ms_per_step_min", summary.milliseconds.min},
-      {"ms_per_step_max", summary.milliseconds.max},
-      {"phases",
-       {{"data_ms", 1e3 * phases.data},
-        {"forward_ms", 1e3 * phases.forward},
-        {"backward_ms", 1e3 * phases.backward},
-        {"optimizer_ms", 1e3 * phases.optimizer}}},
-      {"tokens_per_step", summary.tokens},
-      {"flops_per_step", summary.flops},
-      {"flops_per_second", summary.flops_per_second},
-      {"mfu", summary.flops_per_second / rates.own},
-      {"gemm_flops_per_second", rates.own},
-      {"blas_flops_per_second", rates.blas},
-      {"peak_rss_mib", measured.peak_memory / kMebibyte},
-      {"live_mib", static_cast<double>(measured.storage.live_bytes) / kMebibyte},
-      {"cached_mib", static_cast<double>(measured.storage.cached_bytes) / kMebibyte},
-      {"system_allocations_per_step", measured.allocations},
-      {"loss", measured.steps.back().loss},
-      {"steps", task.steps}};
+  Json json{{"tokens_per_second", summary.tokens_per_second},
+            {"ms_per_step", summary.milliseconds.median},
+            {"ms_per_step_min", summary.milliseconds.min},
+            {"ms_per_step_max", summary.milliseconds.max},
+            {"phases",
+             {{"data_ms", 1e3 * phases.data},
+              {"forward_ms", 1e3 * phases.forward},
+              {"backward_ms", 1e3 * phases.backward},
+              {"optimizer_ms", 1e3 * phases.optimizer}}},
+            {"tokens_per_step", summary.tokens},
+            {"flops_per_step", summary.flops},
+            {"flops_per_second", summary.flops_per_second},
+            {"mfu", summary.flops_per_second / rates.own},
+            {"gemm_flops_per_second", rates.own},
+            {"blas_flops_per_second", rates.blas},
+            {"peak_rss_mib", measured.peak_memory / kMebibyte},
+            {"live_mib", static_cast<double>(measured.storage.live_bytes) / kMebibyte},
+            {"cached_mib", static_cast<double>(measured.storage.cached_bytes) / kMebibyte},
+            {"system_allocations_per_step", measured.allocations},
+            {"loss", measured.steps.back().loss},
+            {"steps", task.steps}};
   if (task.config.batching != "packed") {
     json["sequence_lengths"] = measured.lengths;
   }

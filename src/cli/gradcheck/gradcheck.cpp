@@ -2,9 +2,9 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/gradcheck/cases.h"
 #include "cli/terminal/log.h"
@@ -156,8 +156,8 @@ void print_table(const std::vector<OpReport>& reports) {
             << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
 }
 
-nlohmann::ordered_json json_of(const std::vector<OpReport>& reports) {
-  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+Json json_of(const std::vector<OpReport>& reports) {
+  Json ops = Json::array();
   for (const OpReport& report : reports) {
     ops.push_back({{"op", report.op},
                    {"inputs", report.inputs},
@@ -165,7 +165,7 @@ nlohmann::ordered_json json_of(const std::vector<OpReport>& reports) {
                    {"largest_error", report.largest_error},
                    {"passed", report.passed}});
   }
-  nlohmann::ordered_json result;
+  Json result;
   result["passed"] = all_passed(reports);
   result["ops"] = std::move(ops);
   return result;

@@ -1,5 +1,6 @@
 #include "cli/lab/report.h"
 
+#include "base/json.h"
 #include "views/report/display.h"
 
 namespace headlight::cli::lab {
@@ -59,7 +60,7 @@ std::string Report::text() const {
   return text;
 }
 
-Report::Json Report::json() const {
+Json Report::json() const {
   Json claims = Json::array();
   for (const Finding& finding : findings_) {
     claims.push_back({{"id", finding.id}, {"holds", finding.holds}, {"text", finding.text}});

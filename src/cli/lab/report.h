@@ -1,10 +1,10 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/lab/lab.h"
 #include "views/report/table.h"
 
@@ -22,8 +22,6 @@ struct Claim {
 // characters for the terminal, figures for files, and all numbers for programs.
 class Report {
  public:
-  using Json = nlohmann::ordered_json;
-
   explicit Report(Language language) : language_(language) {}
 
   // The words in the report's language with the values filled in.

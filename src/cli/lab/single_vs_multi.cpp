@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/json.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/training.h"
@@ -167,10 +168,10 @@ void add_row(const std::string& model, const std::string& lost, const Quality& q
   table.add(cells);
 }
 
-Report::Json json_of(const Trained& trained) {
-  Report::Json json{{"heads", trained.heads},           {"parameters", trained.parameters},
-                    {"loss", trained.whole.loss},       {"bits", trained.whole.bits},
-                    {"updates", trained.curve.updates}, {"curve", trained.curve.loss}};
+Json json_of(const Trained& trained) {
+  Json json{{"heads", trained.heads},           {"parameters", trained.parameters},
+            {"loss", trained.whole.loss},       {"bits", trained.whole.bits},
+            {"updates", trained.curve.updates}, {"curve", trained.curve.loss}};
   for (const Quality& quality : trained.without) {
     json["ablated"].push_back({{"loss", quality.loss}, {"bits", quality.bits}});
   }

@@ -1,6 +1,5 @@
 #include <cctype>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "cli/terminal/log.h"

@@ -1,6 +1,5 @@
 #include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/terminal/options.h"

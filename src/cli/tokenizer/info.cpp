@@ -1,6 +1,6 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/terminal/options.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/io/open_tokenizer.h"
@@ -50,8 +50,8 @@ Summary summary_of(const Tokenizer& tokenizer) {
   return result;
 }
 
-nlohmann::ordered_json json_of(const Tokenizer& tokenizer, const Summary& summary) {
-  nlohmann::ordered_json special = nlohmann::ordered_json::object();
+Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
+  Json special = Json::object();
   for (const SpecialToken& token : summary.special) {
     special[token.name] = token.id;
   }

@@ -1,7 +1,7 @@
 #include <array>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/tokenizer/tokenizer.h"
@@ -101,8 +101,8 @@ void print_rows(const std::vector<Cell>& cells, const Look& look) {
   }
 }
 
-nlohmann::ordered_json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
-  nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+  Json tokens = Json::array();
   for (const std::int32_t id : ids) {
     tokens.push_back({{"id", id},
                       {"label", tokenizer.token_label(id)},

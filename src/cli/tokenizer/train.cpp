@@ -1,6 +1,5 @@
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/split.h"
 #include "base/stopwatch.h"

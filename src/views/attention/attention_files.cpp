@@ -1,8 +1,8 @@
 #include "views/attention/attention_files.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "headlight/nn/batch.h"
 #include "headlight/views/attention_svg.h"
 #include "headlight/views/bertviz_json.h"
@@ -34,7 +34,7 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
 }
 
 std::string attention_tokens_json(const RecordedAttention& recorded) {
-  nlohmann::ordered_json json;
+  Json json;
   for (const RecordedDocument& document : recorded.documents) {
     json["documents"].push_back(
         {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "views/attention/attention_view.h"
 #include "views/plot/colour_scale.h"
 
@@ -150,14 +150,14 @@ std::string embedded_vectors(const Tensor& vectors, Index head) {
   for (Index i = 0; i < count; ++i) {
     append_16_bits(bytes, std::lround(static_cast<double>(values[i]) / scale));
   }
-  std::string out = "{\"scale\":" + nlohmann::json(scale).dump() + ",\"code\":\"";
+  std::string out = "{\"scale\":" + Json(scale).dump() + ",\"code\":\"";
   append_base64(out, bytes);
   return out + "\"}";
 }
 
 // JSON that no HTML parser can take for markup: the characters that could end the element or open
 // another stand as escapes.
-std::string embedded_json(const nlohmann::json& value) {
+std::string embedded_json(const Json& value) {
   std::string out;
   for (const char c : value.dump()) {
     switch (c) {
@@ -177,7 +177,7 @@ std::string embedded_json(const nlohmann::json& value) {
   return out;
 }
 
-nlohmann::json palette(Ground ground) {
+Json palette(Ground ground) {
   std::string colours;
   std::string white_text;
   for (int i = 0; i < kPaletteColours; ++i) {
@@ -192,7 +192,7 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
   const LayerAttention& layer = document.maps->layers[l];
   const LayerWeights& weights = document.layers[l];
   std::string out = concat_text("{\"layer\":", layer.layer, ",\"heads\":") +
-                    nlohmann::json(layer.heads).dump() + ",\"weights\":[";
+                    Json(layer.heads).dump() + ",\"weights\":[";
   for (Index h = 0; h < weights.heads(); ++h) {
     out += h == 0 ? "\n\"" : ",\n\"";
     append_base64(out, quantised(weights.head(h), weights.tokens(), document.causal, coarse));
@@ -220,7 +220,7 @@ std::string embedded_document(const CheckedDocument& document, bool coarse) {
     tokens.push_back(token_text(token));
     labels.push_back(token_label(token));
   }
-  nlohmann::json scores = nlohmann::json::object();
+  Json scores = Json::object();
   for (const auto& [id, score] : maps.scores) {
     scores[head_name(id)] = {score_label(score), score.score};
   }

@@ -2,8 +2,8 @@
 
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "views/attention/attention_view.h"
 
 namespace headlight {
@@ -47,7 +47,7 @@ void append_matrix(std::string& out, const float* weights, Index tokens) {
 }
 
 void append_document(std::string& out, const AttentionMaps& maps, const std::string& name) {
-  out += "{\"name\":" + nlohmann::json(name).dump() + ",\n\"attn\":[";
+  out += "{\"name\":" + Json(name).dump() + ",\n\"attn\":[";
   for (std::size_t l = 0; l < maps.layers.size(); ++l) {
     const LayerWeights weights("bertviz_json", maps, maps.layers[l]);
     out += l == 0 ? "[" : ",\n[";
@@ -61,7 +61,7 @@ void append_document(std::string& out, const AttentionMaps& maps, const std::str
   for (const std::string& token : maps.tokens) {
     labels.push_back(token_text(token));
   }
-  const std::string text = nlohmann::json(labels).dump();
+  const std::string text = Json(labels).dump();
   out += "],\n\"left_text\":" + text + ",\n\"right_text\":" + text + "}";
 }
 
@@ -84,11 +84,11 @@ std::string bertviz_json(const std::vector<AttentionMaps>& documents) {
   for (std::size_t row = 0; row < documents.front().layers.front().heads.size(); ++row) {
     rows.push_back(row);
   }
-  const nlohmann::ordered_json rest = {{"default_filter", "0"},
-                                       {"layer", layers.front()},
-                                       {"heads", rows},
-                                       {"include_layers", layers},
-                                       {"include_heads", documents.front().layers.front().heads}};
+  const Json rest = {{"default_filter", "0"},
+                     {"layer", layers.front()},
+                     {"heads", rows},
+                     {"include_layers", layers},
+                     {"include_heads", documents.front().layers.front().heads}};
   return out + "],\n" + rest.dump().substr(1) + "\n";
 }
 

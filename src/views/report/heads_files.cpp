@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "base/json.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/io/npz.h"
 #include "headlight/views/matrix_plot.h"
@@ -12,8 +13,6 @@
 
 namespace headlight {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const DetectorScores& scores) {
   return {{"previous_token_head", scores.previous_token_head},

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "headlight/heads/head_scores.h"
 #include "headlight/heads/redundancy.h"
 
@@ -31,7 +31,7 @@ struct LayerMeans {
 std::vector<LayerMeans> layer_means(const HeadScores& scores);
 
 // With these of its heads, in this order.
-nlohmann::ordered_json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads);
+Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads);
 
 // Writes heads.json with all heads in order, heads.csv, heads.npz and, as they were computed,
 // redundancy.svg and k_composition.svg, into a directory that is made when missing. Returns their

@@ -1,5 +1,6 @@
 #include "views/report/interval_text.h"
 
+#include "base/json.h"
 #include "views/report/table.h"
 
 namespace headlight {
@@ -14,7 +15,7 @@ std::string change_text(const Interval& change, Index documents) {
   return text + (documents < kEnoughDocuments ? " ?" : "");
 }
 
-nlohmann::ordered_json interval_json(const Interval& interval) {
+Json interval_json(const Interval& interval) {
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
 }
 

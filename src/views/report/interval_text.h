@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "headlight/heads/bootstrap.h"
 
 namespace headlight {
@@ -10,6 +10,6 @@ namespace headlight {
 // "+0.0123 (+0.0101 to +0.0145)"; of too few documents with " ?" behind it.
 std::string change_text(const Interval& change, Index documents);
 // {"mean": ..., "low": ..., "high": ...}
-nlohmann::ordered_json interval_json(const Interval& interval);
+Json interval_json(const Interval& interval);
 
 }  // namespace headlight

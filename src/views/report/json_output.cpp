@@ -1,15 +1,12 @@
 #include "views/report/json_output.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace headlight {
 
-using Json = nlohmann::ordered_json;
-
-void print_json(const Json& json) {
-  std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
-}
+void print_json(const Json& json) { std::cout << json.dump() << "\n"; }
 
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
   return id < tokenizer.vocab_size() ? tokenizer.token_label(id) : "<|" + std::to_string(id) + "|>";

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "base/json.h"
 #include "headlight/text/tokenizer.h"
 #include "heads/head_json.h"
 
@@ -9,13 +8,13 @@ namespace headlight {
 
 // What --json promises: one object, on one line of stdout. Bytes that are not UTF-8 (in a path, for
 // example) become U+FFFD, which JSON can hold.
-void print_json(const nlohmann::ordered_json& json);
+void print_json(const Json& json);
 
 // Tokenizer::token_label, and "<|209|>" for an id that the model alone has: its vocabulary may be
 // rounded up.
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
 
 // {id, token}
-nlohmann::ordered_json token_json(std::int32_t id, const Tokenizer& tokenizer);
+Json token_json(std::int32_t id, const Tokenizer& tokenizer);
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/json.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/views/line_plot.h"
@@ -11,8 +12,6 @@
 
 namespace headlight {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string curve_csv(const std::vector<PrunePoint>& points) {
   std::string csv = "kept,loss,removed\n";
@@ -41,7 +40,7 @@ void print_new_names(const Json& kept_heads) {
   std::string changed;
   HeadId next{-1, 0};
   for (const Json& name : kept_heads) {
-    const HeadId old = parse_heads(name.get<std::string>()).front();
+    const HeadId old = parse_heads(name.text()).front();
     next = {old.layer, old.layer == next.layer ? next.head + 1 : 0};
     if (next != old) {
       changed += (changed.empty() ? "" : ", ") + head_name(old) + " is " + head_name(next);
@@ -99,19 +98,19 @@ void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
   if (!points.empty()) {
     Table table({{"removed", true}, {"heads", false}, {"loss", false}});
     for (const PrunePoint& point : points) {
-      const bool back = point.removed && point.kept < json["kept"].get<Index>();
+      const bool back = point.removed && point.kept < json["kept"].integer();
       table.add({point.removed ? head_name(*point.removed) + (back ? " (put back)" : "") : "",
                  std::to_string(point.kept), fixed_number(point.loss, 4)});
     }
     std::cout << table.text() << "\n";
   }
-  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept " << json["kept"]
-            << "; " << json["parameters"] << " parameters instead of " << json["parameters_before"]
-            << "\n";
+  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept "
+            << json["kept"].dump() << "; " << json["parameters"].dump() << " parameters instead of "
+            << json["parameters_before"].dump() << "\n";
   print_new_names(json["kept_heads"]);
   for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {
     if (!json[name].is_null()) {
-      std::cout << name << " " << fixed_number(json[name].get<double>(), 4) << "\n";
+      std::cout << name << " " << fixed_number(json[name].number(), 4) << "\n";
     }
   }
   std::cout << "wrote " << out << "\n";

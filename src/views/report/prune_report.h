@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "headlight/heads/prune_plan.h"
 #include "headlight/io/model_directory.h"
 
@@ -14,18 +14,16 @@ namespace headlight {
 struct PruneOutcome {
   PrunePlan plan;
   std::unique_ptr<Gpt> model;
-  nlohmann::ordered_json losses{
-      {"loss_before", nullptr}, {"loss_after", nullptr}, {"loss_finetuned", nullptr}};
+  Json losses{{"loss_before", nullptr}, {"loss_after", nullptr}, {"loss_finetuned", nullptr}};
 };
 
 // With the keys that prune --help names, but the directory.
-nlohmann::ordered_json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded);
+Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded);
 
 // The model, pruning.json and, where heads were found, the curve, as the new directory `out`.
 void write_pruned(const std::string& out, const PruneOutcome& outcome, const LoadedModel& loaded,
-                  const nlohmann::ordered_json& json);
+                  const Json& json);
 
-void print_pruning(const nlohmann::ordered_json& json, const std::vector<PrunePoint>& points,
-                   const std::string& out);
+void print_pruning(const Json& json, const std::vector<PrunePoint>& points, const std::string& out);
 
 }  // namespace headlight

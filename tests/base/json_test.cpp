@@ -1,4 +1,4 @@
-#include "base/checked_json.h"
+#include "base/json.h"
 
 #include "io/temporary_folder.h"
 #include "support/catch.h"
@@ -23,7 +23,7 @@ TEST_CASE("checked JSON keeps values, types and nesting") {
       "a.json");
   CHECK(json.size() == 3);
   CHECK(json["a"].size() == 6);
-  CHECK(json["a"][0].is_number_unsigned());
+  CHECK(json["a"][0].is_natural());
   CHECK(json["a"][1] == -2);
   CHECK(json["a"][2] == 2.5);
   CHECK(json["a"][3] == true);

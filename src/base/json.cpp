@@ -1,0 +1,556 @@
+#include "base/json.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <utility>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+using Library = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxQuoted = 40;  // bytes
+
+using MemberFunction = std::function<void(const std::string&, Json&)>;
+
+constexpr std::size_t kMaxValues = std::size_t{1} << 22;
+constexpr std::size_t kMaxMemberValues = std::size_t{1} << 16;
+constexpr std::size_t kMaxKeyBytes = std::size_t{1} << 16;  // keys are copied, values are moved
+
+bool is_pair_with_key(const Json& part) {
+  return part.is_array() && part.size() == 2 && part[0].is_string();
+}
+
+// The number as the library holds it, so that it is written as the library writes it.
+Library number_of(const Json& json) {
+  if (json.is_natural()) {
+    return json.natural();
+  }
+  return json.is_integer() ? Library(json.integer()) : Library(json.number());
+}
+
+Library library_value(const Json& json) {
+  if (json.is_null()) {
+    return nullptr;
+  }
+  if (json.is_boolean()) {
+    return json.boolean();
+  }
+  if (json.is_number()) {
+    return number_of(json);
+  }
+  if (json.is_string()) {
+    return json.text();
+  }
+  if (json.is_array()) {
+    Library list = Library::array();
+    for (const Json& value : json.list()) {
+      list.push_back(library_value(value));
+    }
+    return list;
+  }
+  Library object = Library::object();
+  auto& entries = object.get_ref<Library::object_t&>();
+  for (const auto& [key, value] : json.members()) {
+    // The keys differ, so the list underneath may skip the map's search for an equal one.
+    entries.Library::object_t::Container::emplace_back(key, library_value(value));
+  }
+  return object;
+}
+
+}  // namespace
+
+Json::Json(std::initializer_list<Json> parts) {
+  if (!std::all_of(parts.begin(), parts.end(), is_pair_with_key)) {
+    set_list(0).assign(parts);
+    return;
+  }
+  set_object();
+  for (const Json& part : parts) {
+    (*this)[part[0].text()] = part[1];
+  }
+}
+
+Json Json::array(std::initializer_list<Json> values) {
+  Json json;
+  json.set_list(0).assign(values);
+  return json;
+}
+
+Json Json::object() {
+  Json json;
+  json.set_object();
+  return json;
+}
+
+Json::Json(const Json& other) : value_(other.value_), kind_(Kind::null) {
+  switch (other.kind_) {
+    case Kind::text:
+      value_.text = new std::string(*other.value_.text);
+      break;
+    case Kind::list:
+      value_.list = new List(*other.value_.list);
+      break;
+    case Kind::object:
+      value_.object = new Object(*other.value_.object);
+      break;
+    default:
+      break;
+  }
+  kind_ = other.kind_;
+}
+
+Json::Json(Json&& other) noexcept
+    : value_(other.value_), kind_(std::exchange(other.kind_, Kind::null)) {}
+
+Json& Json::operator=(Json other) noexcept {
+  std::swap(value_, other.value_);
+  std::swap(kind_, other.kind_);
+  return *this;
+}
+
+Json::~Json() {
+  switch (kind_) {
+    case Kind::text:
+      delete value_.text;
+      break;
+    case Kind::list:
+      delete value_.list;
+      break;
+    case Kind::object:
+      delete value_.object;
+      break;
+    default:
+      break;
+  }
+}
+
+const char* Json::type_name() const {
+  switch (kind_) {
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return "boolean";
+    case Kind::text:
+      return "string";
+    case Kind::list:
+      return "array";
+    case Kind::object:
+      return "object";
+    default:
+      return "number";
+  }
+}
+
+bool Json::boolean() const {
+  if (!is_boolean()) {
+    fail_type("true or false");
+  }
+  return value_.boolean;
+}
+
+Index Json::integer() const {
+  if (!is_integer()) {
+    fail_type("a whole number");
+  }
+  return value_.integer;
+}
+
+std::uint64_t Json::natural() const {
+  if (!is_natural()) {
+    fail_type("a whole number from 0");
+  }
+  return value_.natural;
+}
+
+double Json::number() const {
+  switch (kind_) {
+    case Kind::integer:
+      return static_cast<double>(value_.integer);
+    case Kind::natural:
+      return static_cast<double>(value_.natural);
+    case Kind::number:
+      return value_.number;
+    default:
+      fail_type("a number");
+  }
+}
+
+const std::string& Json::text() const {
+  if (!is_string()) {
+    fail_type("a text");
+  }
+  return *value_.text;
+}
+
+const Json::List& Json::list() const {
+  if (!is_array()) {
+    fail_type("a list");
+  }
+  return *value_.list;
+}
+
+const Json::Object& Json::members() const {
+  if (!is_object()) {
+    fail_type("an object");
+  }
+  return *value_.object;
+}
+
+std::size_t Json::size() const {
+  switch (kind_) {
+    case Kind::null:
+      return 0;
+    case Kind::list:
+      return value_.list->size();
+    case Kind::object:
+      return value_.object->size();
+    default:
+      return 1;
+  }
+}
+
+Json::List::const_iterator Json::begin() const { return list().begin(); }
+
+Json::List::const_iterator Json::end() const { return list().end(); }
+
+const Json& Json::operator[](std::size_t place) const {
+  const List& values = list();
+  require(place < values.size(), "[Json] place ", place, " of a list of ", values.size());
+  return values[place];
+}
+
+void Json::push_back(Json value) {
+  List& values = is_null() ? set_list(0) : const_cast<List&>(list());
+  values.push_back(std::move(value));
+}
+
+const Json* Json::find(std::string_view key) const {
+  if (!is_object()) {
+    return nullptr;
+  }
+  for (const Member& member : *value_.object) {
+    if (member.key == key) {
+      return &member.value;
+    }
+  }
+  return nullptr;
+}
+
+Json Json::value(std::string_view key, const Json& otherwise) const {
+  const Json* found = find(key);
+  return found == nullptr ? otherwise : *found;
+}
+
+const Json& Json::operator[](std::string_view key) const {
+  const Json* found = find(key);
+  if (found == nullptr) {
+    members();
+    fail("key ", quoted_text(key), " is missing");
+  }
+  return *found;
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (const Json* found = find(key)) {
+    return const_cast<Json&>(*found);
+  }
+  return add(std::string(key), nullptr);
+}
+
+Json& Json::add(std::string key, Json value) {
+  Object& object = is_null() ? set_object() : const_cast<Object&>(members());
+  object.push_back({std::move(key), std::move(value)});
+  return object.back().value;
+}
+
+void Json::update(const Json& object) {
+  for (const auto& [key, value] : object.members()) {
+    (*this)[key] = value;
+  }
+}
+
+std::string Json::dump(int indent, BadUtf8 bad) const {
+  const bool replaced = bad == BadUtf8::replaced;
+  try {
+    return library_value(*this).dump(
+        indent, ' ', false,
+        replaced ? Library::error_handler_t::replace : Library::error_handler_t::strict);
+  } catch (const Library::exception&) {
+    fail("a text is not UTF-8");
+  }
+}
+
+void Json::set_text(std::string_view text) {
+  value_.text = new std::string(text);
+  kind_ = Kind::text;
+}
+
+Json::List& Json::set_list(std::size_t size) {
+  value_.list = new List;
+  kind_ = Kind::list;
+  value_.list->reserve(size);
+  return *value_.list;
+}
+
+Json::Object& Json::set_object() {
+  value_.object = new Object;
+  kind_ = Kind::object;
+  return *value_.object;
+}
+
+bool Json::equals(const Json& other) const {
+  if (is_number() && other.is_number()) {
+    const bool exact = kind_ != Kind::number && other.kind_ != Kind::number;
+    return exact ? kind_ == other.kind_ && value_.natural == other.value_.natural
+                 : number() == other.number();
+  }
+  if (kind_ != other.kind_ || size() != other.size()) {
+    return false;
+  }
+  switch (kind_) {
+    case Kind::boolean:
+      return value_.boolean == other.value_.boolean;
+    case Kind::text:
+      return *value_.text == *other.value_.text;
+    case Kind::list:
+      return *value_.list == *other.value_.list;
+    case Kind::object:
+      return std::all_of(value_.object->begin(), value_.object->end(), [&](const Member& member) {
+        const Json* found = other.find(member.key);
+        return found != nullptr && *found == member.value;
+      });
+    default:
+      return true;
+  }
+}
+
+void Json::fail_type(const char* expected) const {
+  fail("expected ", expected, ", got ", type_name());
+}
+
+namespace {
+
+// The keys of an object with many members, found by hash. Holds places instead of keys, since the
+// texts move as the object grows.
+class KeyPlaces {
+ public:
+  explicit KeyPlaces(const Json::Object& members) : places_(0, Hash{&members}, Same{&members}) {
+    for (std::size_t place = 0; place < members.size(); ++place) {
+      places_.insert(place);
+    }
+  }
+
+  bool contains(std::string_view key) const { return places_.find(key) != places_.end(); }
+  void insert(std::size_t place) { places_.insert(place); }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    const Json::Object* members;
+    std::size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>()(key);
+    }
+    std::size_t operator()(std::size_t place) const { return (*this)((*members)[place].key); }
+  };
+  struct Same {
+    using is_transparent = void;
+    const Json::Object* members;
+    bool operator()(std::size_t a, std::size_t b) const { return a == b; }
+    bool operator()(std::string_view key, std::size_t b) const { return (*members)[b].key == key; }
+    bool operator()(std::size_t a, std::string_view key) const { return (*members)[a].key == key; }
+  };
+
+  std::unordered_set<std::size_t, Hash, Same> places_;
+};
+
+}  // namespace
+
+// Builds the value from the parser's events, because the library's own builder accepts repeated
+// keys and any depth. With a member function, members of the outermost object are handed to it and
+// replaced by null.
+class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  JsonBuilder(std::string_view name, const MemberFunction* member) : name_(name), member_(member) {}
+
+  Json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override {
+    Json text;
+    text.value_.text = new std::string(std::move(value));
+    text.kind_ = Json::Kind::text;
+    return add(std::move(text));
+  }
+  bool binary(binary_t&) override { fail(name_, ": binary values are not JSON text"); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& key) override {
+    require(key.size() <= kMaxKeyBytes, name_, ": key ", in_quotes(key), " is longer than ",
+            kMaxKeyBytes, " bytes");
+    if (is_known(key)) {
+      const std::string place = open_.size() > 1 ? " in " + in_quotes(top_key_) : "";
+      fail(name_, ": duplicate key ", in_quotes(key), place);
+    }
+    if (open_.size() == 1) {
+      top_key_ = key;
+    }
+    key_ = std::move(key);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    fail(name_, ": invalid JSON at byte ", position == 0 ? 0 : position - 1, reason(error.what()));
+  }
+
+ private:
+  struct Open {
+    Json* container;
+    std::unique_ptr<KeyPlaces> keys;  // of an object with many members
+  };
+
+  // The middle of "... syntax error while parsing value - REASON; last read: ..."; what follows it
+  // may be long and quotes the file.
+  static std::string reason(std::string_view message) {
+    const std::size_t start = message.find(" - ");
+    if (start == std::string_view::npos) {
+      return "";
+    }
+    const std::string_view rest = message.substr(start + 3);
+    return ": " + std::string(rest.substr(0, rest.find(';')));
+  }
+
+  bool is_known(std::string_view key) {
+    constexpr std::size_t kFew = 32;  // are looked through one by one
+    Open& open = open_.back();
+    const Json::Object& members = open.container->members();
+    if (open.keys == nullptr && members.size() >= kFew) {
+      open.keys = std::make_unique<KeyPlaces>(members);
+    }
+    return open.keys == nullptr ? open.container->contains(key) : open.keys->contains(key);
+  }
+
+  bool open(Json container) {
+    require(open_.size() < kMaxJsonDepth, name_, ": JSON is nested deeper than ", kMaxJsonDepth);
+    open_.push_back({&place(std::move(container)), nullptr});
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return hand_over();
+  }
+
+  bool add(Json value) {
+    place(std::move(value));
+    return hand_over();
+  }
+
+  // Pointers to open containers stay valid: one grows only while nothing in it is open.
+  Json& place(Json value) {
+    require(++values_ <= (member_ == nullptr ? kMaxValues : kMaxMemberValues), name_,
+            ": too many JSON values");
+    if (open_.empty()) {
+      require(member_ == nullptr || value.is_object(), name_, ": expected a JSON object");
+      return root_ = std::move(value);
+    }
+    Open& parent = open_.back();
+    if (parent.container->is_array()) {
+      parent.container->push_back(std::move(value));
+      return parent.container->value_.list->back();
+    }
+    Json& placed = parent.container->add(std::move(key_), std::move(value));
+    if (parent.keys != nullptr) {
+      parent.keys->insert(parent.container->size() - 1);
+    }
+    return placed;
+  }
+
+  bool hand_over() {
+    if (member_ != nullptr && open_.size() == 1) {
+      Json& value = root_.value_.object->back().value;
+      (*member_)(top_key_, value);
+      value = nullptr;
+      values_ = 0;
+    }
+    return true;
+  }
+
+  std::string_view name_;
+  const MemberFunction* member_;
+  Json root_;
+  std::vector<Open> open_;  // the containers around the next value, outermost first
+  std::string key_;         // of the next value
+  std::string top_key_;     // of the member of the outermost object that is being read
+  std::size_t values_ = 0;  // of the document, or of the member that is being read
+};
+
+namespace {
+
+Json build(std::string_view text, std::string_view name, const MemberFunction* member) {
+  // The library takes a zero byte for the end of the text and would not look behind it.
+  const std::size_t zero = text.find('\0');
+  require(zero == std::string_view::npos, name, ": invalid JSON at byte ", zero, ": zero byte");
+  JsonBuilder builder(name, member);
+  nlohmann::json::sax_parse(text, &builder);
+  return builder.take();
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, std::string_view name) { return build(text, name, nullptr); }
+
+std::optional<Json> try_parse_json(std::string_view text) {
+  try {
+    return parse_json(text, "");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void parse_json_members(std::string_view text, std::string_view name,
+                        const MemberFunction& member) {
+  build(text, name, &member);
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string shown(text.substr(0, kMaxQuoted));
+  shown.resize(static_cast<std::size_t>(complete_utf8_prefix(shown)));
+  if (shown.size() < text.size()) {
+    shown += "...";
+  }
+  return Json(shown).dump();
+}
+
+const Json& json_member(const Json& object, std::string_view key, std::string_view where) {
+  require(object.is_object(), where, ": expected an object, got ", object.type_name());
+  const Json* found = object.find(key);
+  if (found == nullptr) {
+    fail(where, ": key ", quoted_text(key), " is missing");
+  }
+  return *found;
+}
+
+std::string json_string(const Json& object, std::string_view key, std::string_view where) {
+  const Json& value = json_member(object, key, where);
+  if (!value.is_string()) {
+    fail(where, ": ", quoted_text(key), " must be a string, got ", value.type_name());
+  }
+  return value.text();
+}
+
+}  // namespace headlight
