@@ -34,7 +34,7 @@ std::span<const float> ContextWindow::read() {
   if (cache_.layers() == 0) {
     cache_ = decoder_->model().make_cache();
   }
-  decoder_->read({tokens_.begin() + cache_.length(), tokens_.end()}, cache_);
+  decoder_->read({tokens_.begin() + cache_.length(), tokens_.end()}, cache_, options_.hook);
   return decoder_->logits(0);
 }
 
@@ -50,7 +50,8 @@ std::span<const float> ContextWindow::read_all() {
   const NoGrad no_grad;
   const Gpt& model = decoder_->model();
   const auto count = static_cast<Index>(tokens_.size());
-  const Tensor last = slice(model.hidden(make_batch({tokens_})), 0, count - 1, count);
+  const Tensor last =
+      slice(model.hidden(make_batch({tokens_}), {.hook = options_.hook}), 0, count - 1, count);
   logits_ = convert(linear(last, model.head_weight()), DType::float32);
   return {logits_.data<float>(), static_cast<std::size_t>(logits_.numel())};
 }

@@ -12,6 +12,7 @@ class ContextWindow {
  public:
   struct Options {
     bool use_cache = true;
+    ForwardHook* hook = nullptr;
   };
 
   // The decoder must outlive the window; `tokens` must not be empty.

@@ -45,9 +45,10 @@ enum class FinishReason {
   length,       // max_new_tokens were made
   end_of_text,  // the model chose <|endoftext|>
   stop,         // a stop text came
+  cancelled,    // Engine::cancel
 };
 
-// "length", "end_of_text" or "stop".
+// "length", "end_of_text", "stop" or "cancelled".
 std::string_view finish_reason_name(FinishReason reason);
 
 struct GenerateResult {

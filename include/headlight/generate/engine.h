@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "headlight/generate/generator.h"
+#include "headlight/nn/forward_hook.h"
+
+namespace headlight {
+
+using RequestId = std::uint64_t;
+
+// Texts that are wanted of one prompt. What is called while a request runs gets the number of the
+// text, options.sample and up, and must not call the engine but for cancel().
+struct Request {
+  std::vector<std::int32_t> prompt = {};  // none: the text begins with <|endoftext|>
+  GenerateOptions options = {};
+  Index samples = 1;  // texts; the prompt is read once for all of them
+  // Of these texts alone; it must outlive them. They then take passes of their own over the
+  // weights.
+  ForwardHook* hook = nullptr;
+  // Pieces of text as soon as they are certain; see generate().
+  std::function<void(Index sample, std::string_view piece)> on_text = {};
+  // Every token that was chosen; with what the model thought of it if options.logprobs asks.
+  std::function<void(Index sample, const TokenChoice& choice)> on_token = {};
+  // When a text has ended.
+  std::function<void(Index sample, GenerateResult result)> on_end = {};
+  // When the request cannot go on; its other texts end without a word. Without it Engine::step()
+  // throws.
+  std::function<void(std::exception_ptr error)> on_error = {};
+};
+
+struct EngineOptions {
+  // Texts that one pass over the weights serves: enough to hide the reading of the weights, and few
+  // enough for their caches. Others wait.
+  Index together = 32;
+};
+
+// Continues any number of texts side by side: requests come and go between steps, each with options
+// of its own. The tokens of a text depend on nothing but its request.
+class Engine {
+ public:
+  // Both must outlive the engine. Throws Error when the tokenizer has more ids than the model.
+  Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Texts are begun by steps, those of earlier requests first. Throws Error for options that are
+  // out of range.
+  RequestId begin(Request request);
+  // The texts of a request that run end in the next step, with FinishReason::cancelled; others are
+  // not begun.
+  void cancel(RequestId id);
+  // Chooses one more token for every text that runs, after reading at most one prompt. Returns
+  // false when no request is left.
+  bool step();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,228 @@
+#include "headlight/generate/engine.h"
+
+#include <map>
+
+#include "generate/test_models.h"
+#include "headlight/base/error.h"
+#include "headlight/ops/elementwise.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// Halves what the heads of a layer put out.
+class Halved : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
+  Tensor visit(const Place&, const Tensor& z) override { return z * 0.5; }
+};
+
+class Fails : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return point == Point::q && layer == 0; }
+  Tensor visit(const Place&, const Tensor& q) override {
+    require(q.size(0) > 1, "a step too far");
+    return q;
+  }
+};
+
+// What became of a request.
+struct Outcome {
+  std::map<Index, GenerateResult> results;
+  std::map<Index, std::string> streamed;
+  std::map<Index, Index> tokens;
+};
+
+Request request_of(const std::string& prompt, GenerateOptions options, Outcome& outcome) {
+  Request request{.prompt = ByteTokenizer().encode_prompt(prompt), .options = std::move(options)};
+  request.on_text = [&](Index sample, std::string_view piece) {
+    outcome.streamed[sample] += piece;
+  };
+  request.on_token = [&](Index sample, const TokenChoice&) { ++outcome.tokens[sample]; };
+  request.on_end = [&](Index sample, GenerateResult result) {
+    outcome.results[sample] = std::move(result);
+  };
+  return request;
+}
+
+GenerateOptions drawing(std::uint64_t seed, Index count) {
+  GenerateOptions options{.max_new_tokens = count, .ignore_end_of_text = true};
+  options.sampling = {.top_k = 40, .seed = seed};
+  return options;
+}
+
+// Requests that differ in everything.
+std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, Halved& hook) {
+  std::vector<Request> requests;
+  outcomes.resize(6);
+  requests.push_back(request_of("one", drawing(1, 70), outcomes[0]));  // the window is cut
+  requests.push_back(request_of("", drawing(2, 20), outcomes[1]));
+  requests[1].options.stop = {"e", "\n", "q"};
+  requests.push_back(request_of(std::string(50, 'x'), drawing(3, 9), outcomes[2]));
+  requests[2].options.logprobs = 3;
+  requests.push_back(request_of("three", drawing(4, 12), outcomes[3]));
+  requests[3].samples = 4;
+  requests[3].options.sample = 2;
+  requests.push_back(request_of("hooked", drawing(5, 15), outcomes[4]));
+  requests[4].hook = &hook;
+  requests.push_back(request_of("whole", drawing(6, 5), outcomes[5]));
+  requests[5].options.use_cache = false;
+  return requests;
+}
+
+void check_same(const Outcome& a, const Outcome& b) {
+  REQUIRE(a.results.size() == b.results.size());
+  for (const auto& [sample, result] : a.results) {
+    const GenerateResult& other = b.results.at(sample);
+    CHECK(result.tokens == other.tokens);
+    CHECK(result.text == other.text);
+    CHECK(result.finish_reason == other.finish_reason);
+    CHECK(result.prompt_was_cut == other.prompt_was_cut);
+    REQUIRE(result.choices.size() == other.choices.size());
+    for (std::size_t i = 0; i < result.choices.size(); ++i) {
+      CHECK(result.choices[i].log_probability == other.choices[i].log_probability);
+    }
+    CHECK(a.streamed.at(sample) == result.text);
+    CHECK(a.tokens.at(sample) == std::ssize(result.tokens));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("requests that are mixed get what each gets alone, bit for bit", "[engine]") {
+  const auto model = lively_model(257, 48);
+  Halved hook;
+  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8}) {
+    Decoder decoder(*model, format);
+    std::vector<Outcome> alone;
+    for (Request& request : varied_requests(alone, hook)) {
+      const ByteTokenizer tokenizer;
+      Engine engine(decoder, tokenizer);
+      engine.begin(std::move(request));
+      while (engine.step()) {
+      }
+    }
+    CHECK(alone[0].results.at(0).tokens != alone[1].results.at(0).tokens);
+    for (const Index together : {1, 3, 32}) {
+      std::vector<Outcome> mixed;
+      const ByteTokenizer tokenizer;
+      Engine engine(decoder, tokenizer, {.together = together});
+      for (Request& request : varied_requests(mixed, hook)) {
+        engine.begin(std::move(request));
+        engine.step();  // the earlier ones have gone ahead
+        engine.step();
+      }
+      while (engine.step()) {
+      }
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        INFO("request " << i << ", together " << together);
+        check_same(mixed[i], alone[i]);
+      }
+    }
+  }
+}
+
+TEST_CASE("a hook changes its own request and no other", "[engine]") {
+  const auto model = lively_model(257, 48);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer);
+  Halved hook;
+  Outcome plain;
+  Outcome hooked;
+  engine.begin(request_of("text", drawing(1, 30), plain));
+  Request request = request_of("text", drawing(1, 30), hooked);
+  request.hook = &hook;
+  engine.begin(std::move(request));
+  while (engine.step()) {
+  }
+  CHECK(plain.results.at(0).tokens == generate(decoder, tokenizer, "text", drawing(1, 30)).tokens);
+  CHECK(hooked.results.at(0).tokens != plain.results.at(0).tokens);
+}
+
+TEST_CASE("a cancelled request ends with what it has, and one that waits does not begin",
+          "[engine]") {
+  const auto model = lively_model(257, 48);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.together = 2});
+  std::vector<Outcome> outcomes(4);
+  const RequestId first = engine.begin(request_of("a", drawing(1, 1000), outcomes[0]));
+  Request self = request_of("b", drawing(2, 1000), outcomes[1]);
+  RequestId second = 0;
+  self.on_token = [&](Index, const TokenChoice&) {
+    if (++outcomes[1].tokens[0] == 4) {
+      engine.cancel(second);
+    }
+  };
+  second = engine.begin(std::move(self));
+  const RequestId third = engine.begin(request_of("c", drawing(3, 1000), outcomes[2]));
+  engine.begin(request_of("d", drawing(4, 3), outcomes[3]));
+  engine.cancel(third);
+  for (int i = 0; i < 6; ++i) {
+    CHECK(engine.step());
+  }
+  engine.cancel(first);
+  engine.cancel(first);
+  engine.cancel(999);
+  while (engine.step()) {
+  }
+  CHECK(outcomes[0].results.at(0).finish_reason == FinishReason::cancelled);
+  CHECK(outcomes[0].results.at(0).tokens.size() == 6);
+  CHECK(outcomes[0].results.at(0).text == outcomes[0].streamed.at(0));
+  CHECK(outcomes[1].results.at(0).tokens.size() == 4);
+  CHECK(outcomes[1].results.at(0).finish_reason == FinishReason::cancelled);
+  CHECK(outcomes[2].results.empty());
+  CHECK(outcomes[3].results.at(0).finish_reason == FinishReason::length);
+  CHECK(finish_reason_name(FinishReason::cancelled) == "cancelled");
+}
+
+TEST_CASE("a request that fails takes no other with it", "[engine]") {
+  const auto model = lively_model(257, 48);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer);
+  Fails hook;
+  Outcome good;
+  Outcome bad;
+  std::string message;
+  Request failing = request_of("abc", drawing(1, 20), bad);
+  failing.hook = &hook;
+  failing.on_error = [&](const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& caught) {
+      message += caught.what();
+    }
+  };
+  engine.begin(std::move(failing));
+  engine.begin(request_of("abc", drawing(1, 20), good));
+  while (engine.step()) {
+  }
+  CHECK(good.results.at(0).tokens == generate(decoder, tokenizer, "abc", drawing(1, 20)).tokens);
+  CHECK(bad.results.empty());
+  CHECK(message == "a step too far");
+
+  Request alone = request_of("abc", drawing(1, 20), bad);
+  alone.hook = &hook;
+  engine.begin(std::move(alone));
+  CHECK(engine.step());  // reads the prompt
+  CHECK_THROWS_WITH(engine.step(), "a step too far");
+  CHECK_FALSE(engine.step());
+}
+
+TEST_CASE("an engine refuses options that are out of range", "[engine]") {
+  const auto model = lively_model(257, 48);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer);
+  CHECK_THROWS_WITH(engine.begin({.options = {.max_new_tokens = -1}}),
+                    "max_new_tokens: expected a number from 0, got -1");
+  CHECK_THROWS_WITH(engine.begin({.samples = -1}), "num_samples: expected a number from 0, got -1");
+  engine.begin({.samples = 0});
+  CHECK_FALSE(engine.step());
+  CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.together = 0}),
+                    "together: expected a number from 1, got 0");
+}
