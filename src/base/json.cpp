@@ -235,7 +235,7 @@ const Json* Json::find(std::string_view key) const {
   if (!is_object()) {
     return nullptr;
   }
-  for (const Member& member : *value_.object) {
+  for (const JsonMember& member : *value_.object) {
     if (member.key == key) {
       return &member.value;
     }
@@ -322,10 +322,11 @@ bool Json::equals(const Json& other) const {
     case Kind::list:
       return *value_.list == *other.value_.list;
     case Kind::object:
-      return std::all_of(value_.object->begin(), value_.object->end(), [&](const Member& member) {
-        const Json* found = other.find(member.key);
-        return found != nullptr && *found == member.value;
-      });
+      return std::all_of(value_.object->begin(), value_.object->end(),
+                         [&](const JsonMember& member) {
+                           const Json* found = other.find(member.key);
+                           return found != nullptr && *found == member.value;
+                         });
     default:
       return true;
   }
@@ -383,7 +384,10 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
+  // Only of numbers with a minus; -0 is none of the whole numbers from 0.
+  bool number_integer(number_integer_t value) override {
+    return value == 0 ? add(-0.0) : add(value);
+  }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override {

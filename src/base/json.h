@@ -35,6 +35,8 @@ concept JsonRange = !JsonText<T> && !JsonMap<T> && requires(const T& range) {
   range.size();
 };
 
+struct JsonMember;
+
 // A JSON value. Objects keep their members in the order in which they came. Nothing else of the
 // project knows the library that reads and writes JSON, and this header is cheap to include.
 //
@@ -43,9 +45,8 @@ concept JsonRange = !JsonText<T> && !JsonMap<T> && requires(const T& range) {
 // begin with a text; other braces are lists.
 class Json {
  public:
-  struct Member;
   using List = std::vector<Json>;
-  using Object = std::vector<Member>;
+  using Object = std::vector<JsonMember>;
 
   Json() noexcept {}
   Json(std::nullptr_t) noexcept {}
@@ -180,7 +181,7 @@ class Json {
   Kind kind_ = Kind::null;
 };
 
-struct Json::Member {
+struct JsonMember {
   std::string key;
   Json value;
 };

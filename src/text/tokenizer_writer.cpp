@@ -1,4 +1,3 @@
-
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/text/bpe_tokenizer.h"
@@ -8,7 +7,6 @@
 namespace headlight {
 namespace {
 
-// Keeps the keys as they are written, so that a vocabulary is listed in the order of its ids.
 Json special_token(std::int32_t id, std::string_view content) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};

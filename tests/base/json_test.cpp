@@ -1,5 +1,10 @@
 #include "base/json.h"
 
+#include <array>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
@@ -11,6 +16,29 @@ namespace {
 
 std::string parse_error(const std::string& text) {
   return error_of([&] { parse_json(text, "a.json"); });
+}
+
+// Everything that values can be made of, in either kind of value.
+template <class AnyJson>
+AnyJson sample() {
+  AnyJson json{{"z", 1},
+               {"a", {1, 2.5, "x"}},
+               {"pairs", {{"x", 1}, {"y", true}}},
+               {"texts", {"x", "y"}},
+               {"one", {"x"}},
+               {"none", nullptr}};
+  json["inner"]["deep"] = {{"low", 1e20F}, {"high", 0.1F}, {"tiny", 5e-324}};
+  json["list"].push_back({{"k", 5U}});
+  json["list"].push_back({1, "a"});
+  json["empty"] = {AnyJson::array(), AnyJson::object()};
+  json["vector"] = std::vector<std::string>{"a", "b"};
+  json["array"] = std::array<float, 2>{0.3F, -0.0F};
+  json["map"] = std::map<std::string, std::string>{{"q", "r"}};
+  json["numbers"] = {
+      std::numeric_limits<double>::quiet_NaN(), 1e15, 1e16, 123456789.0, -7, 18446744073709551615U};
+  json["escapes"] = "a\x01\x7f\"\\/\n\xED\x95\x9C<";
+  json.update({{"z", 3}, {"new", std::string_view("view")}});
+  return json;
 }
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
@@ -110,4 +138,81 @@ TEST_CASE("one member may hold 65536 values, itself included") {
   const auto ignore = [](const std::string&, Json&) {};
   CHECK_NOTHROW(parse_json_members(with_values(65536), "a.json", ignore));
   CHECK_THROWS_AS(parse_json_members(with_values(65537), "a.json", ignore), Error);
+}
+
+TEST_CASE("values are made and written as the library makes and writes them") {
+  const Json json = sample<Json>();
+  const auto expected = sample<nlohmann::ordered_json>();
+  CHECK(json.dump() == expected.dump());
+  CHECK(json.dump(1) == expected.dump(1));
+  CHECK(parse_json(json.dump(2), "a.json").dump(2) == expected.dump(2));
+}
+
+TEST_CASE("bytes that are not UTF-8 are replaced or refused") {
+  const std::string bytes = "a\xFF\xE2\x82z";
+  const nlohmann::json expected = bytes;
+  CHECK(Json(bytes).dump() ==
+        expected.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  CHECK(error_of([&] { return Json(bytes).dump(-1, Json::BadUtf8::refused); }) ==
+        "a text is not UTF-8");
+}
+
+TEST_CASE("equal values have equal numbers and members in any order") {
+  CHECK(Json(1) == Json(1.0));
+  CHECK(Json(-1) != Json(18446744073709551615U));
+  CHECK(Json{{"a", 1}, {"b", {1, 2}}} == Json{{"b", {1.0, 2}}, {"a", 1U}});
+  CHECK(Json{{"a", 1}} != Json{{"b", 1}});
+  CHECK(Json{{"a", nullptr}} != Json::object());
+  CHECK(Json() != Json(false));
+  CHECK(Json(1) != Json("1"));
+}
+
+TEST_CASE("minus nought is no whole number from 0") {
+  CHECK_FALSE(parse_json("-0", "a.json").is_natural());
+  CHECK(parse_json("-0", "a.json") == 0);
+  CHECK(parse_json("0", "a.json").is_natural());
+}
+
+TEST_CASE("a copy is a value of its own and a moved value is left null") {
+  Json json{{"a", {1, 2}}};
+  Json copy = json;
+  copy["a"].push_back(3);
+  CHECK(json == Json{{"a", {1, 2}}});
+  const Json taken = std::move(copy);
+  CHECK(taken["a"].size() == 3);
+  json = json["a"];
+  CHECK(json == Json{1, 2});
+}
+
+TEST_CASE("asking for what a value is not throws an error that says so") {
+  const Json json{{"text", "x"}, {"half", 0.5}};
+  CHECK(error_of([&] { return json["text"].integer(); }) == "expected a whole number, got string");
+  CHECK(error_of([&] { return json["half"].integer(); }) == "expected a whole number, got number");
+  CHECK(error_of([&] { return Json(18446744073709551615U).integer(); }) ==
+        "expected a whole number, got number");
+  CHECK(error_of([&] { return Json(-1).natural(); }) ==
+        "expected a whole number from 0, got number");
+  CHECK(error_of([&] { return json["text"].number(); }) == "expected a number, got string");
+  CHECK(error_of([&] { return json.text(); }) == "expected a text, got object");
+  CHECK(error_of([&] { return json.boolean(); }) == "expected true or false, got object");
+  CHECK(error_of([&] { return json.begin(); }) == "expected a list, got object");
+  CHECK(error_of([&] { return json["text"]["x"].size(); }) == "expected an object, got string");
+  CHECK(error_of([&] { return json["other"].size(); }) == "key \"other\" is missing");
+  CHECK(json.find("other") == nullptr);
+  CHECK(Json(1).find("other") == nullptr);
+  CHECK(json.value("other", 7) == 7);
+}
+
+TEST_CASE("a repeated key is found among many") {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) {
+    text += "\"a key " + std::to_string(i) + "\": " + std::to_string(i) + ", ";
+  }
+  CHECK(parse_json(text + "\"last\": 1}", "a.json").size() == 200001);
+  CHECK(parse_error(text + "\"a key 5\": 1}") == "a.json: duplicate key 'a key 5'");
+}
+
+TEST_CASE("a text that is no JSON is none") {
+  CHECK(try_parse_json("[1]") == Json{1});
+  CHECK_FALSE(try_parse_json("[1").has_value());
 }
