@@ -24,6 +24,29 @@ function(headlight_defaults target)
   headlight_harden(${target})
 endfunction()
 
+# With precompiled headers, ccache must be told that macros which change with time do not matter.
+if(HEADLIGHT_PRECOMPILED AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+      ${CMAKE_CXX_COMPILER_LAUNCHER})
+endif()
+
+# Precompiles the headers that follow ${target} for its sources, which include them all the same:
+# HEADLIGHT_PRECOMPILED may be off.
+function(headlight_precompile target)
+  if(HEADLIGHT_PRECOMPILED)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    # What ccache needs to see that a header was used.
+    target_compile_options(${target} PRIVATE
+                           $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                           "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # Bug 105651 has more names where GCC takes a precompiled std::string for the project's code.
+      target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
+    endif()
+  endif()
+endfunction()
+
 # Compiles the sources that follow ${target} once per instruction set into it, each time with
 # HEADLIGHT_VARIANT naming the namespace. Always optimised: without inlining, weak copies of inline
 # functions could leak between instruction sets. On other CPUs than x86-64 all copies are plain.
