@@ -5,7 +5,6 @@
 
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
-#include "cli/terminal/wait_policy.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/directory_lock.h"
@@ -124,6 +123,5 @@ int guarded(const std::vector<std::string>& arguments) {
 }  // namespace headlight::cli
 
 int main(int argc, char** argv) {
-  headlight::cli::limit_idle_spinning(argv);
   return headlight::cli::guarded({argv + std::min(argc, 1), argv + argc});
 }

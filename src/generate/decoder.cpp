@@ -77,7 +77,8 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   const StepWorkspace& workspace = state_->workspace_for(1, threads);
   std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
   const DecoderStep step(model, {}, workspace);
-  kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run_head(me); });
+  kernels::parallel_team(threads, model.head.rows() * model.width,
+                         [&](const kernels::TeamMember& me) { step.run_head(me); });
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
@@ -93,7 +94,8 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
     embed(model, item, workspace.stream.of(b));
   }
   DecoderStep step(model, items, workspace, hook);
-  kernels::parallel_team(threads, [&](const kernels::TeamMember& me) { step.run(me); });
+  kernels::parallel_team(threads, step_work(model, batch),
+                         [&](const kernels::TeamMember& me) { step.run(me); });
   step.rethrow();
   for (const DecodeItem& item : items) {
     item.cache->advance(1);

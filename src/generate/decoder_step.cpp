@@ -42,7 +42,7 @@ Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
 }  // namespace
 
-Index step_threads(const DecoderModel& model, Index batch) {
+Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
   for (const DecoderLayer& layer : model.layers) {
     for (const PackedMatrix* matrix :
@@ -50,9 +50,14 @@ Index step_threads(const DecoderModel& model, Index batch) {
       work += matrix->rows() * matrix->columns();
     }
   }
+  return work * batch;
+}
+
+Index step_threads(const DecoderModel& model, Index batch) {
   const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
   const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
-  return std::clamp<Index>(work * batch / meetings / kWorkOfThread, 1, kernels::max_threads());
+  return std::clamp<Index>(step_work(model, batch) / meetings / kWorkOfThread, 1,
+                           kernels::max_threads());
 }
 
 StepVectors StepWorkspace::make(Index batch, Index length) {

@@ -38,7 +38,10 @@ class StepWorkspace {
   StepVectors scores_;      // [threads, block_size]
 };
 
-// Threads that a step on `batch` sequences is worth, from the shape of the model alone.
+// Multiply-adds of a step on `batch` sequences.
+Index step_work(const DecoderModel& model, Index batch);
+
+// Threads that such a step is worth, from the shape of the model alone.
 Index step_threads(const DecoderModel& model, Index batch);
 
 // One step of the sequences in `items`, whose embeddings are in workspace.stream: the members of a

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "headlight/base/error.h"
-#include "kernels/parallel.h"
+#include "kernels/openmp.h"
 
 // LAPACK, which OpenBLAS brings along, has no header of its own in Debian's package.
 extern "C" void dgeev_(const char* left, const char* right, const int* n, double* a,
@@ -19,7 +19,7 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
           "[eigenvalues] expected a matrix [n, n], got n ", n, " and ", matrix.size(), " values");
   require(std::all_of(matrix.begin(), matrix.end(), [](double x) { return std::isfinite(x); }),
           "[eigenvalues] expected numbers, got a matrix with infinite or undefined values");
-  const SingleThreadScope single;
+  const OpenMpThreadScope one_thread(1);
   const int size = static_cast<int>(n);
   const int one = 1;
   const int work_size = 4 * size;

@@ -9,13 +9,15 @@
 #include "headlight/base/error.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm/products.h"
+#include "kernels/openmp.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
+#include "kernels/thread_pool.h"
 
 namespace headlight {
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr auto kMostThreads = static_cast<int>(kernels::ThreadPool::kMostThreads);
 
 // The first number of OMP_NUM_THREADS, which may list one for every level; 0: none that makes
 // sense.
@@ -32,17 +34,17 @@ int threads_of_environment() {
 
 }  // namespace
 
-int thread_count() { return omp_get_max_threads(); }
+int thread_count() { return static_cast<int>(kernels::max_threads()); }
 
 void set_thread_count(int count) {
   require(count >= 1 && count <= kMostThreads, "[threads] expected 1 to ", kMostThreads, ", got ",
           count);
-  omp_set_num_threads(count);
+  kernels::set_max_threads(count);
 }
 
 int available_cpus() {
   const std::size_t allowed = kernels::allowed_cpus().size();
-  return allowed > 0 ? static_cast<int>(allowed) : omp_get_num_procs();
+  return allowed > 0 ? static_cast<int>(allowed) : kernels::openmp_cpu_count();
 }
 
 int default_thread_count() {

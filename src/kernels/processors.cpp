@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/control_groups.h"
-#include "kernels/parallel.h"
+#include "kernels/openmp.h"
 
 namespace headlight::kernels {
 namespace {
@@ -81,10 +81,8 @@ int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
 // With OMP_PROC_BIND or OMP_PLACES, OpenMP has bound this thread to a part of what it may use.
 std::set<int> cpus_of_places() {
   std::set<int> cpus;
-  for (int place = 0; place < omp_get_num_places(); ++place) {
-    std::vector<int> numbers(static_cast<std::size_t>(omp_get_place_num_procs(place)));
-    omp_get_place_proc_ids(place, numbers.data());
-    cpus.insert(numbers.begin(), numbers.end());
+  for (const std::vector<int>& place : openmp_places()) {
+    cpus.insert(place.begin(), place.end());
   }
   return cpus;
 }
@@ -108,6 +106,21 @@ std::vector<int> allowed_cpus() {
     }
   }
   return cpus;
+}
+
+void bind_to_place(Index thread) {
+  const std::vector<std::vector<int>> places = openmp_places();
+  if (places.empty()) {
+    return;
+  }
+  const std::vector<int>& place = places[static_cast<std::size_t>(thread) % places.size()];
+  const int last = *std::max_element(place.begin(), place.end());
+  std::vector<cpu_set_t> mask(static_cast<std::size_t>(last) / CPU_SETSIZE + 1);
+  const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+  for (const int cpu : place) {
+    CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask.data());
+  }
+  sched_setaffinity(0, bytes, mask.data());  // a thread that it refuses stays where it is
 }
 
 int usable_cores(const std::filesystem::path& root, const std::vector<int>& cpus) {

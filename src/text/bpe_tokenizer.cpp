@@ -67,20 +67,10 @@ std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
                                                      const BpeEncodeOptions& options) const {
   const std::vector<BpeTextPart> parts = split_for_encoding(*state_, bytes, options);
   std::vector<std::vector<std::int32_t>> ids(parts.size());
-  std::vector<std::exception_ptr> errors(parts.size());  // none may leave a parallel loop
   kernels::parallel_for(static_cast<Index>(parts.size()), 1, [&](Index begin, Index) {
     const auto part = static_cast<std::size_t>(begin);
-    try {
-      ids[part] = encode_part(*state_, parts[part]);
-    } catch (...) {
-      errors[part] = std::current_exception();
-    }
+    ids[part] = encode_part(*state_, parts[part]);
   });
-  for (const std::exception_ptr& error : errors) {
-    if (error) {
-      std::rethrow_exception(error);
-    }
-  }
   return ids.size() == 1 ? std::move(ids[0]) : joined(std::move(ids));
 }
 

@@ -16,7 +16,7 @@ class TextEncoder {
   // The tokenizer must outlive the encoder. Without `with_special` names are plain text.
   TextEncoder(const Tokenizer& tokenizer, bool with_special);
 
-  // The ids of a text; those of byte-level BPE on all of OpenMP's threads. Byte-level BPE and byte
+  // The ids of a text; those of byte-level BPE on all threads. Byte-level BPE and byte
   // tokenizers take any bytes. Throws Error when another one gets bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const;
 

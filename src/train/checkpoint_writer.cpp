@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "headlight/kernels/machine.h"
+#include "kernels/parallel.h"
 
 namespace headlight {
 namespace {
@@ -30,7 +30,7 @@ void CheckpointWriter::prepare(const Gpt& model, const Optimizer& optimizer) {
 
 WrittenCheckpoint CheckpointWriter::write(const CheckpointParts& parts,
                                           const WriteOptions& options) const {
-  set_thread_count(1);  // of this thread: it must not take processors from training
+  const kernels::SingleThreadScope processors_are_for_training;
   options.first();
   WrittenCheckpoint written{.path = save_checkpoint(run_, parts, options.checkpoint),
                             .complaint = ""};

@@ -8,7 +8,7 @@ trainer=
 trap '[ -z "$trainer" ] || kill -9 "$trainer" 2>/dev/null || true; rm -rf "$work"' EXIT
 for i in $(seq 30); do echo "The cat $i sat on the mat. Mina has a red kite."; done >"$work/data.txt"
 
-OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive "$program" train --threads 1 --data "$work/data.txt" --out_dir "$work/run" \
+"$program" train --threads 1 --data "$work/data.txt" --out_dir "$work/run" \
   --n_layer 1 --n_head 1 --n_embd 8 --block_size 8 --batch_size 2 --dropout 0.1 --warmup_iters 2 \
   --max_iters "$updates" --lr_decay_iters "$updates" --eval_iters 1 --save_interval 1 --eval_interval 50 \
   >"$work/out" 2>"$work/err" &

@@ -85,7 +85,7 @@ void TrainingCase::reset() const {
 
 Process TrainingCase::start(bool resume, const Environment& environment,
                             const fs::path& output) const {
-  Environment all{{"OMP_NUM_THREADS", "1"}, {"OMP_WAIT_POLICY", "passive"}};
+  Environment all{{"OMP_NUM_THREADS", "1"}};
   all.insert(environment.begin(), environment.end());
   return {command(resume), all, output.empty() ? folder_.path() : output};
 }

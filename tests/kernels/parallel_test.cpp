@@ -1,15 +1,20 @@
 #include "kernels/parallel.h"
 
 #include <atomic>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "kernels/openmp.h"
 #include "support/tensors.h"
 
 using namespace headlight;
 using namespace headlight::test;
 
 TEST_CASE("a parallel loop visits every item once, in chunks that do not depend on the threads") {
-  for (const int threads : {1, 2, 3, 8}) {
+  for (const int threads : {1, 2, 3, 8, 2, 1, 5}) {
     const ThreadScope scope(threads);
     for (const Index count : {Index{0}, Index{1}, Index{9}, Index{10}, Index{11}, Index{1000}}) {
       std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
@@ -60,13 +65,118 @@ TEST_CASE("chunk_count covers the last, smaller chunk") {
   CHECK(kernels::chunk_count(11, 10) == 2);
 }
 
-TEST_CASE("SingleThreadScope holds OpenMP to one thread and lets go again") {
+TEST_CASE("SingleThreadScope keeps a thread to itself and lets go again") {
   const ThreadScope scope(3);
   {
     const kernels::SingleThreadScope single;
     CHECK(thread_count() == 1);
+    CHECK(kernels::max_threads() == 1);
+    std::thread([] { CHECK(thread_count() == 3); }).join();
   }
   CHECK(thread_count() == 3);
+}
+
+TEST_CASE("OpenMpThreadScope holds OpenMP to some threads and lets go again") {
+  const int before = kernels::openmp_thread_count();
+  {
+    const kernels::OpenMpThreadScope scope(before + 2);
+    CHECK(kernels::openmp_thread_count() == before + 2);
+  }
+  CHECK(kernels::openmp_thread_count() == before);
+}
+
+namespace {
+
+// Eight chunks for two threads. The first chunk that `held` takes ends when all others are done.
+// Whether the other thread came; without it the chunk ends as well.
+bool others_do_the_rest(Index held) {
+  constexpr int kChunks = 8;
+  std::atomic<int> done{0};
+  std::atomic<bool> begun{false};
+  std::atomic<bool> other_came{false};
+  kernels::parallel_chunks(kChunks, 1, [&](Index thread, Index, Index, Index) {
+    if (thread != held) {
+      other_came = true;
+    } else if (!begun.exchange(true)) {
+      for (int look = 0; look < 1000 && !other_came; ++look) {
+        std::this_thread::yield();
+      }
+      while (other_came && done < kChunks - 1) {
+        std::this_thread::yield();
+      }
+    }
+    ++done;
+  });
+  return other_came && begun;
+}
+
+}  // namespace
+
+TEST_CASE("while a thread is held up in a chunk, the others take all that is left") {
+  const ThreadScope scope(2);
+  for (const Index held : {0, 1}) {
+    // The helper may be late, and then there is nothing to see.
+    while (!others_do_the_rest(held)) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+TEST_CASE("loops end with many more threads than CPUs") {
+  const ThreadScope scope(100);
+  std::atomic<Index> items{0};
+  for (int loop = 0; loop < 50; ++loop) {
+    parallel_for(200, 1, [&](Index begin, Index end) { items += end - begin; });
+  }
+  CHECK(items == 50 * 200);
+}
+
+TEST_CASE("several threads may start loops and teams at once") {
+  const ThreadScope scope(3);
+  std::vector<Index> sums(4);
+  std::vector<std::thread> callers;
+  for (Index& sum : sums) {
+    callers.emplace_back([&sum] {
+      for (int loop = 0; loop < 300; ++loop) {
+        std::vector<Index> chunks(7);
+        kernels::parallel_chunks(70, 10, [&](Index, Index chunk, Index begin, Index end) {
+          for (Index i = begin; i < end; ++i) {
+            chunks[static_cast<std::size_t>(chunk)] += i;
+          }
+        });
+        std::vector<Index> members(3);
+        kernels::parallel_team(3, 0, [&](const kernels::TeamMember& me) {
+          members[static_cast<std::size_t>(me.index)] = me.share_end(10) - me.share_begin(10);
+          me.barrier();
+        });
+        sum = std::accumulate(chunks.begin(), chunks.end(), sum);
+        sum = std::accumulate(members.begin(), members.end(), sum);
+      }
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  CHECK(sums == std::vector<Index>(4, 300 * (70 * 69 / 2 + 10)));
+}
+
+TEST_CASE("the exception of a loop's first chunk that throws reaches its caller") {
+  for (const int threads : {1, 2, 5}) {
+    const ThreadScope scope(threads);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      CHECK_THROWS_WITH(parallel_for(30, 1,
+                                     [](Index begin, Index) {
+                                       if (begin % 10 == 4) {
+                                         throw std::runtime_error("chunk " + std::to_string(begin));
+                                       }
+                                     }),
+                        "chunk 4");
+    }
+    std::atomic<int> items{0};
+    parallel_for(30, 1, [&](Index, Index) { ++items; });
+    CHECK(items == 30);
+    CHECK(thread_count() == threads);
+  }
 }
 
 TEST_CASE("every member of a team runs once and has a share of its own") {
@@ -74,17 +184,20 @@ TEST_CASE("every member of a team runs once and has a share of its own") {
     const ThreadScope scope(threads);
     for (const Index wanted : {Index{1}, Index{2}, Index{100}}) {
       std::vector<std::atomic<int>> visits(29);
-      std::atomic<Index> members{0};
+      std::vector<std::atomic<int>> members(8);
       std::atomic<Index> size{0};
-      kernels::parallel_team(wanted, [&](const kernels::TeamMember& me) {
-        ++members;
+      kernels::parallel_team(wanted, 0, [&](const kernels::TeamMember& me) {
+        ++members[static_cast<std::size_t>(me.index)];
         size = me.size;
         for (Index i = me.share_begin(29); i < me.share_end(29); ++i) {
           ++visits[static_cast<std::size_t>(i)];
         }
       });
-      CHECK(members == std::min<Index>(wanted, threads));
-      CHECK(size == members);
+      CHECK(size >= 1);
+      CHECK(size <= std::min<Index>(wanted, threads));
+      for (Index member = 0; member < 8; ++member) {
+        CHECK(members[static_cast<std::size_t>(member)] == (member < size ? 1 : 0));
+      }
       for (const auto& count_of_visits : visits) {
         CHECK(count_of_visits == 1);
       }
@@ -92,11 +205,23 @@ TEST_CASE("every member of a team runs once and has a share of its own") {
   }
 }
 
+TEST_CASE("a team has all its members once they have come") {
+  const ThreadScope scope(3);
+  Index size = 1;
+  while (size < 3) {
+    constexpr Index kWorthWaiting = Index{1} << 30;
+    kernels::parallel_team(3, kWorthWaiting, [&](const kernels::TeamMember& me) {
+      size = me.index == 0 ? me.size : size;
+    });
+  }
+  CHECK(size == 3);
+}
+
 TEST_CASE("a barrier shows each member what the others did before") {
   const ThreadScope scope(3);
   std::vector<Index> numbers(3);
   std::atomic<int> wrong{0};
-  kernels::parallel_team(3, [&](const kernels::TeamMember& me) {
+  kernels::parallel_team(3, Index{1} << 30, [&](const kernels::TeamMember& me) {
     for (Index round = 1; round <= 500; ++round) {
       numbers[static_cast<std::size_t>(me.index)] = round;
       me.barrier();
@@ -113,7 +238,7 @@ TEST_CASE("a team inside a parallel loop is one thread") {
   const ThreadScope scope(4);
   std::atomic<int> members{0};
   kernels::parallel_for(4, 1, [&](Index, Index) {
-    kernels::parallel_team(4, [&](const kernels::TeamMember& me) {
+    kernels::parallel_team(4, 0, [&](const kernels::TeamMember& me) {
       members += me.size == 1 && me.index == 0 ? 1 : 100;
       me.barrier();
     });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/parallel.h"
+#include "kernels/openmp.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -150,7 +150,7 @@ TEST_CASE("a quota file that is a folder limits nothing") {
 
 TEST_CASE("the CPUs of this process are those that OpenMP counts, in order") {
   const std::vector<int> cpus = allowed_cpus();
-  CHECK(static_cast<int>(cpus.size()) == omp_get_num_procs());
+  CHECK(static_cast<int>(cpus.size()) == headlight::kernels::openmp_cpu_count());
   CHECK(std::is_sorted(cpus.begin(), cpus.end()));
   CHECK(std::adjacent_find(cpus.begin(), cpus.end()) == cpus.end());
 }

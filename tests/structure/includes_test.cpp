@@ -70,7 +70,7 @@ bool is_own(const std::string& target) {
 
 // Where each third-party library may be included.
 const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/gemm"},
-                                                     {"omp.h", "src/kernels/parallel"},
+                                                     {"omp.h", "src/kernels/openmp"},
                                                      {"cxxopts", "src/cli/"},
                                                      {"spdlog", "src/cli/"},
                                                      {"toml++", "src/files/config_file"},

@@ -1,16 +1,15 @@
 #include "headlight/text/bpe_tokenizer.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 #include <random>
 
 #include "headlight/base/error.h"
 #include "headlight/text/bpe_pattern.h"
-#include "support/catch.h"
+#include "support/tensors.h"
 
 using namespace headlight;
+using headlight::test::ThreadScope;
 
 namespace {
 
@@ -165,12 +164,10 @@ TEST_CASE("the number of threads does not change ids") {
   const BpeTokenizer bpe(random_vocabulary(random, 40));
   const std::string text = random_text(random, 3000000, "aabbcc  \n'.1");
   const Ids expected = bpe.encode(text);
-  const int threads = omp_get_max_threads();
   for (const int count : {1, 2, 3}) {
-    omp_set_num_threads(count);
+    const ThreadScope scope(count);
     CHECK(bpe.encode_parallel(text) == expected);
   }
-  omp_set_num_threads(threads);
   CHECK(bpe.encode_parallel("").empty());
   CHECK_THROWS_WITH(bpe.encode_parallel("a\xFF"),
                     "[encode_parallel] text: invalid UTF-8 at byte 1");
@@ -187,11 +184,10 @@ TEST_CASE("special tokens are read on several threads, also where their names ha
     const Ids ids = i % 3 == 0 ? Ids{258, 259, 257} : Ids{258, ' ', 259};
     expected.insert(expected.end(), ids.begin(), ids.end());
   }
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(2);
-  const bool same = bpe.encode_bytes(text, {.read_special = true, .parallel = true}) == expected;
-  omp_set_num_threads(threads);
-  CHECK(same);
+  {
+    const ThreadScope scope(2);
+    CHECK(bpe.encode_bytes(text, {.read_special = true, .parallel = true}) == expected);
+  }
   CHECK(bpe.encode_with_special(text) == expected);
 }
 

@@ -5,8 +5,9 @@
 
 namespace headlight {
 
-// Threads that the library computes with. Results do not depend on the number. A program that sets
-// nothing gets what OpenMP decides, mostly one for every CPU; see default_thread_count.
+// Threads that the library computes with, 1 inside a parallel loop. Results do not depend on the
+// number. A program that sets nothing gets what OpenMP decides, mostly one for every CPU; see
+// default_thread_count.
 int thread_count();
 
 // CPUs that this process may run on; a core that runs two threads at a time is two CPUs.
@@ -18,6 +19,7 @@ int available_cpus();
 // Setting it is the caller's: set_thread_count(default_thread_count()).
 int default_thread_count();
 
+// Of the whole process, from the next loop on; threads that a smaller number leaves over sleep.
 // Throws Error unless 1 <= count <= 1024.
 void set_thread_count(int count);
 

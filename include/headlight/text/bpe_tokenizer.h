@@ -28,7 +28,7 @@ struct BpeVocabulary {
 
 struct BpeEncodeOptions {
   bool read_special = false;  // names of special tokens in the text become those tokens
-  bool parallel = false;      // on all of OpenMP's threads
+  bool parallel = false;      // on all threads
 };
 
 // Byte-level byte-pair encoding, as GPT-2 has it: text is cut into pieces (bpe_pattern.h); the
@@ -50,7 +50,7 @@ class BpeTokenizer final : public Tokenizer {
   std::int32_t end_of_text() const override;
   std::string_view special_name(std::int32_t id) const override;
 
-  // encode() on all of OpenMP's threads. The same ids.
+  // encode() on all threads. The same ids.
   std::vector<std::int32_t> encode_parallel(std::string_view text) const;
   // encode(), but the names of special tokens in the text become those tokens: of names that
   // overlap the leftmost, of names that begin at one place the longest.

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/gemm/tiled_gemm.h"
+#include "kernels/openmp.h"
 #include "kernels/parallel.h"
 
 namespace headlight::kernels {
@@ -119,7 +120,7 @@ void openblas_on_this_thread(const Gemm<T>& g) {
   }
   const T beta = g.bias != nullptr ? T{1} : g.beta;
   if (g.m * g.n * g.k > kBlasThreadThreshold) {
-    const SingleThreadScope single_thread;
+    const OpenMpThreadScope one_thread(1);
     blas_gemm(g, beta);
   } else {
     blas_gemm(g, beta);
@@ -183,6 +184,7 @@ template void openblas_on_this_thread(const Gemm<double>&);
 
 void gemm_with_threads_of_blas(const Gemm<float>& g) {
   assert(g.bias == nullptr && g.k > 0);
+  const OpenMpThreadScope threads(static_cast<int>(max_threads()));
   blas_gemm(g, g.beta);
 }
 

@@ -1,0 +1,350 @@
+#include "kernels/thread_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "headlight/kernels/machine.h"
+#include "kernels/openmp.h"
+#include "kernels/parallel.h"
+#include "kernels/processors.h"
+#include "kernels/waiting.h"
+
+namespace headlight::kernels {
+namespace {
+
+using std::chrono::microseconds;
+
+// A ticket: its number, whether it is a team's, and how many threads it calls (never 0, nor is it).
+constexpr int kThreadBits = 11;
+constexpr std::uint32_t kTeamBit = 1U << kThreadBits;
+constexpr std::uint32_t kNumberStep = kTeamBit << 1U;
+constexpr int kTicketShift = 32;
+constexpr Index kMostUnits = Index{1} << 30;
+
+// How long a thread polls before it sleeps: for its next loop, which in a training step mostly
+// comes sooner, and for the others of its loop or team.
+constexpr microseconds kIdleSpin{200};
+constexpr microseconds kEndSpin{50};
+
+// How long a team waits for its members. One that polls comes in half a microsecond; one that
+// sleeps in 50, for which only long work, of several times that, is worth waiting.
+constexpr microseconds kShortPatience{3};
+constexpr microseconds kLongPatience{100};
+constexpr Index kLongWork = 2'000'000;  // multiply-adds
+
+// After time lost by waiting for threads that were not running, nobody is called for a while: at
+// first for twice that time, and longer with every loss that comes so soon that it is more than a
+// 64th of the time since. It takes a thread that sleeps a moment to go on, and that does not count.
+constexpr int kLeastRest = 2;
+constexpr int kMostRest = 64;
+constexpr microseconds kWaking{100};
+
+Index threads_of(std::uint32_t ticket) { return ticket & (kTeamBit - 1); }
+bool is_team(std::uint32_t ticket) { return (ticket & kTeamBit) != 0; }
+std::uint32_t ticket_of(std::uint64_t left) {
+  return static_cast<std::uint32_t>(left >> kTicketShift);
+}
+Index units_of(std::uint64_t left) { return static_cast<std::uint32_t>(left); }
+std::uint64_t units_left(std::uint32_t ticket, Index units) {
+  return std::uint64_t{ticket} << kTicketShift | static_cast<std::uint64_t>(units);
+}
+
+// Takes a unit of a share of the loop or team `ticket`. What it returns are the units that were
+// left until then; 0: all are taken, or the loop is another.
+Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
+  std::uint64_t seen = left.load(std::memory_order_acquire);
+  while (ticket_of(seen) == ticket && units_of(seen) > 0) {
+    if (left.compare_exchange_weak(seen, seen - 1, std::memory_order_acquire)) {
+      return units_of(seen);
+    }
+  }
+  return 0;
+}
+
+// Until `value` is not `old` any more.
+template <class T>
+T await_change(const std::atomic<T>& value, T old, std::chrono::nanoseconds spin) {
+  spin_until(spin, [&] { return value.load(std::memory_order_acquire) != old; });
+  while (value.load(std::memory_order_acquire) == old) {
+    value.wait(old, std::memory_order_acquire);
+  }
+  return value.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+ThreadPool& ThreadPool::instance() {
+  // Never destroyed: its threads wait in it until the process has ended.
+  static ThreadPool& pool = *new ThreadPool;
+  return pool;
+}
+
+ThreadPool::ThreadPool() {
+  places_[0] = std::make_unique<Place>();
+  pthread_atfork(nullptr, nullptr, [] { instance().forget_threads(); });
+}
+
+// In the child of a fork, which has the thread alone that forked.
+void ThreadPool::forget_threads() {
+  started_ = 1;
+  wanted_ = 1;
+  busy_ = false;
+}
+
+bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function, const void* body) {
+  if (!begin()) {
+    return false;
+  }
+  threads = start_threads(threads);
+  chunks_ = chunks;
+  unit_chunks_ = chunk_count(chunks, kMostUnits);
+  function_ = function;
+  body_ = body;
+  failed_chunk_.store(chunks, std::memory_order_relaxed);
+  work(offer(chunk_count(chunks, unit_chunks_), threads), 0);
+  wait_for_others();
+  const std::exception_ptr error = std::exchange(error_, nullptr);
+  end();
+  if (error) {
+    std::rethrow_exception(error);
+  }
+  return true;
+}
+
+// Cuts the units into shares and calls the threads to them.
+ThreadPool::Ticket ThreadPool::offer(Index units, Index threads) {
+  pending_.store(static_cast<std::uint32_t>(units), std::memory_order_relaxed);
+  const Ticket ticket = next_ticket(threads, false);
+  for (Index thread = 0; thread < threads; ++thread) {
+    Place& place = *places_[static_cast<std::size_t>(thread)];
+    place.end = units * (thread + 1) / threads;
+    place.left.store(units_left(ticket, place.end - units * thread / threads),
+                     std::memory_order_release);
+  }
+  for (Index thread = 1; thread < threads; ++thread) {
+    call(thread, ticket);
+  }
+  return ticket;
+}
+
+bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, const void* body) {
+  if (!begin()) {
+    return false;
+  }
+  threads = start_threads(threads);
+  team_function_ = function;
+  body_ = body;
+  const Ticket ticket = next_ticket(threads, true);
+  for (Index thread = 1; thread < threads; ++thread) {
+    Place& place = *places_[static_cast<std::size_t>(thread)];
+    place.left.store(units_left(ticket, 1), std::memory_order_release);
+    call(thread, ticket);
+  }
+  const auto patience = work < kLongWork ? kShortPatience : kLongPatience;
+  const Index size = gather(ticket, threads, patience);
+  function(body, {0, size, &barrier_});
+  wait_for_others();
+  end();
+  return true;
+}
+
+// How many there are, as many as asked for unless the system refuses.
+Index ThreadPool::start_threads(Index threads) {
+  if (threads > wanted_) {
+    wanted_ = threads;
+    cpus_ = available_cpus();
+    try {
+      for (; started_ < threads; ++started_) {
+        auto& place = places_[static_cast<std::size_t>(started_)];
+        place = std::make_unique<Place>();
+        std::thread thread([this, number = started_] { serve(number); });
+        pthread_getcpuclockid(thread.native_handle(), &place->computed);
+        thread.detach();
+      }
+    } catch (const std::system_error&) {
+    }
+  }
+  threads = std::min(threads, started_);
+  spins_.store(threads <= cpus_, std::memory_order_relaxed);
+  threads_ = threads;
+  return threads;
+}
+
+ThreadPool::Ticket ThreadPool::next_ticket(Index threads, bool team) {
+  newest_ = (newest_ & ~(kNumberStep - 1)) + kNumberStep;
+  return newest_ | (team ? kTeamBit : 0U) | static_cast<Ticket>(threads);
+}
+
+// With more threads than CPUs, who polls keeps a CPU from whom he waits for.
+ThreadPool::Clock::duration ThreadPool::spin(Clock::duration limit) const {
+  return spins_.load(std::memory_order_relaxed) ? limit : Clock::duration{0};
+}
+
+void ThreadPool::call(Index thread, Ticket ticket) {
+  std::atomic<Ticket>& word = places_[static_cast<std::size_t>(thread)]->call;
+  word.store(ticket);
+  word.notify_one();
+}
+
+// What a thread of the pool does as long as it lives.
+void ThreadPool::serve(Index thread) {
+  bind_to_place(thread);
+  const SingleThreadScope nested_loops_stay_here;
+  const OpenMpThreadScope libraries_stay_here(1);
+  const std::atomic<Ticket>& word = places_[static_cast<std::size_t>(thread)]->call;
+  for (Ticket ticket = 0;;) {
+    ticket = await_change(word, ticket, spin(kIdleSpin));
+    is_team(ticket) ? join(ticket, thread) : work(ticket, thread);
+  }
+}
+
+// Takes units of the loop `ticket` until none is left, of this thread's own share first.
+void ThreadPool::work(Ticket ticket, Index thread) {
+  const Index threads = threads_of(ticket);
+  std::uint32_t done = 0;
+  for (Index i = 0; i < threads; ++i) {
+    Place& place = *places_[static_cast<std::size_t>((thread + i) % threads)];
+    while (const Index left = take(place.left, ticket)) {
+      run_unit(place.end - left, thread);
+      ++done;
+    }
+  }
+  leave(done);
+}
+
+void ThreadPool::run_unit(Index unit, Index thread) {
+  const Index begin = unit * unit_chunks_;
+  const Index end = std::min(chunks_, begin + unit_chunks_);
+  for (Index chunk = begin; chunk < end; ++chunk) {
+    try {
+      if (chunk < failed_chunk_.load(std::memory_order_relaxed)) {
+        function_(body_, thread, chunk);
+      }
+    } catch (...) {
+      const std::lock_guard lock(error_mutex_);
+      if (chunk < failed_chunk_) {
+        failed_chunk_ = chunk;
+        error_ = std::current_exception();
+      }
+    }
+  }
+}
+
+// Waits a moment for the threads of a team to come, and tells those who did that it begins. How
+// many they are, with who calls.
+Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience) {
+  const auto is_awaited = [&](Index thread) {
+    const Place& place = *places_[static_cast<std::size_t>(thread)];
+    return units_of(place.left.load(std::memory_order_acquire)) > 0;
+  };
+  Index came = 1;
+  const bool complete = spin_until(patience, [&] {
+    while (came < threads && !is_awaited(came)) {
+      ++came;
+    }
+    return came == threads;
+  });
+  if (!complete) {
+    rest_after(patience);
+  }
+  team_size_ = 1;
+  for (Index thread = 1; thread < threads; ++thread) {
+    Place& place = *places_[static_cast<std::size_t>(thread)];
+    if (take(place.left, ticket) == 0) {  // else it has not come, and now it is too late
+      place.seat = team_size_++;
+    }
+  }
+  pending_.store(static_cast<std::uint32_t>(team_size_ - 1), std::memory_order_relaxed);
+  begun_.fetch_add(1);
+  begun_.notify_all();
+  return team_size_;
+}
+
+void ThreadPool::join(Ticket ticket, Index thread) {
+  Place& place = *places_[static_cast<std::size_t>(thread)];
+  const std::uint32_t before = begun_.load(std::memory_order_acquire);
+  if (take(place.left, ticket) == 0) {
+    return;
+  }
+  await_change(begun_, before, spin(kEndSpin));
+  team_function_(body_, {place.seat, team_size_, &barrier_});
+  leave(1);
+}
+
+void ThreadPool::leave(std::uint32_t units) {
+  if (units > 0 && pending_.fetch_sub(units) == units) {
+    pending_.notify_one();
+  }
+}
+
+void ThreadPool::wait_for_others() {
+  const auto is_done = [&] { return pending_.load(std::memory_order_acquire) == 0; };
+  if (!spin_until(spin(kEndSpin), is_done)) {
+    sleep_for_others([&] {
+      for (auto left = pending_.load(std::memory_order_acquire); left != 0;
+           left = pending_.load(std::memory_order_acquire)) {
+        pending_.wait(left, std::memory_order_acquire);
+      }
+    });
+  }
+}
+
+template <class Sleep>
+void ThreadPool::sleep_for_others(const Sleep& sleep) {
+  const Clock::time_point start = Clock::now();
+  const Clock::duration computed = computed_by_others();
+  sleep();
+  const Clock::duration lost = Clock::now() - start - (computed_by_others() - computed) - kWaking;
+  if (lost > Clock::duration{0}) {
+    rest_after(lost);
+  }
+}
+
+ThreadPool::Clock::duration ThreadPool::computed_by_others() const {
+  Clock::duration sum{0};
+  for (Index thread = 1; thread < threads_; ++thread) {
+    timespec time{};
+    clock_gettime(places_[static_cast<std::size_t>(thread)]->computed, &time);
+    sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  return sum;
+}
+
+void ThreadPool::rest_after(Clock::duration lost) {
+  const Clock::time_point now = Clock::now();
+  const bool again = now - rests_until_ < kMostRest * lost;
+  rest_ = again ? std::min(2 * rest_, kMostRest) : kLeastRest;
+  rests_until_ = now + rest_ * lost;
+  rests_ = true;
+}
+
+// Whether this thread now has the pool to itself.
+bool ThreadPool::begin() {
+  if (busy_.exchange(true, std::memory_order_acquire)) {
+    return false;
+  }
+  rests_ = rests_ && Clock::now() < rests_until_;
+  if (!rests_) {
+    return true;
+  }
+  end();
+  return false;
+}
+
+void ThreadPool::end() { busy_.store(false, std::memory_order_release); }
+
+void TeamBarrier::sleep(unsigned round, Index member) const {
+  const auto sleep = [&] { round_.wait(round, std::memory_order_acquire); };
+  if (member == 0) {
+    ThreadPool::instance().sleep_for_others(sleep);
+  } else {
+    sleep();
+  }
+}
+
+}  // namespace headlight::kernels
