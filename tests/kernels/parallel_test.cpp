@@ -211,7 +211,9 @@ TEST_CASE("a team has all its members once they have come") {
   while (size < 3) {
     constexpr Index kWorthWaiting = Index{1} << 30;
     kernels::parallel_team(3, kWorthWaiting, [&](const kernels::TeamMember& me) {
-      size = me.index == 0 ? me.size : size;
+      if (me.index == 0) {
+        size = me.size;
+      }
     });
   }
   CHECK(size == 3);
