@@ -3,8 +3,7 @@
 # PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI cannot be reached.
 # usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
 #   asan   AddressSanitizer and UndefinedBehaviorSanitizer; Clang, which compiles them faster (CXX=g++ for GCC)
-#   tsan   ThreadSanitizer on the tests about threads: Clang and libomp, whose Archer knows what a
-#          parallel loop orders; with GCC's libgomp every loop would look like a race
+#   tsan   ThreadSanitizer on the tests about threads, also by Clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
