@@ -1,0 +1,72 @@
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = HEADLIGHT_SOURCE_DIR;
+
+std::string map_text() {
+  std::ostringstream text;
+  text << std::ifstream(kRoot / "src/README.md").rdbuf();
+  return text.str();
+}
+
+// What stands between backticks and has a slash: `train/run`, `src/nn/gpt.cpp`.
+std::vector<std::string> named_paths(const std::string& text) {
+  static const std::regex kPath("`([a-z0-9_]+(?:/[a-z0-9_.]+)+)`");
+  std::vector<std::string> paths;
+  for (std::sregex_iterator match(text.begin(), text.end(), kPath), end; match != end; ++match) {
+    paths.push_back((*match)[1]);
+  }
+  return paths;
+}
+
+// As a path from the root, or from src and include, with or without its suffix.
+bool exists(const std::string& path) {
+  for (const char* folder : {"", "src/", "include/headlight/"}) {
+    for (const char* suffix : {"", ".cpp", ".h"}) {
+      if (fs::exists(kRoot / (folder + path + suffix))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+int lines_of(const fs::path& path) {
+  std::ifstream file(path);
+  int lines = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++lines;
+  }
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("everything that the map of the code names is there", "[structure]") {
+  const std::vector<std::string> paths = named_paths(map_text());
+  REQUIRE(paths.size() > 40);
+  for (const std::string& path : paths) {
+    INFO(path);
+    CHECK(exists(path));
+  }
+}
+
+TEST_CASE("the shortest path through the code is as long as the map says", "[structure]") {
+  const std::string text = map_text();
+  int lines = 0;
+  for (const std::string& path : named_paths(text.substr(text.find("## The shortest path")))) {
+    lines += lines_of(kRoot / path);
+  }
+  CHECK(lines > 2700 - 300);
+  CHECK(lines < 2700 + 300);
+}
