@@ -2,20 +2,360 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "headlight/tensor/shape.h"
 #include "headlight/text/bpe_pattern.h"
+#include "headlight/text/bpe_tokenizer.h"
 #include "kernels/parallel.h"
 #include "text/byte_characters.h"
-#include "text/merge_learner.h"
-#include "text/piece_counter.h"
 
 namespace headlight {
 namespace {
+
+constexpr std::size_t kFirstSlots = 1024;
+
+// How often each of many short byte strings came. The strings lie in one block of memory, so that
+// a million of them cost little more than their bytes.
+class PieceCounter {
+ public:
+  PieceCounter() : slots_(kFirstSlots, 0) {}
+
+  void add(std::string_view piece, Index count = 1) {
+    const std::size_t hash = std::hash<std::string_view>{}(piece);
+    const std::size_t slot = find_slot(piece, hash);
+    if (slots_[slot] != 0) {
+      entries_[slots_[slot] - 1].count += count;
+      return;
+    }
+    entries_.push_back({hash, bytes_.size(), piece.size(), count});
+    bytes_ += piece;
+    slots_[slot] = entries_.size();
+    if (2 * entries_.size() > slots_.size()) {
+      grow();
+    }
+  }
+
+  // Number of different pieces, numbered in the order of their first coming.
+  std::size_t size() const { return entries_.size(); }
+
+  std::string_view piece(std::size_t number) const {
+    const Entry& entry = entries_[number];
+    return std::string_view(bytes_).substr(entry.begin, entry.length);
+  }
+
+  Index count(std::size_t number) const { return entries_[number].count; }
+
+ private:
+  struct Entry {
+    std::size_t hash;
+    std::size_t begin;  // in bytes_
+    std::size_t length;
+    Index count;
+  };
+
+  // The place of a piece in slots_: the one that names it, or the empty one where it belongs.
+  std::size_t find_slot(std::string_view piece, std::size_t hash) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = hash & mask;
+    while (slots_[slot] != 0) {
+      const std::size_t number = slots_[slot] - 1;
+      if (entries_[number].hash == hash && this->piece(number) == piece) {
+        break;
+      }
+      slot = (slot + 1) & mask;
+    }
+    return slot;
+  }
+
+  void grow() {
+    std::vector<std::size_t> slots(2 * slots_.size(), 0);
+    const std::size_t mask = slots.size() - 1;
+    for (std::size_t number = 0; number < entries_.size(); ++number) {
+      std::size_t slot = entries_[number].hash & mask;
+      while (slots[slot] != 0) {
+        slot = (slot + 1) & mask;
+      }
+      slots[slot] = number + 1;
+    }
+    slots_ = std::move(slots);
+  }
+
+  std::string bytes_;
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> slots_;  // open addressing: number + 1, or 0 for empty; a power of two
+};
+
+// Two tokens that stand side by side.
+struct MergePair {
+  std::int32_t left = 0;
+  std::int32_t right = 0;
+
+  bool operator==(const MergePair&) const = default;
+};
+
+// What is known of a pair.
+struct PairRecord {
+  MergePair pair{.left = -1};  // left below 0: no pair
+  Index count = 0;             // times that it was seen in the corpus
+  std::int32_t fresh = -1;     // where its new occurrences are being listed; -1: there are none
+};
+
+constexpr std::size_t kFirstRecords = 4096;
+
+// The upper bits of the product depend on all bits of both ids (Knuth, TAOCP 3, 6.4: Fibonacci
+// hashing).
+std::size_t hash_of(MergePair pair) {
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(pair.left)) << 32) |
+      static_cast<std::uint32_t>(pair.right);
+  const std::uint64_t product = key * 0x9E3779B97F4A7C15U;
+  return static_cast<std::size_t>(product ^ (product >> 32));
+}
+
+// The records of all pairs: a hash table with open addressing. References last until the next at().
+class PairTable {
+ public:
+  PairTable() : records_(kFirstRecords) {}
+
+  // The record of a pair; a new one when there is none.
+  PairRecord& at(MergePair pair) {
+    std::size_t place = find(records_, pair);
+    if (records_[place].pair.left < 0) {
+      if (2 * ++used_ > records_.size()) {
+        grow();
+        place = find(records_, pair);
+      }
+      records_[place].pair = pair;
+    }
+    return records_[place];
+  }
+
+ private:
+  std::size_t find(const std::vector<PairRecord>& records, MergePair pair) const {
+    const std::size_t mask = records.size() - 1;
+    std::size_t place = hash_of(pair) & mask;
+    while (records[place].pair.left >= 0 && records[place].pair != pair) {
+      place = (place + 1) & mask;
+    }
+    return place;
+  }
+
+  void grow() {
+    std::vector<PairRecord> records(2 * records_.size());
+    for (const PairRecord& record : records_) {
+      if (record.pair.left >= 0) {
+        records[find(records, record.pair)] = record;
+      }
+    }
+    records_ = std::move(records);
+  }
+
+  std::vector<PairRecord> records_;  // a power of two
+  std::size_t used_ = 0;
+};
+
+// The different words of a corpus as tokens, with the number of times that each came.
+struct CountedWords {
+  std::vector<std::int32_t> tokens;  // of all words, one after the other
+  std::vector<std::size_t> begins;   // where each word begins in `tokens`
+  std::vector<std::size_t> lengths;  // in tokens
+  std::vector<Index> counts;
+};
+
+// Learns byte-pair merges: again and again the most frequent pair of neighbours becomes a token.
+// Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units", 2016,
+// algorithm 1, with the ties and the bookkeeping of Hugging Face's BpeTrainer; see BpeTrainer.
+class MergeLearner {
+ public:
+  // `vocabulary` holds the tokens that `words` are made of. Both are changed in place; the
+  // vocabulary must outlive the learner.
+  MergeLearner(CountedWords words, BpeVocabulary& vocabulary)
+      : words_(std::move(words)), vocabulary_(vocabulary) {
+    require(words_.counts.size() <= UINT32_MAX,
+            "[MergeLearner] too many different words: ", words_.counts.size());
+    for (std::size_t id = 0; id < vocabulary_.tokens.size(); ++id) {
+      if (!vocabulary_.tokens[id].empty()) {  // not a special token
+        ids_.emplace(vocabulary_.tokens[id], static_cast<std::int32_t>(id));
+      }
+    }
+    count_pairs();
+  }
+
+  // Adds tokens and merges until the vocabulary has `vocab_size` tokens or no pair is left that
+  // came at least `min_frequency` times.
+  void learn(Index vocab_size, Index min_frequency) {
+    while (static_cast<Index>(vocabulary_.tokens.size()) < vocab_size && !queue_.empty()) {
+      Candidate top = queue_.top();
+      queue_.pop();
+      const Index count = pairs_.at(top.pair).count;
+      if (top.count != count) {
+        top.count = count;
+        queue_.push(top);
+        continue;
+      }
+      if (count < std::max<Index>(1, min_frequency)) {
+        break;
+      }
+      merge(top);
+    }
+    drop_repeated_merges();
+  }
+
+ private:
+  // A pair that waits to be merged where `words` list it. Its count is what it was when last
+  // looked at: it may have become less. A pair waits more than once when a token comes about in
+  // two ways.
+  struct Candidate {
+    Index count;
+    MergePair pair;
+    std::int32_t words;  // in lists_
+
+    // The largest comes first: the most frequent pair; of equals the one with the smaller left id,
+    // then with the smaller right id.
+    bool operator<(const Candidate& other) const {
+      if (count != other.count) {
+        return count < other.count;
+      }
+      if (pair != other.pair) {
+        return pair.left != other.pair.left ? pair.left > other.pair.left
+                                            : pair.right > other.pair.right;
+      }
+      return words > other.words;
+    }
+  };
+
+  void count_pairs() {
+    for (std::size_t word = 0; word < words_.counts.size(); ++word) {
+      const std::int32_t* tokens = words_.tokens.data() + words_.begins[word];
+      for (std::size_t i = 1; i < words_.lengths[word]; ++i) {
+        count_pair({tokens[i - 1], tokens[i]}, words_.counts[word], word);
+      }
+    }
+    queue_fresh_pairs();
+  }
+
+  void count_pair(MergePair pair, Index change, std::size_t word) {
+    PairRecord& record = pairs_.at(pair);
+    record.count += change;
+    if (change < 0) {
+      return;
+    }
+    if (record.fresh < 0) {
+      record.fresh = new_list();
+      fresh_.push_back(pair);
+    }
+    auto& list = lists_[static_cast<std::size_t>(record.fresh)];
+    if (list.empty() || list.back() != word) {
+      list.push_back(static_cast<std::uint32_t>(word));
+    }
+  }
+
+  // The candidates of the pairs that have got new occurrences.
+  void queue_fresh_pairs() {
+    for (const MergePair pair : fresh_) {
+      PairRecord& record = pairs_.at(pair);
+      const std::int32_t list = std::exchange(record.fresh, -1);
+      if (record.count > 0) {
+        queue_.push({record.count, pair, list});
+      } else {
+        lists_[static_cast<std::size_t>(list)].clear();
+        free_lists_.push_back(list);
+      }
+    }
+    fresh_.clear();
+  }
+
+  std::int32_t new_list() {
+    if (free_lists_.empty()) {
+      lists_.emplace_back();
+      return static_cast<std::int32_t>(lists_.size() - 1);
+    }
+    const std::int32_t list = free_lists_.back();
+    free_lists_.pop_back();
+    return list;
+  }
+
+  void merge(const Candidate& candidate) {
+    const std::int32_t merged = token_of(candidate.pair);
+    vocabulary_.merges.push_back({candidate.pair.left, candidate.pair.right});
+    // Out of lists_, which grows while pairs are counted.
+    auto& place = lists_[static_cast<std::size_t>(candidate.words)];
+    const std::vector<std::uint32_t> words = std::exchange(place, {});
+    free_lists_.push_back(candidate.words);
+    for (const std::uint32_t word : words) {
+      merge_in_word(word, candidate.pair, merged);
+    }
+    queue_fresh_pairs();
+  }
+
+  void merge_in_word(std::size_t word, MergePair pair, std::int32_t merged) {
+    std::int32_t* tokens = words_.tokens.data() + words_.begins[word];
+    const std::size_t length = words_.lengths[word];
+    const Index count = words_.counts[word];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      if (tokens[i] != pair.left || i + 1 == length || tokens[i + 1] != pair.right) {
+        tokens[kept++] = tokens[i];
+        continue;
+      }
+      if (kept > 0) {
+        count_pair({tokens[kept - 1], pair.left}, -count, word);
+        count_pair({tokens[kept - 1], merged}, count, word);
+      }
+      ++i;
+      if (i + 1 < length) {
+        count_pair({pair.right, tokens[i + 1]}, -count, word);
+        count_pair({merged, tokens[i + 1]}, count, word);
+      }
+      tokens[kept++] = merged;
+    }
+    words_.lengths[word] = kept;
+  }
+
+  std::int32_t token_of(MergePair pair) {
+    auto& tokens = vocabulary_.tokens;
+    std::string bytes =
+        tokens[static_cast<std::size_t>(pair.left)] + tokens[static_cast<std::size_t>(pair.right)];
+    const auto [entry, is_new] = ids_.emplace(bytes, static_cast<std::int32_t>(tokens.size()));
+    if (is_new) {
+      tokens.push_back(std::move(bytes));
+    }
+    return entry->second;
+  }
+
+  // A merge that came twice counts where it came last.
+  void drop_repeated_merges() {
+    PairTable seen;
+    auto& merges = vocabulary_.merges;
+    const auto first_kept =
+        std::remove_if(merges.rbegin(), merges.rend(), [&](const BpeMerge& merge) {
+          return ++seen.at({merge.left, merge.right}).count > 1;
+        });
+    merges.erase(merges.begin(), first_kept.base());
+  }
+
+  CountedWords words_;
+  BpeVocabulary& vocabulary_;
+  std::unordered_map<std::string, std::int32_t> ids_;
+  PairTable pairs_;
+  std::priority_queue<Candidate> queue_;
+  std::vector<std::vector<std::uint32_t>> lists_;  // words in which a pair occurs, ascending
+  std::vector<std::int32_t> free_lists_;
+  std::vector<MergePair> fresh_;  // pairs with new occurrences
+};
 
 constexpr std::size_t kSegment = std::size_t{1} << 16;  // bytes that a thread counts at once
 constexpr Index kBytes = 256;
