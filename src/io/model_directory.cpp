@@ -12,8 +12,8 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
-#include "io/gpt2_config.h"
-#include "io/gpt2_weights.h"
+#include "io/formats/gpt2.h"
+#include "io/formats/gpt2_config.h"
 
 namespace headlight {
 namespace {
@@ -136,6 +136,23 @@ void write_model_files(const fs::path& directory, const Gpt& model, const Tokeni
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_small_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors", gpt2_tensors(model));
+}
+
+std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
+  GptConfig config = model.config();
+  require(config.mlp || config.norm == NormPosition::pre,
+          "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what passes");
+  config.mlp = true;
+  // A blank model has zeros in its matrices and norms that neither scale nor shift.
+  std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
+  std::map<std::string, Tensor> into;
+  for (const auto& [name, tensor] : result->parameters()) {
+    into.emplace(name, tensor);
+  }
+  for (const auto& [name, tensor] : model.parameters()) {
+    into.at(name).copy_from(tensor);
+  }
+  return result;
 }
 
 }  // namespace headlight

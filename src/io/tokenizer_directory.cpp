@@ -1,25 +1,69 @@
 #include "headlight/io/tokenizer_directory.h"
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/text/tokenizer_file.h"
 
 namespace headlight {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory) {
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
   const auto whole = directory / "tokenizer.json";
   const auto vocabulary = directory / "vocab.json";
-  if (std::filesystem::exists(whole) || !std::filesystem::exists(vocabulary)) {
+  if (fs::exists(whole) || !fs::exists(vocabulary)) {
     return parse_tokenizer_json(read_whole_file(whole, kLargestFile), shown(whole));
   }
   return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
                                read_whole_file(directory / "merges.txt", kLargestFile),
                                shown(directory));
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
+  require(fs::exists(path), shown(path), ": no such file or directory");
+  if (path.extension() == ".pkl") {
+    return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
+  }
+  if (!fs::is_directory(path)) {
+    return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path));
+  }
+  for (const char* place : {".", "best", "latest"}) {
+    const fs::path folder = std::string_view(place) == "." ? path : path / place;
+    if (fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json")) {
+      return load_tokenizer(folder);
+    }
+  }
+  if (auto tokenizer = vocabulary_beside(path)) {
+    return tokenizer;
+  }
+  fail(shown(path),
+       ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
+}
+
+void require_no_model(const fs::path& directory) {
+  require(!model_directory_in(directory), shown(directory),
+          ": holds a model, whose tokenizer must stay; choose another folder");
+}
+
+void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+  require_no_model(directory);
+  make_folder(directory);
+  const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+                    {"bos_token", kEndOfTextName},
+                    {"eos_token", kEndOfTextName},
+                    {"clean_up_tokenization_spaces", false}};
+  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
 }
 
 }  // namespace headlight

@@ -357,26 +357,6 @@ void require_bpe_model(const Json& model, std::string_view name) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name) {
-  const Json root = parse_json(text, name);
-  const Json& model = json_member(root, "model", name);
-  require_bpe_model(model, name);
-  require(is_null(root, "normalizer"), at(name, "normalizer"), ": expected null");
-  const Json& vocab = json_member(model, "vocab", at(name, "model"));
-  require(!vocab.empty(), at(name, "model.vocab"),
-          ": is empty, expected the tokens with their ids");
-  const Vocabulary vocabulary = read_vocabulary(vocab, json_member(root, "added_tokens", name),
-                                                at(name, "model.vocab"), at(name, "added_tokens"));
-  auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
-                                                  : byte_level_tokenizer(root, vocabulary, name);
-  tokenizer->set_prepends_end_of_text(read_post_processor(root, tokenizer->end_of_text(), name));
-  return tokenizer;
-}
-
-namespace {
-
 // The text before the next line break, which is removed along with it.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -387,31 +367,6 @@ std::string_view take_line(std::string_view& text) {
   }
   return line;
 }
-
-}  // namespace
-
-std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
-                                                 std::string_view merges_txt,
-                                                 std::string_view name) {
-  const std::string vocab_key = at(name, "vocab.json");
-  const Json vocab = parse_json(vocab_json, vocab_key);
-  const std::string end(kEndOfTextName);
-  // Such files have this special token alone, and list it among the others.
-  const Json added = Json::array(
-      {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
-  const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
-  BpeVocabularyBuilder builder(vocabulary, vocab_key);
-  const std::string merges_key = at(name, "merges.txt");
-  if (merges_txt.starts_with("#version")) {
-    take_line(merges_txt);
-  }
-  while (!merges_txt.empty()) {
-    builder.add_merge(take_line(merges_txt), merges_key);
-  }
-  return std::make_unique<BpeTokenizer>(builder.take(), name);
-}
-
-namespace {
 
 // Keeps the keys as they are written, so that a vocabulary is listed in the order of its ids.
 Json special_token(std::int32_t id, std::string_view content) {
@@ -485,6 +440,43 @@ Json model(const Tokenizer& tokenizer) {
 }
 
 }  // namespace
+
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name) {
+  const Json root = parse_json(text, name);
+  const Json& model = json_member(root, "model", name);
+  require_bpe_model(model, name);
+  require(is_null(root, "normalizer"), at(name, "normalizer"), ": expected null");
+  const Json& vocab = json_member(model, "vocab", at(name, "model"));
+  require(!vocab.empty(), at(name, "model.vocab"),
+          ": is empty, expected the tokens with their ids");
+  const Vocabulary vocabulary = read_vocabulary(vocab, json_member(root, "added_tokens", name),
+                                                at(name, "model.vocab"), at(name, "added_tokens"));
+  auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
+                                                  : byte_level_tokenizer(root, vocabulary, name);
+  tokenizer->set_prepends_end_of_text(read_post_processor(root, tokenizer->end_of_text(), name));
+  return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
+                                                 std::string_view merges_txt,
+                                                 std::string_view name) {
+  const std::string vocab_key = at(name, "vocab.json");
+  const Json vocab = parse_json(vocab_json, vocab_key);
+  const std::string end(kEndOfTextName);
+  // Such files have this special token alone, and list it among the others.
+  const Json added = Json::array(
+      {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
+  const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
+  BpeVocabularyBuilder builder(vocabulary, vocab_key);
+  const std::string merges_key = at(name, "merges.txt");
+  if (merges_txt.starts_with("#version")) {
+    take_line(merges_txt);
+  }
+  while (!merges_txt.empty()) {
+    builder.add_merge(take_line(merges_txt), merges_key);
+  }
+  return std::make_unique<BpeTokenizer>(builder.take(), name);
+}
 
 std::string to_tokenizer_json(const Tokenizer& tokenizer) {
   const bool pairs = tokenizer.kind() == "bpe";

@@ -4,9 +4,9 @@
 
 #include "headlight/data/dataset_parts.h"
 #include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/io/open_tokenizer.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 

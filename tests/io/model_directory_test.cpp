@@ -5,7 +5,7 @@
 #include "generate/test_models.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"
-#include "io/gpt2_config.h"
+#include "io/formats/gpt2_config.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 

@@ -1,6 +1,6 @@
 #include "headlight/io/nanogpt_vocabulary.h"
 
-#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"

@@ -11,4 +11,17 @@ namespace headlight {
 // merges.txt. Throws Error naming the file when there is none or Headlight cannot reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
+// The tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder that holds one of
+// them or that load_tokenizer() reads, or a run directory (its best checkpoint, else its latest).
+// Throws Error naming the path.
+std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
+
+// Throws Error when `directory` is a model or a run, whose tokenizer must stay.
+void require_no_model(const std::filesystem::path& directory);
+
+// Writes tokenizer.json and tokenizer_config.json, which Hugging Face's AutoTokenizer reads, into
+// `directory`, which is made when it is missing. Throws Error as
+// require_no_model() does, and when a step fails.
+void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
+
 }  // namespace headlight

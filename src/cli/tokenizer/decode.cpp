@@ -9,7 +9,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {

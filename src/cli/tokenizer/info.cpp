@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "cli/terminal/options.h"
 #include "cli/tokenizer/tokenizer.h"
-#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "views/report/display.h"
 #include "views/report/json_output.h"

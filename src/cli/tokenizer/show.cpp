@@ -6,7 +6,7 @@
 #include "cli/terminal/terminal.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/base/error.h"
-#include "headlight/io/open_tokenizer.h"
+#include "headlight/io/tokenizer_directory.h"
 #include "text/text_encoder.h"
 #include "views/report/display.h"
 #include "views/report/json_output.h"

@@ -1,7 +1,7 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/files/manifest.h"
-#include "io/shard_index.h"
+#include "io/safetensors_file.h"
 #include "train/state_file.h"
 
 namespace headlight::fuzz {

@@ -4,7 +4,7 @@
 #include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/train/train_config.h"
-#include "io/gpt2_config.h"
+#include "io/formats/gpt2_config.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "files/zip_archive.h"
-#include "io/gpt2_names.h"
-#include "io/pickle_writer.h"
+#include "io/formats/gpt2.h"
+#include "io/formats/pickle_writer.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "io/gpt2_config.h"
+#include "io/formats/gpt2_config.h"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
-#include "io/pickle_writer.h"
+#include "io/formats/pickle_writer.h"
 
 namespace headlight {
 namespace {

@@ -5,10 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/gpt.h"
 #include "io/safetensors_file.h"
 
 namespace headlight {
+
+// How Hugging Face's GPT-2 calls a weight of Gpt::parameters(): "h.0.ln_1.weight" is
+// "transformer.h.0.ln_1.weight"; the head has no prefix.
+std::string gpt2_name(const Weight& weight);
 
 // The tensors of a model under the names, and with the layout, that Hugging Face's GPT-2 has:
 // "transformer.h.0.attn.c_attn.weight" is inputs x outputs, the transpose of ours. A model without

@@ -1,4 +1,4 @@
-#include "io/pickle_writer.h"
+#include "io/formats/pickle_writer.h"
 
 #include <bit>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "io/gpt2_weights.h"
+#include "io/formats/gpt2.h"
 
 #include <algorithm>
 #include <set>
@@ -6,16 +6,29 @@
 #include "base/printable.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
-#include "io/gpt2_names.h"
-#include "io/shard_index.h"
+#include "io/safetensors_file.h"
 
 namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPrefix = "transformer.";
 constexpr const char* kHead = "lm_head.weight";
 constexpr const char* kEmbedding = "wte.weight";
+
+// The name without the prefix, which some checkpoints lack.
+std::string own_name(const std::string& gpt2_name) {
+  return gpt2_name.starts_with(kPrefix) ? gpt2_name.substr(kPrefix.size()) : gpt2_name;
+}
+
+// The weights that GPT-2 keeps as inputs x outputs (its class Conv1D), the transpose of ours.
+bool is_conv1d(const Weight& weight) { return weight.multiplied && weight.layer != kNoLayer; }
+
+// Causal masks, which old checkpoints carry along: "h.0.attn.bias", "h.0.attn.masked_bias".
+bool is_mask_buffer(std::string_view own_name) {
+  return own_name.ends_with(".attn.bias") || own_name.ends_with(".attn.masked_bias");
+}
 
 bool is_zero(const Tensor& tensor) {
   const std::vector<double> values = tensor.to_vector();
@@ -59,6 +72,10 @@ NamedTensors zero_biases(const GptConfig& config) {
 }
 
 }  // namespace
+
+std::string gpt2_name(const Weight& weight) {
+  return weight.part == Part::head ? weight.name : std::string(kPrefix) + weight.name;
+}
 
 NamedTensors gpt2_tensors(const Gpt& model) {
   NamedTensors result;

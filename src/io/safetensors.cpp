@@ -1,0 +1,429 @@
+#include "headlight/io/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+#include "base/json.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+#include "io/safetensors_file.h"
+#include "io/tensor_file.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kLengthBytes = 8;
+constexpr Index kMaxSafetensorsHeader = Index{16} << 20;    // in bytes
+constexpr std::string_view kMetadataName = "__metadata__";  // not a tensor: text about the file
+
+struct FileType {
+  std::string_view name;
+  Index bytes;
+  DType dtype;  // of the tensor that it is read into
+};
+
+constexpr std::array<FileType, 10> kFileTypes{{
+    {"F64", 8, DType::float64},
+    {"F32", 4, DType::float32},
+    {"F16", 2, DType::float32},
+    {"BF16", 2, DType::bfloat16},
+    {"I64", 8, DType::int32},
+    {"I32", 4, DType::int32},
+    {"I16", 2, DType::int32},
+    {"I8", 1, DType::int32},
+    {"U8", 1, DType::int32},
+    {"BOOL", 1, DType::boolean},
+}};
+
+// The JSON text behind the 8 bytes of its length.
+std::string read_header_text(const InputFile& file) {
+  const std::string name = shown(file.path());
+  require(file.size() >= kLengthBytes, name, ": ", file.size(),
+          " bytes are too few for a safetensors file");
+  std::array<std::byte, kLengthBytes> bytes{};
+  file.read(0, bytes);
+  const auto length = std::bit_cast<std::uint64_t>(bytes);
+  require(length <= static_cast<std::uint64_t>(kMaxSafetensorsHeader), name, ": header of ", length,
+          " bytes, at most ", kMaxSafetensorsHeader, " are accepted");
+  require(static_cast<Index>(length) <= file.size() - kLengthBytes, name, ": header of ", length,
+          " bytes in a file of ", file.size());
+  std::string text(length, '\0');
+  file.read(kLengthBytes, std::as_writable_bytes(std::span<char>(text)));
+  require(text.starts_with('{'), name, ": the header does not start with '{'");
+  return text;
+}
+
+std::map<std::string, std::string> parse_metadata(const Json& metadata, const std::string& file) {
+  require(metadata.is_object(), file, ": __metadata__ is not an object");
+  std::map<std::string, std::string> result;
+  for (const auto& [key, value] : metadata.members()) {
+    require(value.is_string(), file, ": __metadata__ ", in_quotes(key), " is not a string");
+    result.emplace(key, value.text());
+  }
+  return result;
+}
+
+// Reads the object that describes one tensor. `where` names file and tensor.
+class EntryParser {
+ public:
+  EntryParser(const Json& entry, std::string where, Index data_start)
+      : entry_(entry), where_(std::move(where)), data_start_(data_start) {}
+
+  SafetensorsEntry parse(const std::string& name) const {
+    require(entry_.is_object() && entry_.size() == 3 && entry_.contains("dtype") &&
+                entry_.contains("shape") && entry_.contains("data_offsets"),
+            where_, ": expected exactly dtype, shape and data_offsets");
+    SafetensorsEntry result{name, {}, DType::float32};
+    TensorInfo& info = result.info;
+    const FileType type = parse_type();
+    result.dtype = type.dtype;
+    info.dtype = type.name;
+    info.shape = parse_shape();
+    const auto [begin, end] = parse_offsets();
+    const std::optional<Index> bytes = checked_byte_count(info.shape, type.bytes);
+    require(bytes.has_value(), where_, ": shape ", info.shape, " overflows");
+    require(end - begin == *bytes, where_, ": ", info.dtype, " ", info.shape, " takes ", *bytes,
+            " bytes, data_offsets [", begin, ", ", end, "] hold ", end - begin);
+    info.begin = data_start_ + begin;
+    info.end = data_start_ + end;
+    return result;
+  }
+
+ private:
+  FileType parse_type() const {
+    const Json& dtype = entry_["dtype"];
+    require(dtype.is_string(), where_, ": dtype is not a string");
+    const auto& name = dtype.text();
+    for (const FileType& type : kFileTypes) {
+      if (type.name == name) {
+        return type;
+      }
+    }
+    fail(where_, ": dtype ", in_quotes(name), " is not supported");
+  }
+
+  Shape parse_shape() const {
+    const Json& sizes = entry_["shape"];
+    require(sizes.is_array(), where_, ": shape is not an array");
+    require(sizes.size() <= static_cast<std::size_t>(kMaxRank), where_, ": ", sizes.size(),
+            " axes, at most ", kMaxRank, " are supported");
+    Shape shape;
+    for (const Json& size : sizes) {
+      shape.push_back(parse_integer(size, "shape", kMaxAxisSize));
+    }
+    return shape;
+  }
+
+  std::pair<Index, Index> parse_offsets() const {
+    const Json& offsets = entry_["data_offsets"];
+    require(offsets.is_array() && offsets.size() == 2, where_,
+            ": data_offsets is not an array of two");
+    constexpr Index kMaxOffset = Index{1} << 62;  // sums with data_start_ stay in range
+    const Index begin = parse_integer(offsets[0], "data_offsets", kMaxOffset);
+    const Index end = parse_integer(offsets[1], "data_offsets", kMaxOffset);
+    require(begin <= end, where_, ": data_offsets [", begin, ", ", end, "] are reversed");
+    return {begin, end};
+  }
+
+  Index parse_integer(const Json& value, std::string_view key, Index max) const {
+    require(value.is_natural() && value.natural() <= static_cast<std::uint64_t>(max), where_, ": ",
+            key, " holds something other than an integer from 0 to ", max);
+    return value.integer();
+  }
+
+  const Json& entry_;
+  std::string where_;
+  Index data_start_;
+};
+
+// The data must fill the file behind the header: no hole, no overlap, nothing left over.
+void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start,
+                  const InputFile& file) {
+  const std::string name = shown(file.path());
+  Index position = data_start;
+  for (const SafetensorsEntry& entry : entries) {
+    require(entry.info.begin == position, name, ": tensor ", in_quotes(entry.name),
+            ": data starts at byte ", entry.info.begin - data_start, ", expected ",
+            position - data_start);
+    require(entry.info.end <= file.size(), name, ": tensor ", in_quotes(entry.name),
+            ": data ends at byte ", entry.info.end, " of a file of ", file.size());
+    position = entry.info.end;
+  }
+  require(position == file.size(), name, ": ", file.size() - position,
+          " bytes behind the last tensor");
+}
+
+// The entries in the order of their data, checked. `metadata` gets the texts about the file.
+std::vector<SafetensorsEntry> parse_safetensors_header(
+    const InputFile& file, std::map<std::string, std::string>* metadata = nullptr) {
+  const std::string file_name = shown(file.path());
+  const std::string text = read_header_text(file);
+  const Index data_start = kLengthBytes + static_cast<Index>(text.size());
+  std::vector<SafetensorsEntry> entries;
+  parse_json_members(text, file_name + ": header", [&](const std::string& name, Json& value) {
+    if (name == kMetadataName) {
+      std::map<std::string, std::string> texts = parse_metadata(value, file_name);
+      if (metadata != nullptr) {
+        *metadata = std::move(texts);
+      }
+      return;
+    }
+    require(entries.size() < kMaxTensors, file_name, ": more than ", kMaxTensors, " tensors");
+    check_tensor_name(file.path(), name);
+    const std::string where = file_name + ": tensor " + in_quotes(name);
+    entries.push_back(EntryParser(value, where, data_start).parse(name));
+  });
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.info.begin, a.info.end) < std::tie(b.info.begin, b.info.end);
+  });
+  check_layout(entries, data_start, file);
+  return entries;
+}
+
+// IEEE 754 binary16 to binary32, which holds every value of it; the bits of a NaN are kept.
+float half_to_float(std::uint16_t half) {
+  constexpr std::uint32_t kHalfInfinity = 0x1F;
+  constexpr std::uint32_t kRebias = 127 - 15;
+  const std::uint32_t sign = (half & 0x8000U) << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1FU;
+  const std::uint32_t fraction = half & 0x3FFU;
+  if (exponent == 0) {  // zero and subnormal values: multiples of 2^-24
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
+    return sign == 0 ? magnitude : -magnitude;
+  }
+  const std::uint32_t wide = exponent == kHalfInfinity ? 0xFFU : exponent + kRebias;
+  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+}
+
+struct Source {
+  const InputFile& file;
+  const SafetensorsEntry& entry;
+
+  std::string where() const { return shown(file.path()) + ": tensor " + in_quotes(entry.name); }
+};
+
+// Reads elements of type From piece by piece, so that the file's own type takes little memory, and
+// stores convert(element) as To.
+template <class From, class To, class Convert>
+void read_converted(const Source& source, Tensor& tensor, Convert convert) {
+  std::array<From, 8192> piece;
+  To* to = tensor.mutable_data<To>();
+  for (Index done = 0; done < tensor.numel();) {
+    const Index count = std::min<Index>(std::ssize(piece), tensor.numel() - done);
+    const std::span<From> part = std::span(piece).first(static_cast<std::size_t>(count));
+    const Index offset = source.entry.info.begin + done * static_cast<Index>(sizeof(From));
+    source.file.read(offset, std::as_writable_bytes(part));
+    to = std::transform(part.begin(), part.end(), to, convert);
+    done += count;
+  }
+}
+
+template <class From>
+void read_integers(const Source& source, Tensor& tensor) {
+  read_converted<From, std::int32_t>(source, tensor, [&](From value) {
+    const auto wide = static_cast<std::int64_t>(value);
+    using Limits = std::numeric_limits<std::int32_t>;
+    require(wide >= Limits::min() && wide <= Limits::max(), source.where(), ": ", wide,
+            " does not fit int32");
+    return static_cast<std::int32_t>(wide);
+  });
+}
+
+void read_unchanged(const Source& source, Tensor& tensor) {
+  const std::span<std::byte> bytes = writable_bytes_of(tensor);
+  source.file.read(source.entry.info.begin, bytes);
+  if (tensor.dtype() == DType::boolean) {
+    check_booleans(bytes, source.where());
+  }
+}
+
+void read_halves(const Source& source, Tensor& tensor) {
+  read_converted<std::uint16_t, float>(source, tensor, half_to_float);
+}
+
+struct ElementReader {
+  std::string_view file_type;
+  void (*read)(const Source&, Tensor&);
+};
+
+// All other types lie in the file as they do in a tensor.
+constexpr std::array<ElementReader, 5> kConvertingReaders{{
+    {"F16", read_halves},
+    {"I64", read_integers<std::int64_t>},
+    {"I16", read_integers<std::int16_t>},
+    {"I8", read_integers<std::int8_t>},
+    {"U8", read_integers<std::uint8_t>},
+}};
+
+// The tensor has the type entry.dtype.
+void fill(const Source& source, Tensor& tensor) {
+  const auto* reader = std::find_if(
+      kConvertingReaders.begin(), kConvertingReaders.end(),
+      [&](const auto& candidate) { return candidate.file_type == source.entry.info.dtype; });
+  (reader == kConvertingReaders.end() ? read_unchanged : reader->read)(source, tensor);
+}
+
+constexpr std::size_t kDataAlignment = 8;
+
+std::string_view file_type(DType dtype) {
+  switch (dtype) {
+    case DType::float64:
+      return "F64";
+    case DType::bfloat16:
+      return "BF16";
+    case DType::int32:
+      return "I32";
+    case DType::boolean:
+      return "BOOL";
+    case DType::float32:
+      break;
+  }
+  return "F32";
+}
+
+std::string shape_text(const Shape& shape) {
+  std::string text = "[";
+  for (const Index size : shape) {
+    text += (text.size() > 1 ? "," : "") + std::to_string(size);
+  }
+  return text + "]";
+}
+
+// Larger elements first, else in the given order.
+std::vector<const NamedTensors::value_type*> data_order(const NamedTensors& tensors) {
+  std::vector<const NamedTensors::value_type*> order;
+  for (const auto& tensor : tensors) {
+    order.push_back(&tensor);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return element_size(a->second.dtype()) > element_size(b->second.dtype());
+  });
+  return order;
+}
+
+std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
+
+// The JSON object, without padding.
+std::string header_text(const std::vector<const NamedTensors::value_type*>& order,
+                        const std::map<std::string, std::string>& metadata) {
+  std::string text = "{";
+  if (!metadata.empty()) {
+    text += strict_json(kMetadataName) + ":" + strict_json(metadata);
+  }
+  Index begin = 0;
+  for (const auto* entry : order) {
+    const auto& [name, tensor] = *entry;
+    const Index end = begin + tensor.numel() * static_cast<Index>(element_size(tensor.dtype()));
+    text += text.size() > 1 ? "," : "";
+    text += strict_json(name) + ":{\"dtype\":\"" + std::string(file_type(tensor.dtype())) +
+            "\",\"shape\":" + shape_text(tensor.shape()) + ",\"data_offsets\":[" +
+            std::to_string(begin) + "," + std::to_string(end) + "]}";
+    begin = end;
+  }
+  return text + "}";
+}
+
+constexpr Index kLargestIndex = Index{16} << 20;  // bytes
+constexpr std::size_t kLongestName = 255;         // of a file, in bytes
+
+bool is_plain_file_name(const std::string& name) {
+  constexpr std::string_view kSuffix = ".safetensors";
+  return name.size() > kSuffix.size() && name.size() <= kLongestName && name.ends_with(kSuffix) &&
+         name.front() != '.' && name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
+}  // namespace
+
+std::map<std::string, TensorInfo> read_safetensors_header(const std::filesystem::path& path) {
+  std::map<std::string, TensorInfo> result;
+  for (SafetensorsEntry& entry : parse_safetensors_header(InputFile(path))) {
+    result.emplace(std::move(entry.name), std::move(entry.info));
+  }
+  return result;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path) {
+  std::map<std::string, std::string> metadata;
+  parse_safetensors_header(InputFile(path), &metadata);
+  return metadata;
+}
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : file_(path), entries_(parse_safetensors_header(file_)) {}
+
+Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
+  Tensor tensor = Tensor::empty(entry.info.shape, entry.dtype);
+  fill({file_, entry}, tensor);
+  return tensor;
+}
+
+void SafetensorsFile::read_into(const SafetensorsEntry& entry, Tensor& target) const {
+  if (target.dtype() == entry.dtype) {
+    fill({file_, entry}, target);
+  } else {
+    target.copy_from(read(entry));
+  }
+}
+
+NamedTensors read_safetensors(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  NamedTensors tensors;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    tensors.emplace_back(entry.name, file.read(entry));
+  }
+  return tensors;
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  check_tensors(path, tensors);
+  for (const auto& [name, tensor] : tensors) {
+    require(name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
+  }
+  const auto order = data_order(tensors);
+  std::string header;
+  try {
+    header = header_text(order, metadata);
+  } catch (const Error&) {
+    fail(shown(path), ": a name or the metadata is not UTF-8");
+  }
+  header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');
+  require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
+          ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
+          " can be written");
+  replace_file(path, [&](FileWriter& writer) {
+    const auto length = static_cast<std::uint64_t>(header.size());
+    writer.write(std::as_bytes(std::span(&length, 1)));
+    writer.write(header);
+    for (const auto* entry : order) {
+      writer.write(bytes_of(to_contiguous(entry->second)));
+    }
+  });
+}
+
+std::map<std::string, std::string> read_shard_index(const std::filesystem::path& path) {
+  const std::string where = shown(path);
+  const Json index = parse_json(read_whole_file(path, kLargestIndex), where);
+  const Json& map = json_member(index, "weight_map", where);
+  require(map.is_object() && !map.empty(), where,
+          ": weight_map: expected names of files by tensor");
+  require(map.size() <= kMaxTensors, where, ": weight_map: ", map.size(), " tensors, at most ",
+          kMaxTensors, " are accepted");
+  std::map<std::string, std::string> homes;
+  for (const auto& [tensor, file] : map.members()) {
+    const std::string place = where + ": weight_map: " + in_quotes(tensor);
+    require(file.is_string(), place, ": expected the name of a file");
+    const auto& name = file.text();
+    require(is_plain_file_name(name), place, ": ", in_quotes(name),
+            " is not the name of a .safetensors file in this folder");
+    homes.emplace(tensor, name);
+  }
+  return homes;
+}
+
+}  // namespace headlight
