@@ -3,34 +3,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "tensor/philox.h"
+
 namespace headlight {
-namespace {
-
-constexpr std::uint32_t kMultiplier0 = 0xD2511F53U;
-constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57U;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9U;
-constexpr std::uint32_t kWeyl1 = 0xBB67AE85U;
-constexpr int kRounds = 10;
-
-std::uint32_t low_word(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-std::uint32_t high_word(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
-
-}  // namespace
 
 std::array<std::uint32_t, 4> RandomStream::block(std::uint64_t block) const {
-  std::array<std::uint32_t, 4> counter{low_word(block), high_word(block), low_word(stream),
-                                       high_word(stream)};
-  std::uint32_t key0 = low_word(seed);
-  std::uint32_t key1 = high_word(seed);
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t product0 = std::uint64_t{kMultiplier0} * counter[0];
-    const std::uint64_t product1 = std::uint64_t{kMultiplier1} * counter[2];
-    counter = {high_word(product1) ^ counter[1] ^ key0, low_word(product1),
-               high_word(product0) ^ counter[3] ^ key1, low_word(product0)};
-    key0 += kWeyl0;
-    key1 += kWeyl1;
-  }
-  return counter;
+  const PhiloxWords words = philox(seed, stream, block);
+  return {words.w[0], words.w[1], words.w[2], words.w[3]};
 }
 
 std::uint32_t RandomStream::word(std::uint64_t position) const {

@@ -3,9 +3,9 @@
 // compiled for a smaller machine, or the other way round.
 #include "kernels/loops.h"
 
-#include "kernels/variants/philox.h"
 #include "kernels/variants/tables.h"
 #include "kernels/variants/vector_math.h"
+#include "tensor/philox.h"
 
 namespace headlight::kernels {
 namespace {
@@ -214,7 +214,8 @@ void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
   const T kept_scale = T{1} / (T{1} - static_cast<T>(row.probability));
   const auto threshold = static_cast<float>(row.probability);  // random numbers have 24 bits
   for (Index start = 0; start < n; start += 4) {
-    const PhiloxWords words = philox(row, (row.position + static_cast<std::uint64_t>(start)) / 4);
+    const std::uint64_t block = (row.position + static_cast<std::uint64_t>(start)) / 4;
+    const PhiloxWords words = philox(row.seed, row.stream, block);
     const Index end = start + 4 < n ? start + 4 : n;
     for (Index i = start; i < end; ++i) {
       const float uniform = static_cast<float>(words.w[i - start] >> 8) * 0x1.0p-24F;

@@ -2,26 +2,24 @@
 
 #include <cstdint>
 
-#include "kernels/loops.h"
-
-// Included by loops.cpp of this folder only; everything is static, because each copy is compiled
-// for another instruction set and must not be merged.
-namespace headlight::kernels {
+// In an unnamed namespace: kernels/variants compiles it for several instruction sets, whose copies
+// must not be merged.
+namespace headlight {
 namespace {
 
-// Four words of Philox4x32-10, as RandomStream::block gives them; repeated here so that the loop
-// vectorises.
 struct PhiloxWords {
   std::uint32_t w[4];
 };
 
-inline PhiloxWords philox(const DropoutRow& row, std::uint64_t block) {
+// Block `block` of a stream of Philox4x32-10; see RandomStream. Plain words and no loop over them,
+// so that a loop over blocks vectorises.
+inline PhiloxWords philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t block) {
   std::uint32_t c0 = static_cast<std::uint32_t>(block);
   std::uint32_t c1 = static_cast<std::uint32_t>(block >> 32);
-  std::uint32_t c2 = static_cast<std::uint32_t>(row.stream);
-  std::uint32_t c3 = static_cast<std::uint32_t>(row.stream >> 32);
-  std::uint32_t key0 = static_cast<std::uint32_t>(row.seed);
-  std::uint32_t key1 = static_cast<std::uint32_t>(row.seed >> 32);
+  std::uint32_t c2 = static_cast<std::uint32_t>(stream);
+  std::uint32_t c3 = static_cast<std::uint32_t>(stream >> 32);
+  std::uint32_t key0 = static_cast<std::uint32_t>(seed);
+  std::uint32_t key1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = std::uint64_t{0xD2511F53U} * c0;
     const std::uint64_t product1 = std::uint64_t{0xCD9E8D57U} * c2;
@@ -36,4 +34,4 @@ inline PhiloxWords philox(const DropoutRow& row, std::uint64_t block) {
 }
 
 }  // namespace
-}  // namespace headlight::kernels
+}  // namespace headlight
