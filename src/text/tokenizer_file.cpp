@@ -403,12 +403,20 @@ Json post_processor(const Tokenizer& tokenizer) {
   return result;
 }
 
+// How files write a token, whatever a screen shows for it.
+std::string name_in_file(const Tokenizer& tokenizer, std::int32_t id) {
+  const std::string_view special = tokenizer.special_name(id);
+  if (!special.empty()) {
+    return std::string(special);
+  }
+  const std::string bytes = tokenizer.token_bytes(id);
+  return tokenizer.kind() == "char" ? bytes : byte_name(bytes);
+}
+
 Json vocabulary(const Tokenizer& tokenizer) {
-  const bool in_bytes = tokenizer.kind() != "char";
   Json result = Json::object();
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    const bool plain = !in_bytes || !tokenizer.special_name(id).empty();
-    result.add(plain ? tokenizer.token_label(id) : byte_name(tokenizer.token_bytes(id)), id);
+    result.add(name_in_file(tokenizer, id), id);
   }
   return result;
 }
