@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
@@ -73,8 +74,8 @@ AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
 std::string caution_of(const AttributionResult& result, const AttributionTask& task,
                        const Tokenizer& tokenizer) {
   return attribution_caution(
-      result, visible_text(tokenizer.token_label(task.target)),
-      visible_text(tokenizer.token_label(task.against.value_or(result.likeliest))));
+      result, display_label(tokenizer.token_label(task.target)),
+      display_label(tokenizer.token_label(task.against.value_or(result.likeliest))));
 }
 
 Json json_of(const AttributionResult& result, const AttributionTask& task,
@@ -105,9 +106,9 @@ void print(AttributionResult result, const AttributionTask& task, const Tokenize
   if (!caution.empty()) {
     std::cout << wrapped(caution, kCautionColumns) << "\n";
   }
-  std::cout << "logit of '" << visible_text(tokenizer.token_label(task.target)) << "'";
+  std::cout << "logit of '" << display_label(tokenizer.token_label(task.target)) << "'";
   if (task.against) {
-    std::cout << " less that of '" << visible_text(tokenizer.token_label(*task.against)) << "'";
+    std::cout << " less that of '" << display_label(tokenizer.token_label(*task.against)) << "'";
   }
   std::cout << ": " << signed_number(result.logit, 3) << "; its probability "
             << fixed_number(result.probability, 3) << "\n\n";

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <limits>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
@@ -12,7 +13,6 @@
 #include "headlight/train/run_history.h"
 #include "headlight/views/line_plot.h"
 #include "views/plot/chart.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -123,7 +123,7 @@ Comparison compare(const std::vector<std::string>& directories, const Options& o
   for (std::size_t i = 0; i < histories.size(); ++i) {
     LossCurve training = training_curve(histories[i], comparison.curves);
     LossCurve validation = validation_curve(histories[i], comparison.curves);
-    comparison.runs.push_back({std::move(histories[i]), visible_text(directories[i]),
+    comparison.runs.push_back({std::move(histories[i]), display_label(directories[i]),
                                std::move(training), std::move(validation)});
   }
   comparison.y_high = top_of(comparison.runs);
@@ -227,7 +227,7 @@ class Figures {
   void add(const SettingDifference& setting) {
     std::vector<std::string> cells{setting.key};
     for (const std::string& value : setting.values) {
-      cells.push_back(value.empty() ? "-" : visible_text(value));
+      cells.push_back(value.empty() ? "-" : display_label(value));
     }
     table_.add(std::move(cells));
   }

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <limits>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
@@ -94,8 +95,8 @@ std::string heat_map(const PatchingResult& result, const GptConfig& config) {
 
 std::string caution_of(const PatchingResult& result, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
-  return patching_caution(result, visible_text(tokenizer.token_label(task.answer)),
-                          visible_text(tokenizer.token_label(task.wrong)));
+  return patching_caution(result, display_label(tokenizer.token_label(task.answer)),
+                          display_label(tokenizer.token_label(task.wrong)));
 }
 
 const char* strength_name(TaskStrength strength) {
@@ -133,7 +134,7 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
 
 // "' Anna' (0.93)"
 std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
-  return "'" + visible_text(tokenizer.token_label(next.id)) + "' (" +
+  return "'" + display_label(tokenizer.token_label(next.id)) + "' (" +
          fixed_number(next.probability, 2) + ")";
 }
 
@@ -145,8 +146,8 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
   if (!caution.empty()) {
     std::cout << wrapped(caution, kCautionColumns) << "\n";
   }
-  const std::string answer = visible_text(tokenizer.token_label(task.answer));
-  const std::string wrong = visible_text(tokenizer.token_label(task.wrong));
+  const std::string answer = display_label(tokenizer.token_label(task.answer));
+  const std::string wrong = display_label(tokenizer.token_label(task.wrong));
   std::cout << "logit of '" << answer << "' less that of '" << wrong << "': clean "
             << signed_number(result.clean_difference, 3) << ", corrupt "
             << signed_number(result.corrupt_difference, 3) << "\n"

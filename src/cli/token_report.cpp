@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "headlight/base/error.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -46,7 +46,7 @@ std::string percent(double log_probability) {
 }
 
 std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
-  return visible_text(label_of_id(id, tokenizer));
+  return display_label(label_of_id(id, tokenizer));
 }
 
 }  // namespace
@@ -148,10 +148,11 @@ void TokenReport::print_colour(std::string_view text, double log_probability) {
     std::string part;
     for (std::size_t begin = 0; begin < end;) {  // blanks stay blanks
       const std::size_t blank = std::min(text.find(' ', begin), end);
-      part += visible_text(text.substr(begin, blank - begin)) + (blank < end ? " " : "");
+      part += begin < blank ? display_label(text.substr(begin, blank - begin)) : "";
+      part += blank < end ? " " : "";
       begin = blank + 1;
     }
-    part += breaks && !style.empty() ? "↵" : "";
+    part += breaks && !style.empty() ? "⏎" : "";
     std::cout << (part.empty() ? "" : style + part + reset) << (breaks ? "\n" : "");
     at_start_ = breaks;
     text.remove_prefix(std::min(end + 1, text.size()));

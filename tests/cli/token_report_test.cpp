@@ -94,9 +94,9 @@ TEST_CASE("eval --per_token --view text colours the text and leaves it as it is"
   }
   CHECK(holds(text, "nats a token"));
   CHECK(holds(text, "probability of a token:"));
-  const std::size_t arrow = text.find("↵");
-  if (arrow != std::string::npos) {
-    text.erase(arrow, std::string("↵").size());
+  const std::size_t line_end = text.find("⏎");
+  if (line_end != std::string::npos) {
+    text.erase(line_end, std::string("⏎").size());
   }
   CHECK(text.rfind(file_contents(given.text), 0) == 0);
 }

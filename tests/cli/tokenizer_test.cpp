@@ -184,7 +184,7 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab 한\n\x1B"));
   // Ids: line end 2, escape 3, blank 4, a 5, b 6, U+D55C 7.
   CHECK(output_of({"tokenizer", "show", folder.at("char"), "a 한b\n<|endoftext|>\x1B"}) ==
-        "a · 한 b ↵ <|endoftext|> <U+001B>\n"
+        "a · 한 b ⏎ <|endoftext|> ␛\n"
         "5 4 7  6 2 0             3\n");
   CHECK(output_of({"tokenizer", "show", folder.at("char"), std::string(41, 'a')}) == [] {
     std::string rows;

@@ -1,21 +1,23 @@
 #include <cmath>
 
+#include "base/display_text.h"
 #include "support/catch.h"
-#include "views/attention/attention_view.h"
 #include "views/plot/colour_scale.h"
+#include "views/plot/svg.h"
 
 using namespace headlight;
 
 TEST_CASE("Labels show what tokens hide") {
-  REQUIRE(token_label(" the") == "·the");
-  REQUIRE(token_label("\r\n") == "␍⏎");
-  REQUIRE(token_label("") == "∅");
-  REQUIRE(token_label("\xE2\x80\xAE"
-                      "abc") == "U+202Eabc");
-  REQUIRE(token_label("\xE2\x80\x8D") == "U+200D");
-  REQUIRE(token_label("👩\xE2\x80\x8D🔬") == "👩\xE2\x80\x8D🔬");
-  REQUIRE(token_label("\xEA\xB0") == "\uFFFD");
-  REQUIRE(token_label("\xEF\xBF\xBF") == "\uFFFD");
+  REQUIRE(display_label(" the") == "·the");
+  REQUIRE(display_label("\r\n") == "␍⏎");
+  REQUIRE(display_label("") == "∅");
+  REQUIRE(display_label("\xE2\x80\xAE"
+                        "abc") == "U+202Eabc");
+  REQUIRE(display_label("\xE2\x80\x8D") == "U+200D");
+  REQUIRE(display_label("👩\xE2\x80\x8D🔬") == "👩\xE2\x80\x8D🔬");
+  REQUIRE(display_label("\xEA\xB0") == "\uFFFD");
+  REQUIRE(display_label("\xEF\xBF\xBF") == "\uFFFD");
+  REQUIRE(display_label("\x1B[2J\t") == "␛[2J⇥");
   REQUIRE(token_text(" a\n") == " a\n");
   REQUIRE(token_text(std::string_view("\0", 1)) == "␀");
 }
@@ -24,6 +26,7 @@ TEST_CASE("Shortened labels keep whole characters and fit their width") {
   REQUIRE(shorten_text("한국어", 3.0) == "한국어");
   REQUIRE(shorten_text("한국어로", 3.0) == "한국…");
   REQUIRE(text_width("한국어") == 3.0);
+  REQUIRE(text_width("、。🙂") == 3.0);
   REQUIRE(shorten_text("abc", 0.0) == "…");
 }
 

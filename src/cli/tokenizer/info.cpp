@@ -1,11 +1,11 @@
 #include <cstdio>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/terminal/options.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_tokenizer.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -77,11 +77,11 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
   std::printf("%-16s %s\n", "tokens", grouped(tokenizer.vocab_size()).c_str());
   std::printf("%-16s %s\n", "merges", grouped(static_cast<Index>(summary.merges)).c_str());
   for (const SpecialToken& token : summary.special) {
-    std::printf("%-16s %s = %d\n", "special token", visible_text(token.name).c_str(),
+    std::printf("%-16s %s = %d\n", "special token", display_label(token.name).c_str(),
                 static_cast<int>(token.id));
   }
   std::printf("%-16s %s (%zu bytes, id %d)\n", "longest token",
-              visible_text(tokenizer.token_label(summary.longest)).c_str(), summary.longest_bytes,
+              display_label(tokenizer.token_label(summary.longest)).c_str(), summary.longest_bytes,
               static_cast<int>(summary.longest));
   std::printf("%-16s %s\n", "a prompt begins",
               tokenizer.prepends_end_of_text() ? "with <|endoftext|>" : "with its text");

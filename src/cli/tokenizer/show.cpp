@@ -1,6 +1,7 @@
 #include <array>
 #include <iostream>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
@@ -26,7 +27,7 @@ Options make_options() {
        .summary = "Print a text token by token, with the ids.",
        .positional = "TOKENIZER TEXT",
        .details =
-           "Each token stands above its id: a blank as ·, a line end as ↵, a tab as →, bytes that\n"
+           "Each token stands above its id: a blank as ·, a line end as ⏎, a tab as ⇥, bytes that\n"
            "are only a part of a character as <0xEA>. In colour on a terminal, unless NO_COLOR is\n"
            "set. Names of special tokens become those tokens; --no_special keeps them plain text.\n"
            "JSON keys: tokens (id, label and bytes, the number of bytes, of each).",
@@ -56,7 +57,7 @@ Look look_of_output() {
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   std::vector<Cell> cells;
   for (const std::int32_t id : ids) {
-    Cell cell{.label = visible_text(tokenizer.token_label(id)), .id = std::to_string(id)};
+    Cell cell{.label = display_label(tokenizer.token_label(id)), .id = std::to_string(id)};
     cell.width = std::max(display_width(cell.label), cell.id.size());
     cells.push_back(std::move(cell));
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/display_text.h"
 #include "views/attention/attention_figure.h"
 #include "views/plot/svg.h"
 
@@ -42,7 +43,7 @@ void measure_labels(const std::vector<std::string>& tokens, PanelLayout& layout)
   layout.label_size = layout.cell >= 16.0 ? 12.0 : layout.cell * 0.85;
   double widest = 0.0;
   for (const std::string& token : tokens) {
-    layout.labels.push_back(shorten_text(token_label(token), 9.0));
+    layout.labels.push_back(shorten_text(display_label(token), 9.0));
     widest = std::max(widest, text_width(layout.labels.back()) * layout.label_size);
   }
   layout.key_labels = widest <= layout.cell       ? KeyLabels::flat

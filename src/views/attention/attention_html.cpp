@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "base/display_text.h"
 #include "views/attention/attention_page_data.h"
-#include "views/attention/attention_view.h"
 #include "views/attention/fetching_page.h"
 #include "views/attention/page_script.h"
+#include "views/plot/svg.h"
 
 namespace headlight {
 namespace {

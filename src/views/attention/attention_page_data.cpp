@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "views/attention/attention_view.h"
 #include "views/plot/colour_scale.h"
@@ -218,7 +219,7 @@ std::string embedded_document(const CheckedDocument& document, bool coarse) {
   std::vector<std::string> labels;
   for (const std::string& token : maps.tokens) {
     tokens.push_back(token_text(token));
-    labels.push_back(token_label(token));
+    labels.push_back(display_label(token));
   }
   Json scores = Json::object();
   for (const auto& [id, score] : maps.scores) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/display_text.h"
 #include "views/attention/attention_figure.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"

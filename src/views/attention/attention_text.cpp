@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/display_text.h"
 #include "headlight/base/terminal_width.h"
 #include "views/attention/attention_view.h"
 #include "views/attention/terminal_label.h"
@@ -47,7 +48,7 @@ std::vector<std::vector<std::string>> cell_labels(const std::vector<std::string>
     const std::size_t end = std::min(tokens.size(), begin + static_cast<std::size_t>(block));
     std::string label;
     for (std::size_t token = begin; token < end; ++token) {
-      label += token_label(tokens[token]);
+      label += display_label(tokens[token]);
     }
     labels.push_back(terminal_characters(label));
   }

@@ -5,7 +5,7 @@
 
 #include "headlight/heads/attention_maps.h"
 
-// What the SVG figure and the HTML page share: checking their input and writing tokens as labels.
+// What the SVG figure and the HTML page share: checking their input and naming heads.
 namespace headlight {
 
 // Up to this many tokens a weight is shown on a linear scale; longer rows spread the same sum over
@@ -35,28 +35,7 @@ class LayerWeights {
   bool causal_ = true;
 };
 
-// Valid UTF-8 that HTML and XML may hold: bytes that are not UTF-8 and noncharacters become U+FFFD,
-// control characters except '\n' and '\t' become their pictures.
-std::string printable_text(std::string_view text);
-
-// A token as part of a text: printable_text(), with the names ("U+202E") of characters that show
-// nothing themselves but could reorder or hide the text around them. Joiners stay where they join.
-std::string token_text(std::string_view token);
-
-// A token on one visible line: token_text() with blanks as ·, line ends as ⏎, tabs as ⇥ and no text
-// as ∅.
-std::string token_label(std::string_view token);
-
 // The class of a head as people see it: with a question mark when it is not settled.
 std::string score_label(const HeadScore& score);
-
-// `text` for element content and quoted attributes.
-std::string escape_markup(std::string_view text);
-
-// Estimated width of valid UTF-8 in a sans-serif font, in units of the font size.
-double text_width(std::string_view text);
-
-// `text` cut with an ellipsis so that text_width() does not exceed `width`.
-std::string shorten_text(std::string_view text, double width);
 
 }  // namespace headlight

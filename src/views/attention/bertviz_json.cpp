@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "views/attention/attention_view.h"
 

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <limits>
 
-#include "views/attention/attention_view.h"
+#include "base/display_text.h"
+#include "headlight/base/error.h"
+#include "headlight/base/index.h"
 #include "views/plot/svg.h"
 
 namespace headlight {

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "views/attention/attention_view.h"
+#include "base/display_text.h"
+#include "headlight/base/error.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
 

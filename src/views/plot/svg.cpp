@@ -1,11 +1,26 @@
 #include "views/plot/svg.h"
 
+#include <array>
 #include <charconv>
 #include <iterator>
 
-#include "views/attention/attention_view.h"
+#include "base/display_text.h"
+#include "headlight/base/terminal_width.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
+namespace {
+
+// What fills two columns of a terminal fills a square, as all pictographs do.
+double character_width(char32_t c) {
+  constexpr std::u32string_view kNarrow = U"il.,:;'|!·() ";
+  if (terminal_width(c) == 2 || c >= 0x1F000) {
+    return 1.0;
+  }
+  return kNarrow.find(c) != std::u32string_view::npos ? 0.36 : 0.62;
+}
+
+}  // namespace
 
 std::string two_decimals(double value) {
   char buffer[32];
@@ -21,6 +36,46 @@ std::string svg_number(double value) {
     text.pop_back();
   }
   return text == "-0" ? "0" : text;
+}
+
+std::string escape_markup(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"'";
+  constexpr std::array<std::string_view, 5> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;",
+                                                         "&#39;"};
+  std::string out;
+  for (const char c : text) {
+    const std::size_t entity = kSpecial.find(c);
+    if (entity == std::string_view::npos) {
+      out += c;
+    } else {
+      out += kEntities[entity];
+    }
+  }
+  return out;
+}
+
+double text_width(std::string_view text) {
+  double width = 0.0;
+  for (const char32_t c : code_points(text)) {
+    width += character_width(c);
+  }
+  return width;
+}
+
+std::string shorten_text(std::string_view text, double width) {
+  if (text_width(text) <= width) {
+    return std::string(text);
+  }
+  std::string out;
+  double used = character_width(U'…');
+  for (const char32_t c : code_points(text)) {
+    used += character_width(c);
+    if (used > width) {
+      break;
+    }
+    append_utf8(c, out);
+  }
+  return out + "…";
 }
 
 std::string svg_start(double width, double height, const std::string& title) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 // What all SVG pictures are made of; lengths are in SVG user units (pixels at 100 %).
 namespace headlight {
@@ -10,6 +11,15 @@ std::string two_decimals(double value);
 
 // A number with at most two decimals, independent of the locale.
 std::string svg_number(double value);
+
+// `text` for element content and quoted attributes.
+std::string escape_markup(std::string_view text);
+
+// Estimated width of valid UTF-8 in a sans-serif font, in units of the font size.
+double text_width(std::string_view text);
+
+// `text` cut with an ellipsis so that text_width() does not exceed `width`.
+std::string shorten_text(std::string_view text, double width);
 
 // Opens a white picture that screen readers call `title`; "</svg>" ends it.
 std::string svg_start(double width, double height, const std::string& title);

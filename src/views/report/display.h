@@ -7,10 +7,6 @@
 // Text for a terminal.
 namespace headlight {
 
-// A token's label with everything in sight: a blank is ·, a line end ↵, a tab →, and other control
-// characters, which could steer the terminal, are <U+001B>.
-std::string visible_text(std::string_view text);
-
 // terminal_width() as the size that it is beside those of strings.
 std::size_t display_width(std::string_view text);
 
