@@ -10,9 +10,9 @@
 #include "headlight/heads/attribution.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

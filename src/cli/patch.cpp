@@ -11,9 +11,9 @@
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/views/matrix_plot.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

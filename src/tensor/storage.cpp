@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "headlight/base/error.h"
-#include "tensor/free_ranges.h"
 
 // AddressSanitizer has these; without it they are null.
 extern "C" {
@@ -20,6 +21,75 @@ __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void*, s
 
 namespace headlight {
 namespace {
+
+struct MemoryRange {
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+};
+
+// Ranges of memory without an owner. Ranges that touch become one.
+class FreeRanges {
+ public:
+  // The range must not overlap another one. O(log n), as are the others.
+  void insert(MemoryRange range) {
+    if (range.size == 0) {
+      return;
+    }
+    const Place next = by_address_.lower_bound(range.begin);
+    if (next != by_address_.end() && next->first == range.begin + range.size) {
+      range.size += take(next).size;
+    }
+    if (const std::optional<MemoryRange> previous = take_before(range.begin)) {
+      range = {previous->begin, previous->size + range.size};
+    }
+    by_address_.emplace(range.begin, range.size);
+    by_size_.emplace(range.size, range.begin);
+    total_ += range.size;
+  }
+
+  // Takes out the smallest range of at least `size` bytes, the one with the lowest address among
+  // equals.
+  std::optional<MemoryRange> take_best_fit(std::size_t size) {
+    const auto found = by_size_.lower_bound({size, nullptr});
+    if (found == by_size_.end()) {
+      return std::nullopt;
+    }
+    return take(by_address_.find(found->second));
+  }
+
+  // Takes out the range that ends at `end`.
+  std::optional<MemoryRange> take_before(const std::byte* end) {
+    Place place = by_address_.lower_bound(const_cast<std::byte*>(end));
+    if (place == by_address_.begin()) {
+      return std::nullopt;
+    }
+    --place;
+    if (place->first + place->second != end) {
+      return std::nullopt;
+    }
+    return take(place);
+  }
+
+  std::size_t total() const { return total_; }  // bytes
+
+  // By address.
+  const std::map<std::byte*, std::size_t>& all() const { return by_address_; }
+
+ private:
+  using Place = std::map<std::byte*, std::size_t>::iterator;
+
+  MemoryRange take(Place place) {
+    const MemoryRange range{place->first, place->second};
+    by_size_.erase({range.size, range.begin});
+    by_address_.erase(place);
+    total_ -= range.size;
+    return range;
+  }
+
+  std::map<std::byte*, std::size_t> by_address_;          // begin -> size
+  std::set<std::pair<std::size_t, std::byte*>> by_size_;  // the same ranges
+  std::size_t total_ = 0;
+};
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;

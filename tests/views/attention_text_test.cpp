@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "headlight/base/terminal_width.h"
-#include "views/attention/terminal_label.h"
 #include "views/attention_samples.h"
+#include "views/report/terminal_text.h"
 
 using namespace headlight;
 using namespace headlight::attention_samples;

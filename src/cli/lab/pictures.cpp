@@ -8,8 +8,8 @@
 #include "cli/terminal/terminal.h"
 #include "headlight/ops/layout.h"
 #include "headlight/views/attention_svg.h"
-#include "views/report/display.h"
 #include "views/report/table.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -1,7 +1,7 @@
 #include "cli/lab/report.h"
 
 #include "base/json.h"
-#include "views/report/display.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli::lab {
 namespace {

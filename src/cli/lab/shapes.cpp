@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/lab/pad_share.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "cli/lab/tensor_text.h"
@@ -16,10 +15,48 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 #include "headlight/ops/softmax.h"
+#include "headlight/tensor/tensor.h"
 
 namespace headlight::cli::lab {
 namespace {
+
+// Mean weight of real queries on all pads of their row together and on a single one, over rows
+// that have pads.
+struct PadShare {
+  double together = 0;
+  double each = 0;
+};
+
+// weights [B, H, L, L]; lengths [B], the real tokens of each sequence.
+PadShare share_of_pads(const Tensor& weights, const std::vector<Index>& lengths) {
+  const std::vector<double> values = weights.to_vector();
+  const Index side = weights.size(-1);
+  double sum = 0;
+  double pads = 0;
+  Index rows = 0;
+  for (Index row = 0; row < weights.numel() / side; ++row) {
+    const Index length = lengths[static_cast<std::size_t>(row / (side * weights.size(1)))];
+    if (row % side >= length || length == side) {
+      continue;
+    }
+    for (Index s = length; s < side; ++s) {
+      sum += values[static_cast<std::size_t>(row * side + s)];
+      ++pads;
+    }
+    ++rows;
+  }
+  return {sum / static_cast<double>(rows), sum / pads};
+}
+
+// Largest difference between the rows of two pads of sequence 1, which has `length` real tokens.
+double spread_of_pad_rows(const Tensor& weights, Index length) {
+  const Index side = weights.size(-1);
+  const Tensor rows = slice(slice(weights, 0, 1, 2), 2, length, side);
+  const Tensor last = slice(rows, 2, side - length - 1, side - length);
+  return max(sqrt(pow(sub(rows, last), 2))).item();
+}
 
 constexpr Index kVocabulary = 100;
 constexpr Index kModelWidth = 512;

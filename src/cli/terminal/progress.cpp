@@ -1,5 +1,6 @@
 #include "cli/terminal/progress.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -7,8 +8,9 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/kernels/machine.h"
-#include "views/report/display.h"
 #include "views/report/numbers.h"
+#include "views/report/table.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
@@ -43,9 +45,26 @@ std::string evaluation_text(const Evaluation& validation) {
                    validation.perplexity, bits.c_str());
 }
 
-TrainProgress::TrainProgress() : terminal_(can_redraw(Stream::errors)) {}
+LiveLine::LiveLine() : terminal_(can_redraw(Stream::errors)) {}
 
-TrainProgress::~TrainProgress() { clear_bar(); }
+bool LiveLine::is_due() const {
+  return terminal_ && watch_.seconds() - drawn_at_ >= kRedrawSeconds;
+}
+
+void LiveLine::draw(const std::string& text) {
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+  drawn_at_ = watch_.seconds();
+}
+
+void LiveLine::clear() {
+  if (shown_) {
+    std::fprintf(stderr, "\r\033[K");
+    std::fflush(stderr);
+    shown_ = false;
+  }
+}
 
 double TrainProgress::tokens_per_second() const {
   return static_cast<double>(tokens_) / std::max(watch_.seconds(), 1e-9);
@@ -95,8 +114,8 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
   last_iteration_ = metrics.iteration;
   const bool first = losses_.count() == 1;
   smooth_loss_ = first ? metrics.loss : kSmoothing * smooth_loss_ + (1 - kSmoothing) * metrics.loss;
-  if (terminal_) {
-    if (watch_.seconds() - bar_drawn_at_ >= kRedrawSeconds || metrics.iteration + 1 == max_iters_) {
+  if (bar_.on_terminal()) {
+    if (bar_.is_due() || metrics.iteration + 1 == max_iters_) {
       draw_bar(metrics);
     }
   } else if (metrics.iteration % log_interval_ == 0 || metrics.iteration + 1 == max_iters_) {
@@ -125,11 +144,7 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <=
                     columns_of(Stream::errors).value_or(kUsualColumns);
   const std::string bar = block_bar(static_cast<int>(share * kBarWidth * 8), kBarWidth);
-  const std::string line = (fits ? "│" + bar + "│" : "") + numbers;
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  std::fflush(stderr);
-  bar_shown_ = true;
-  bar_drawn_at_ = watch_.seconds();
+  bar_.draw((fits ? "│" + bar + "│" : "") + numbers);
 }
 
 std::string TrainProgress::loss_curve() const {
@@ -138,22 +153,14 @@ std::string TrainProgress::loss_curve() const {
                                 grouped(last_iteration_ + 1)});
 }
 
-void TrainProgress::clear_bar() {
-  if (bar_shown_) {
-    std::fprintf(stderr, "\r\033[K");
-    std::fflush(stderr);
-    bar_shown_ = false;
-  }
-}
-
 void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
-  clear_bar();
+  bar_.clear();
   log_info("iter " + std::to_string(metrics.iteration) + ": " +
            evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));
 }
 
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
-  clear_bar();
+  bar_.clear();
   log_info("saved " + path.string());
 }
 
@@ -164,8 +171,19 @@ void TrainProgress::on_rollback(const RollbackMetrics& metrics) {
 }
 
 void TrainProgress::on_warning(const std::string& text) {
-  clear_bar();
+  bar_.clear();
   log_warning(text);
+}
+
+void CountProgress::show(double share) {
+  if (!bar_.is_due()) {
+    return;
+  }
+  const double seconds = watch_.seconds();
+  const auto eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth * 8);
+  const double left = share > 0 ? seconds / share - seconds : 0;
+  bar_.draw(label_ + " │" + block_bar(eighths, kBarWidth) + "│ " + fixed_number(100 * share, 0) +
+            "%  ETA " + duration_text(left));
 }
 
 }  // namespace headlight::cli

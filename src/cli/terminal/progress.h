@@ -11,12 +11,30 @@ namespace headlight::cli {
 // "validation loss 1.8771, perplexity 6.53, 2.365 bits per byte"
 std::string evaluation_text(const Evaluation& validation);
 
+// A line on stderr that is drawn anew in its place; nothing when stderr is not a terminal.
+class LiveLine {
+ public:
+  LiveLine();
+  ~LiveLine() { clear(); }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  bool on_terminal() const { return terminal_; }
+  // Whether it is a terminal's, and the last drawing a tenth of a second ago.
+  bool is_due() const;
+  void draw(const std::string& text);
+  void clear();
+
+ private:
+  bool terminal_ = false;
+  bool shown_ = false;
+  Stopwatch watch_;
+  double drawn_at_ = 0;  // seconds since the start
+};
+
 // Shows a run on stderr: a line that updates itself on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:
-  TrainProgress();
-  ~TrainProgress() override;
-
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
@@ -33,12 +51,9 @@ class TrainProgress : public TrainObserver {
  private:
   void show(const StepMetrics& metrics);
   void draw_bar(const StepMetrics& metrics);
-  void clear_bar();
 
   Stopwatch watch_;
-  bool terminal_ = false;
-  bool bar_shown_ = false;
-  double bar_drawn_at_ = 0;  // seconds since the start
+  LiveLine bar_;
   Index first_iteration_ = 0;
   Index last_iteration_ = 0;  // that was made
   Index max_iters_ = 0;
@@ -46,6 +61,21 @@ class TrainProgress : public TrainObserver {
   Index tokens_ = 0;
   double smooth_loss_ = 0;
   ChartValues losses_;
+};
+
+// A bar on stderr that shows how much of some work is done and how long the rest takes; nothing
+// when stderr is not a terminal. It disappears when the work is done.
+class CountProgress {
+ public:
+  explicit CountProgress(std::string label) : label_(std::move(label)) {}
+
+  // 0 to 1; draws at most ten times a second.
+  void show(double share);
+
+ private:
+  std::string label_;
+  Stopwatch watch_;
+  LiveLine bar_;
 };
 
 }  // namespace headlight::cli

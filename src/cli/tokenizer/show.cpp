@@ -9,8 +9,8 @@
 #include "headlight/base/error.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "text/text_encoder.h"
-#include "views/report/display.h"
 #include "views/report/json_output.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {

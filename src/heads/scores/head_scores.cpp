@@ -2,14 +2,136 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "heads/layer_maps.h"
+#include "heads/scores/detector.h"
 #include "heads/scores/repeated_tokens.h"
-#include "heads/scores/score_sums.h"
+#include "heads/scores/score_definitions.h"
 #include "io/fingerprint.h"
+#include "kernels/parallel.h"
 
 namespace headlight {
 namespace {
+
+// A sequence with the group of documents that its sums go to.
+struct MeasuredSequence {
+  SequenceFacts facts;
+  std::size_t group = 0;
+};
+
+void add_scaled(const DetectorScores& from, double factor, DetectorScores& to) {
+  to.previous_token_head += factor * from.previous_token_head;
+  to.duplicate_token_head += factor * from.duplicate_token_head;
+  to.induction_head += factor * from.induction_head;
+}
+
+// Adds up what heads do, map after map, in memory that does not depend on their number.
+class ScoreSums {
+ public:
+  struct Options {
+    ScoreSource source = ScoreSource::text;  // only these scores
+    std::size_t groups = 1;
+    Index longest = 0;  // tokens of a sequence
+    DetectorOptions detector = {};
+  };
+
+  ScoreSums(std::vector<HeadId> heads, const Options& options)
+      : heads_(std::move(heads)),
+        options_(options),
+        groups_(heads_.size() * score_definitions().size()),
+        offsets_(heads_.size(), std::vector<double>(static_cast<std::size_t>(options.longest))),
+        detector_(heads_.size()),
+        detected_(heads_.size()) {
+    for (std::size_t head = 0; head < heads_.size(); ++head) {
+      for (std::size_t score = 0; score < score_definitions().size(); ++score) {
+        const ScoreDefinition& definition = score_definitions()[score];
+        if (definition.measure != nullptr && definition.source == options.source) {
+          groups_[head * score_definitions().size() + score].resize(options.groups);
+        }
+      }
+    }
+  }
+
+  // The weights [H, T, T] float32 of all heads of a layer for every sequence of a batch.
+  void add(Index layer, const std::vector<Tensor>& weights,
+           const std::vector<MeasuredSequence>& batch) {
+    // A head is one thread's from the first sequence to the last, so that sums have a fixed order.
+    kernels::parallel_for(static_cast<Index>(heads_.size()), 1, [&](Index begin, Index) {
+      const auto head = static_cast<std::size_t>(begin);
+      if (heads_[head].layer != layer) {
+        return;
+      }
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        const Index length = batch[i].facts.length();
+        const HeadMap map(weights[i].data<float>() + heads_[head].head * length * length,
+                          batch[i].facts);
+        keep(head, measure(map, offsets_[head]), batch[i]);
+      }
+    });
+  }
+
+  // Of one head and score: the sums of every group.
+  const std::vector<DocumentSum>& groups(std::size_t head, std::size_t score) const {
+    return groups_[head * score_definitions().size() + score];
+  }
+  // How many queries gave each offset their largest weight, [longest]; the first token, which can
+  // see nothing else, is not counted.
+  const std::vector<double>& offsets(std::size_t head) const { return offsets_[head]; }
+  // Means over sequences of two tokens or more.
+  DetectorPair detector(std::size_t head) const {
+    DetectorPair mean;
+    if (detected_[head] > 0) {
+      add_scaled(detector_[head].mul, 1 / detected_[head], mean.mul);
+      add_scaled(detector_[head].abs, 1 / detected_[head], mean.abs);
+    }
+    return mean;
+  }
+
+ private:
+  // What one head did on one sequence.
+  struct MapSums {
+    std::vector<DocumentSum> scores;
+    DetectorPair detector;
+  };
+
+  MapSums measure(const HeadMap& map, std::vector<double>& offsets) const {
+    MapSums sums;
+    for (const ScoreDefinition& definition : score_definitions()) {
+      const bool wanted = definition.measure != nullptr && definition.source == options_.source;
+      sums.scores.push_back(wanted ? definition.measure(map) : DocumentSum{});
+    }
+    if (options_.source == ScoreSource::text) {
+      for (Index query = 1; query < map.length(); ++query) {
+        offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
+      }
+      sums.detector = detector_scores(map, options_.detector);
+    }
+    return sums;
+  }
+
+  void keep(std::size_t head, const MapSums& sums, const MeasuredSequence& sequence) {
+    for (std::size_t score = 0; score < sums.scores.size(); ++score) {
+      std::vector<DocumentSum>& groups = groups_[head * sums.scores.size() + score];
+      if (!groups.empty()) {
+        groups[sequence.group].sum += sums.scores[score].sum;
+        groups[sequence.group].weight += sums.scores[score].weight;
+      }
+    }
+    if (sequence.facts.length() >= 2) {
+      add_scaled(sums.detector.mul, 1, detector_[head].mul);
+      add_scaled(sums.detector.abs, 1, detector_[head].abs);
+      detected_[head] += 1;
+    }
+  }
+
+  std::vector<HeadId> heads_;
+  Options options_;
+  std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
+  std::vector<std::vector<double>> offsets_;      // [heads][longest]
+  std::vector<DetectorPair> detector_;            // [heads] sums over sequences
+  std::vector<double> detected_;                  // [heads] sequences
+};
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
 

@@ -3,14 +3,334 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/display_text.h"
-#include "views/attention/attention_figure.h"
+#include "views/attention/attention_view.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
 
 namespace headlight {
 namespace {
+
+// Lengths are in SVG user units (pixels at 100 %).
+
+// Steps of the colour scale: fewer would show bands, more would only lengthen the file.
+constexpr Index kColourLevels = 32;
+
+// How key labels stand under their columns.
+enum class KeyLabels { flat, slanted, upright };
+
+// Sizes shared by all panels of one figure.
+struct PanelLayout {
+  Index tokens = 0;
+  Index block = 1;           // tokens per cell in each direction
+  Index cells = 0;           // cells per side
+  double cell = 0.0;         // side of a cell
+  double side = 0.0;         // of the heat map
+  double left = 0.0;         // room for the query labels and the axis title
+  double bottom = 0.0;       // room for the key labels and the axis title
+  double label_size = 0.0;   // font size of token labels
+  bool square_root = false;  // colour by the square root of the weight
+  bool values = false;       // print the weights in the cells
+  KeyLabels key_labels = KeyLabels::flat;
+  std::vector<std::string> labels;  // [T], shortened; empty when they do not fit
+};
+
+// Strength of a weight on the colour scale, in [0, 1].
+double weight_strength(double weight, const PanelLayout& layout) {
+  const double clamped = std::clamp(weight, 0.0, 1.0);
+  return layout.square_root ? std::sqrt(clamped) : clamped;
+}
+
+constexpr Index kLabelledTokens = 64;  // beyond, labels would be too small to read
+constexpr Index kLargestGrid = 256;    // cells per side of a panel
+constexpr double kValueCell = 36.0;    // fits "0.87"
+constexpr double kSmallestCell = 10.0;
+constexpr double kPanelSide = 360.0;  // without labels
+constexpr double kTickSize = 10.0;
+constexpr double kLabelGap = 7.0;
+constexpr double kAxisTitle = 20.0;
+constexpr double kSlant = 0.7071;  // sine of 45 degrees
+constexpr const char* kMutedInk = "#6b6f80";
+constexpr const char* kInk = "#33364a";
+
+double cell_size(Index tokens) {
+  if (tokens <= kLinearScaleTokens) {
+    return kValueCell;
+  }
+  return std::clamp(std::floor(480.0 / static_cast<double>(tokens)), kSmallestCell, 24.0);
+}
+
+// Distance between position ticks: 1, 2 or 5 times a power of ten, at most six ticks.
+Index tick_step(Index tokens) {
+  for (Index power = 1;; power *= 10) {
+    for (const Index step : {power, 2 * power, 5 * power}) {
+      if (tokens / step <= 6) {
+        return step;
+      }
+    }
+  }
+}
+
+void measure_labels(const std::vector<std::string>& tokens, PanelLayout& layout) {
+  layout.label_size = layout.cell >= 16.0 ? 12.0 : layout.cell * 0.85;
+  double widest = 0.0;
+  for (const std::string& token : tokens) {
+    layout.labels.push_back(shorten_text(display_label(token), 9.0));
+    widest = std::max(widest, text_width(layout.labels.back()) * layout.label_size);
+  }
+  layout.key_labels = widest <= layout.cell       ? KeyLabels::flat
+                      : layout.cell >= kValueCell ? KeyLabels::slanted
+                                                  : KeyLabels::upright;
+  const double below = layout.key_labels == KeyLabels::flat ? layout.label_size
+                       : layout.key_labels == KeyLabels::slanted
+                           ? (widest + layout.label_size) * kSlant
+                           : widest;
+  layout.left = widest + kLabelGap + kAxisTitle;
+  layout.bottom = below + kLabelGap + kAxisTitle;
+}
+
+std::string text_element(double x, double y, const std::string& attributes,
+                         const std::string& content) {
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\"" + attributes + ">" +
+         escape_markup(content) + "</text>\n";
+}
+
+std::string turned(double degrees, double x, double y) {
+  return " transform=\"rotate(" + svg_number(degrees) + " " + svg_number(x) + " " + svg_number(y) +
+         ")\"";
+}
+
+std::string key_label(const PanelLayout& layout, double centre, const std::string& label) {
+  const double below = layout.side + kLabelGap;
+  const double third = layout.label_size / 3.0;  // from the middle of a line to its base
+  switch (layout.key_labels) {
+    case KeyLabels::slanted:
+      return text_element(centre + third, below + third,
+                          " text-anchor=\"end\"" + turned(-45.0, centre + third, below + third),
+                          label);
+    case KeyLabels::upright:
+      return text_element(centre + third, below,
+                          " text-anchor=\"end\"" + turned(-90.0, centre + third, below), label);
+    case KeyLabels::flat:
+      break;
+  }
+  return text_element(centre, below + layout.label_size * 0.75, " text-anchor=\"middle\"", label);
+}
+
+std::string token_labels(const PanelLayout& layout) {
+  std::string out = "<g font-size=\"" + svg_number(layout.label_size) + "\" fill=\"" + kInk +
+                    "\" xml:space=\"preserve\">\n";
+  for (std::size_t i = 0; i < layout.labels.size(); ++i) {
+    const double centre = (static_cast<double>(i) + 0.5) * layout.cell;
+    out += text_element(-kLabelGap, centre + layout.label_size * 0.35, " text-anchor=\"end\"",
+                        layout.labels[i]);
+    out += key_label(layout, centre, layout.labels[i]);
+  }
+  return out + "</g>\n";
+}
+
+std::string position_ticks(const PanelLayout& layout) {
+  const double pixels = layout.side / static_cast<double>(layout.cells * layout.block);
+  std::string marks;
+  std::string out = "<g font-size=\"10\" fill=\"" + std::string(kMutedInk) + "\">\n";
+  const Index step = tick_step(layout.tokens);
+  for (Index position = 0; position < layout.tokens; position += step) {
+    const double at = (static_cast<double>(position) + 0.5) * pixels;
+    const std::string text = std::to_string(position);
+    out += text_element(-kLabelGap, at + 3.5, " text-anchor=\"end\"", text);
+    out += text_element(at, layout.side + kLabelGap + 8.0, " text-anchor=\"middle\"", text);
+    marks +=
+        "M-4 " + svg_number(at) + "h4M" + svg_number(at) + " " + svg_number(layout.side) + "v4";
+  }
+  return out + "</g>\n<path stroke=\"#c9cad3\" d=\"" + marks + "\"/>\n";
+}
+
+PanelLayout layout_panels(const std::vector<std::string>& tokens) {
+  PanelLayout layout;
+  layout.tokens = static_cast<Index>(tokens.size());
+  layout.block = (layout.tokens + kLargestGrid - 1) / kLargestGrid;
+  layout.cells = (layout.tokens + layout.block - 1) / layout.block;
+  layout.values = layout.tokens <= kLinearScaleTokens;
+  layout.square_root = layout.tokens > kLinearScaleTokens;
+  if (layout.tokens <= kLabelledTokens) {
+    layout.cell = cell_size(layout.tokens);
+    measure_labels(tokens, layout);
+  } else {
+    layout.cell = std::round(100.0 * kPanelSide / static_cast<double>(layout.cells)) / 100.0;
+    layout.left = text_width(std::to_string(layout.tokens)) * kTickSize + kLabelGap + kAxisTitle;
+    layout.bottom = kTickSize + kLabelGap + kAxisTitle;
+  }
+  layout.side = layout.cell * static_cast<double>(layout.cells);
+  return layout;
+}
+
+// The axes of a panel (frame, labels, axis titles), with the heat map's upper left corner at the
+// origin. They are the same in every panel of a figure.
+std::string panel_axes(const PanelLayout& layout) {
+  const std::string side = svg_number(layout.side);
+  const std::string centred =
+      " text-anchor=\"middle\" font-size=\"11\" fill=\"" + std::string(kMutedInk) + "\"";
+  const bool labelled = !layout.labels.empty();
+  std::string out = labelled ? token_labels(layout) : position_ticks(layout);
+  out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
+  const double x = -layout.left + 10.0;
+  out += text_element(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
+                      labelled ? "Query" : "Query position");
+  out += text_element(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
+                      labelled ? "Key" : "Key position");
+  return out;
+}
+
+// [cells, cells], the largest weight of every block.
+std::vector<float> block_maxima(const float* weights, const PanelLayout& layout) {
+  std::vector<float> maxima(static_cast<std::size_t>(layout.cells * layout.cells), 0.0F);
+  for (Index query = 0; query < layout.tokens; ++query) {
+    for (Index key = 0; key < layout.tokens; ++key) {
+      const Index cell = query / layout.block * layout.cells + key / layout.block;
+      float& largest = maxima[static_cast<std::size_t>(cell)];
+      largest = std::max(largest, weights[query * layout.tokens + key]);
+    }
+  }
+  return maxima;
+}
+
+bool looks_ahead(const std::vector<float>& maxima, Index cells) {
+  for (Index row = 0; row < cells; ++row) {
+    const auto begin = maxima.begin() + row * cells;
+    if (std::any_of(begin + row + 1, begin + cells, [](float w) { return w != 0.0F; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Collects horizontal runs of cells as the shortest path data; a run is a stroke of width 1 along
+// its row, which takes half the bytes of a rectangle.
+class RunPath {
+ public:
+  void add(Index row, Index column, Index length) {
+    const std::string absolute = "M" + std::to_string(column) + " " + std::to_string(row);
+    const Index across = column - column_;
+    const std::string relative =
+        "m" + std::to_string(across) + (row < row_ ? "" : " ") + std::to_string(row - row_);
+    data_ += !data_.empty() && relative.size() < absolute.size() ? relative : absolute;
+    data_ += "h" + std::to_string(length);
+    row_ = row;
+    column_ = column + length;
+  }
+  const std::string& data() const { return data_; }
+
+ private:
+  std::string data_;
+  Index row_ = 0;
+  Index column_ = 0;
+};
+
+Index colour_level(double weight, const PanelLayout& layout) {
+  return std::lround(weight_strength(weight, layout) * static_cast<double>(kColourLevels - 1));
+}
+
+Colour level_colour(Index level) {
+  return attention_colour(static_cast<double>(level) / static_cast<double>(kColourLevels - 1),
+                          Ground::light);
+}
+
+// One path per colour level. Level 0 is the ground and needs none.
+std::string level_paths(const std::vector<float>& maxima, const PanelLayout& layout) {
+  std::vector<RunPath> paths(static_cast<std::size_t>(kColourLevels));
+  for (Index row = 0; row < layout.cells; ++row) {
+    const auto level_at = [&](Index column) {
+      return colour_level(maxima[static_cast<std::size_t>(row * layout.cells + column)], layout);
+    };
+    for (Index begin = 0; begin < layout.cells;) {
+      const Index level = level_at(begin);
+      Index end = begin + 1;
+      while (end < layout.cells && level_at(end) == level) {
+        ++end;
+      }
+      paths[static_cast<std::size_t>(level)].add(row, begin, end - begin);
+      begin = end;
+    }
+  }
+  std::string out;
+  for (Index level = 1; level < kColourLevels; ++level) {
+    const std::string& data = paths[static_cast<std::size_t>(level)].data();
+    if (!data.empty()) {
+      out += "<path stroke=\"#" + hex_digits(level_colour(level)) + "\" d=\"" + data + "\"/>\n";
+    }
+  }
+  return out;
+}
+
+// The cells that may hold weight, in units of cells: all of them, or the staircase of the past.
+std::string ground_path(Index cells, bool ahead) {
+  const std::string size = std::to_string(cells);
+  std::string path = "M0 0";
+  if (ahead) {
+    path += "h" + size + "v" + size;
+  }
+  for (Index row = 0; row < cells && !ahead; ++row) {
+    path += "h1v1";
+  }
+  return path + "H0z";
+}
+
+// White lines that set apart cells large enough to be read one by one.
+std::string grid_path(Index cells, bool ahead) {
+  std::string path;
+  for (Index line = 1; line < cells; ++line) {
+    const std::string at = std::to_string(line);
+    path += "M0 " + at + "H" + std::to_string(ahead ? cells : line + 1);
+    path += "M" + at + " " + std::to_string(ahead ? 0 : line - 1) + "V" + std::to_string(cells);
+  }
+  return path;
+}
+
+// Weights that print as 0.00 are written faintly, so that the others stand out.
+std::string value_ink(double weight, Colour cell) {
+  if (needs_white_text(cell)) {
+    return "#fff";
+  }
+  return weight < 0.005 ? "#7d8194" : "#1d2030";
+}
+
+std::string cell_values(const float* weights, const PanelLayout& layout) {
+  std::string out = "<g font-size=\"11\" text-anchor=\"middle\">\n";
+  for (Index query = 0; query < layout.tokens; ++query) {
+    for (Index key = 0; key < layout.tokens; ++key) {
+      const float weight = weights[query * layout.tokens + key];
+      if (key > query && weight == 0.0F) {
+        continue;
+      }
+      const std::string ink = value_ink(weight, level_colour(colour_level(weight, layout)));
+      out += "<text class=\"value\" x=\"" +
+             svg_number((static_cast<double>(key) + 0.5) * layout.cell) + "\" y=\"" +
+             svg_number((static_cast<double>(query) + 0.5) * layout.cell + 4.0) + "\" fill=\"" +
+             ink + "\">" + two_decimals(weight) + "</text>\n";
+    }
+  }
+  return out + "</g>\n";
+}
+
+// The cells of one head, with the heat map's upper left corner at the origin. `weights` is [T, T].
+std::string panel_cells(const float* weights, const PanelLayout& layout) {
+  const std::vector<float> maxima = block_maxima(weights, layout);
+  const bool ahead = looks_ahead(maxima, layout.cells);
+  const std::string scale = "scale(" + svg_number(layout.cell) + ")";
+  std::string out = "<path transform=\"" + scale + "\" fill=\"#" + hex_digits(level_colour(0)) +
+                    "\" d=\"" + ground_path(layout.cells, ahead) + "\"/>\n";
+  // The strokes overlap a little so that no ground shines through between rows.
+  out += "<g transform=\"" + scale + "translate(0 .5)\" fill=\"none\" stroke-width=\"1.02\" " +
+         "shape-rendering=\"crispEdges\">\n" + level_paths(maxima, layout) + "</g>\n";
+  if (layout.cell >= 9.0) {
+    out += "<path transform=\"" + scale + "\" fill=\"none\" stroke=\"#fff\" stroke-width=\"" +
+           svg_number(1.0 / layout.cell) + "\" d=\"" + grid_path(layout.cells, ahead) + "\"/>\n";
+  }
+  return layout.values ? out + cell_values(weights, layout) : out;
+}
 
 constexpr double kMargin = 24.0;
 constexpr double kHeader = 76.0;      // title, subtitle and legend

@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
-#include "views/report/display.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight {
 namespace {

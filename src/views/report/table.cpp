@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "headlight/base/error.h"
-#include "views/report/display.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight {
 namespace {
