@@ -31,9 +31,9 @@ std::vector<Tensor> query_key_value(const AttentionSizes& sizes) {
 
 GradientCase attend(const std::string& description, const std::vector<Tensor>& inputs,
                     const AttentionOptions& options = {}) {
-  return {"scaled_dot_product_attention", description, inputs, [options](const auto& in) {
-            return scaled_dot_product_attention(in[0], in[1], in[2], options).output;
-          }};
+  return check("scaled_dot_product_attention", description, inputs, [options](const auto& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], options).output;
+  });
 }
 
 GradientCases plain_attention_cases() {
@@ -61,22 +61,20 @@ GradientCases plain_attention_cases() {
       attend("keys shared by a batch", {draw({2, 3, 2}), draw({4, 2}, 2), draw({4, 2}, 3)}),
       attend("transposed inputs",
              {draw_transposed({3, 2}), draw_transposed({4, 2}, 2), draw_transposed({4, 2}, 3)}),
-      {"scaled_dot_product_attention",
-       "heads of a projection",
-       {draw({3, 6})},
-       [](const auto& in) {
-         const Tensor heads = permute(reshape(in[0], {3, 3, 2, 1}), {1, 2, 0, 3});
-         const auto part = [&](Index i) { return slice(heads, 0, i, i + 1); };
-         return scaled_dot_product_attention(part(0), part(1), part(2), {.causal = true}).output;
-       }},
-      {"scaled_dot_product_attention", "the weights", query_key_value({}),
-       [](const auto& in) {
-         return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true}).weights;
-       }},
-      {"scaled_dot_product_attention",
-       "one tensor as query, key and value",
-       {draw({3, 2})},
-       [](const auto& in) { return scaled_dot_product_attention(in[0], in[0], in[0]).output; }}};
+      check(
+          "scaled_dot_product_attention", "heads of a projection", {draw({3, 6})},
+          [](const auto& in) {
+            const Tensor heads = permute(reshape(in[0], {3, 3, 2, 1}), {1, 2, 0, 3});
+            const auto part = [&](Index i) { return slice(heads, 0, i, i + 1); };
+            return scaled_dot_product_attention(part(0), part(1), part(2), {.causal = true}).output;
+          }),
+      check("scaled_dot_product_attention", "the weights", query_key_value({}),
+            [](const auto& in) {
+              return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = true}).weights;
+            }),
+      check(
+          "scaled_dot_product_attention", "one tensor as query, key and value", {draw({3, 2})},
+          [](const auto& in) { return scaled_dot_product_attention(in[0], in[0], in[0]).output; })};
 }
 
 // Self-attention of sequences of these lengths, with `heads` heads that are `head_width` wide.
@@ -105,22 +103,18 @@ GradientCases ragged_attention_cases() {
           fused("lengths 1 and 65: more queries than a tile", {1, 65}, 2, 2),
           fused("length 300: more keys than a tile", {300}, 1, 2),
           fused("lengths 1, 65 and 300, three heads, dropout", {65, 1, 300}, 3, 1, 0.2),
-          {"ragged_attention",
-           "a transposed input",
-           {draw_transposed({4, 6})},
-           [](const auto& in) {
-             return ragged_attention(in[0], {.heads = 2, .offsets = {0, 1, 4}});
-           }},
-          {"ragged_attention",
-           "a scale of its own",
-           {draw({4, 6})},
-           [](const auto& in) {
-             return ragged_attention(in[0], {.heads = 1, .offsets = {0, 4}, .scale = 1.7});
-           }},
-          {"ragged_attention", "an input used twice", {draw({4, 6})}, [](const auto& in) {
-             const RaggedAttentionOptions options{.heads = 2, .offsets = {0, 4}};
-             return ragged_attention(in[0], options) * slice(in[0], 1, 0, 2);
-           }}};
+          check("ragged_attention", "a transposed input", {draw_transposed({4, 6})},
+                [](const auto& in) {
+                  return ragged_attention(in[0], {.heads = 2, .offsets = {0, 1, 4}});
+                }),
+          check("ragged_attention", "a scale of its own", {draw({4, 6})},
+                [](const auto& in) {
+                  return ragged_attention(in[0], {.heads = 1, .offsets = {0, 4}, .scale = 1.7});
+                }),
+          check("ragged_attention", "an input used twice", {draw({4, 6})}, [](const auto& in) {
+            const RaggedAttentionOptions options{.heads = 2, .offsets = {0, 4}};
+            return ragged_attention(in[0], options) * slice(in[0], 1, 0, 2);
+          })};
 }
 
 }  // namespace

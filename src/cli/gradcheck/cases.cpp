@@ -14,6 +14,11 @@ constexpr std::uint64_t kSeed = 2024;
 
 }  // namespace
 
+GradientCase check(std::string op, std::string description, std::vector<Tensor> inputs,
+                   std::function<Tensor(const std::vector<Tensor>&)> function) {
+  return {std::move(op), std::move(description), std::move(inputs), std::move(function)};
+}
+
 Tensor draw(const Shape& shape, std::uint64_t stream, DrawRange range) {
   return random_uniform(shape, {kSeed, stream}, range.low, range.high, DType::float64)
       .set_requires_grad();

@@ -18,6 +18,10 @@ struct GradientCase {
   Index elements_per_input = 0;  // check a random sample of so many; 0: all
 };
 
+// A case of which all elements are checked.
+GradientCase check(std::string op, std::string description, std::vector<Tensor> inputs,
+                   std::function<Tensor(const std::vector<Tensor>&)> function);
+
 using GradientCases = std::vector<GradientCase>;
 
 GradientCases elementwise_cases();

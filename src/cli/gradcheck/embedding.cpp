@@ -28,17 +28,14 @@ GradientCases lookup_cases() {
           lookup("a transposed weight", draw_transposed({4, 3}), some),
           lookup("transposed ids", draw({4, 2}), transpose(table)),
           // The padding row is constant here: it influences the output but collects no gradient.
-          {"embedding",
-           "a padding row",
-           {draw({3, 2})},
-           [some](const auto& in) {
-             const Tensor padding = Tensor::ones({1, 2}, DType::float64);
-             return embedding(concat({slice(in[0], 0, 0, 2), padding, slice(in[0], 0, 2, 3)}, 0),
-                              some, 2);
-           }},
-          {"embedding", "a weight used twice", {draw({4, 3})}, [some](const auto& in) {
-             return embedding(in[0], some) * slice(in[0], 0, 0, 1);
-           }}};
+          check("embedding", "a padding row", {draw({3, 2})},
+                [some](const auto& in) {
+                  const Tensor padding = Tensor::ones({1, 2}, DType::float64);
+                  return embedding(
+                      concat({slice(in[0], 0, 0, 2), padding, slice(in[0], 0, 2, 3)}, 0), some, 2);
+                }),
+          check("embedding", "a weight used twice", {draw({4, 3})},
+                [some](const auto& in) { return embedding(in[0], some) * slice(in[0], 0, 0, 1); })};
 }
 
 GradientCases dropout_cases() {
@@ -53,15 +50,13 @@ GradientCases dropout_cases() {
           drop("no elements", draw({0, 3}), 0.5),
           drop("a scalar", draw({}), 0.25),
           drop("a transposed input", draw_transposed({3, 5}), 0.5),
-          {"dropout",
-           "an expanded input",
-           {draw({1, 3})},
-           [](const auto& in) {
-             return dropout(expand(in[0], {4, 3}), 0.5, {.seed = 3, .stream = 7});
-           }},
-          {"dropout", "an input used twice", {draw({3, 3})}, [](const auto& in) {
-             return dropout(in[0], 0.5, {.seed = 3, .stream = 7}) * in[0];
-           }}};
+          check("dropout", "an expanded input", {draw({1, 3})},
+                [](const auto& in) {
+                  return dropout(expand(in[0], {4, 3}), 0.5, {.seed = 3, .stream = 7});
+                }),
+          check("dropout", "an input used twice", {draw({3, 3})}, [](const auto& in) {
+            return dropout(in[0], 0.5, {.seed = 3, .stream = 7}) * in[0];
+          })};
 }
 
 }  // namespace

@@ -8,32 +8,23 @@ GradientCases norm_linear_cases() {
   const auto whole = [](const auto& in) {
     return norm_linear(in[0], {in[1], in[2], 1e-5}, in[3], in[4]);
   };
-  return {{"norm_linear",
-           "rows",
-           {draw({3, 4}), draw({4}, 2), draw({4}, 3), draw({5, 4}, 4), draw({5}, 5)},
-           whole},
-          {"norm_linear",
-           "a batch",
-           {draw({2, 2, 3}), draw({3}, 2), draw({3}, 3), draw({2, 3}, 4), draw({2}, 5)},
-           whole},
-          {"norm_linear",
-           "transposed operands",
-           {draw_transposed({3, 4}), draw({4}, 2), draw({4}, 3), draw_transposed({5, 4}, 4),
-            draw({5}, 5)},
-           whole},
-          {"norm_linear",
-           "no rows",
-           {draw({0, 3}), draw({3}, 2), draw({3}, 3), draw({2, 3}, 4), draw({2}, 5)},
-           whole},
-          {"norm_linear",
-           "gain and weight alone",
-           {draw({3, 4}), draw({4}, 2), draw({2, 4}, 3)},
-           [](const auto& in) {
-             return norm_linear(in[0], {in[1], {}, 1e-5}, in[2]);
-           }},
-          {"norm_linear", "weight alone", {draw({3, 4}), draw({2, 4}, 2)}, [](const auto& in) {
-             return norm_linear(in[0], {}, in[1]);
-           }}};
+  return {
+      check("norm_linear", "rows",
+            {draw({3, 4}), draw({4}, 2), draw({4}, 3), draw({5, 4}, 4), draw({5}, 5)}, whole),
+      check("norm_linear", "a batch",
+            {draw({2, 2, 3}), draw({3}, 2), draw({3}, 3), draw({2, 3}, 4), draw({2}, 5)}, whole),
+      check("norm_linear", "transposed operands",
+            {draw_transposed({3, 4}), draw({4}, 2), draw({4}, 3), draw_transposed({5, 4}, 4),
+             draw({5}, 5)},
+            whole),
+      check("norm_linear", "no rows",
+            {draw({0, 3}), draw({3}, 2), draw({3}, 3), draw({2, 3}, 4), draw({2}, 5)}, whole),
+      check("norm_linear", "gain and weight alone", {draw({3, 4}), draw({4}, 2), draw({2, 4}, 3)},
+            [](const auto& in) {
+              return norm_linear(in[0], {in[1], {}, 1e-5}, in[2]);
+            }),
+      check("norm_linear", "weight alone", {draw({3, 4}), draw({2, 4}, 2)},
+            [](const auto& in) { return norm_linear(in[0], {}, in[1]); })};
 }
 
 GradientCases feed_forward_cases() {
@@ -49,20 +40,18 @@ GradientCases feed_forward_cases() {
         x,           draw({4}, 2), draw({4}, 3), draw({6, 4}, 4), draw({6}, 5), draw({4, 6}, 6),
         draw({4}, 7)};
   };
-  return {{"feed_forward", "rows", inputs(draw({3, 4})), whole},
-          {"feed_forward", "a batch", inputs(draw({2, 2, 4})), whole},
-          {"feed_forward", "a transposed input", inputs(draw_transposed({3, 4})), whole},
-          {"feed_forward", "no rows", inputs(draw({0, 4})), whole},
-          {"feed_forward",
-           "weights alone",
-           {draw({3, 4}), draw({6, 4}, 2), draw({4, 6}, 3)},
-           [](const auto& in) {
-             return feed_forward(in[0], {.norm = {},
-                                         .up_weight = in[1],
-                                         .up_bias = {},
-                                         .down_weight = in[2],
-                                         .down_bias = {}});
-           }}};
+  return {check("feed_forward", "rows", inputs(draw({3, 4})), whole),
+          check("feed_forward", "a batch", inputs(draw({2, 2, 4})), whole),
+          check("feed_forward", "a transposed input", inputs(draw_transposed({3, 4})), whole),
+          check("feed_forward", "no rows", inputs(draw({0, 4})), whole),
+          check("feed_forward", "weights alone", {draw({3, 4}), draw({6, 4}, 2), draw({4, 6}, 3)},
+                [](const auto& in) {
+                  return feed_forward(in[0], {.norm = {},
+                                              .up_weight = in[1],
+                                              .up_bias = {},
+                                              .down_weight = in[2],
+                                              .down_bias = {}});
+                })};
 }
 
 }  // namespace

@@ -12,9 +12,8 @@ Tensor targets_of(std::initializer_list<std::int32_t> values) {
 
 GradientCase loss(const std::string& description, const Tensor& logits, const Tensor& targets,
                   const CrossEntropyOptions& options = {}) {
-  return {"cross_entropy", description, {logits}, [=](const auto& in) {
-            return cross_entropy(in[0], targets, options);
-          }};
+  return check("cross_entropy", description, {logits},
+               [=](const auto& in) { return cross_entropy(in[0], targets, options); });
 }
 
 GradientCases cross_entropy_cases() {
@@ -28,23 +27,20 @@ GradientCases cross_entropy_cases() {
           loss("a single class", draw({2, 1}), targets_of({0, 0})),
           loss("large logits", draw({4, 3}, 1, {-300, 300}), four),
           loss("transposed logits", draw_transposed({4, 3}), four),
-          {"cross_entropy",
-           "every second column",
-           {draw({4, 6})},
-           [four](const auto& in) { return cross_entropy(slice(in[0], 1, 0, 6, 2), four); }},
-          {"cross_entropy",
-           "a loss that is scaled",
-           {draw({4, 3})},
-           [four](const auto& in) { return 2.5 * cross_entropy(in[0], four); }},
-          {"cross_entropy", "logits used twice", {draw({4, 3})}, [four](const auto& in) {
-             return cross_entropy(in[0], four) * cross_entropy(in[0] * in[0], four);
-           }}};
+          check("cross_entropy", "every second column", {draw({4, 6})},
+                [four](const auto& in) { return cross_entropy(slice(in[0], 1, 0, 6, 2), four); }),
+          check("cross_entropy", "a loss that is scaled", {draw({4, 3})},
+                [four](const auto& in) { return 2.5 * cross_entropy(in[0], four); }),
+          check("cross_entropy", "logits used twice", {draw({4, 3})}, [four](const auto& in) {
+            return cross_entropy(in[0], four) * cross_entropy(in[0] * in[0], four);
+          })};
 }
 
 GradientCase fused(const std::string& description, const std::vector<Tensor>& inputs,
                    const Tensor& targets, const CrossEntropyOptions& options = {}) {
-  return {"linear_cross_entropy", description, inputs,
-          [=](const auto& in) { return linear_cross_entropy(in[0], in[1], targets, options); }};
+  return check("linear_cross_entropy", description, inputs, [=](const auto& in) {
+    return linear_cross_entropy(in[0], in[1], targets, options);
+  });
 }
 
 GradientCases linear_cross_entropy_cases() {
@@ -59,14 +55,12 @@ GradientCases linear_cross_entropy_cases() {
           fused("transposed inputs", {draw_transposed({4, 2}), draw_transposed({3, 2}, 2)}, four),
           fused("a frozen weight", {draw({4, 2}), draw({3, 2}, 2).detach()}, four),
           fused("a frozen input", {draw({4, 2}).detach(), draw({3, 2}, 2)}, four),
-          {"linear_cross_entropy", "a loss that is scaled", inputs,
-           [four](const auto& in) { return 2.5 * linear_cross_entropy(in[0], in[1], four); }},
-          {"linear_cross_entropy",
-           "one tensor as input and weight",
-           {draw({3, 2})},
-           [](const auto& in) {
-             return linear_cross_entropy(in[0], in[0], targets_of({1, 0, 2}));
-           }}};
+          check("linear_cross_entropy", "a loss that is scaled", inputs,
+                [four](const auto& in) { return 2.5 * linear_cross_entropy(in[0], in[1], four); }),
+          check("linear_cross_entropy", "one tensor as input and weight", {draw({3, 2})},
+                [](const auto& in) {
+                  return linear_cross_entropy(in[0], in[0], targets_of({1, 0, 2}));
+                })};
 }
 
 }  // namespace

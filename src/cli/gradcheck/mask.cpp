@@ -24,9 +24,8 @@ GradientCases fill_cases() {
           fill("no elements", draw({0, 3}), mask_of({true, false, true}, {3})),
           fill("a transposed input", draw_transposed({2, 3}), corners),
           fill("a transposed mask", draw({3, 2}), transpose(corners)),
-          {"masked_fill", "an input used twice", {draw({2, 3})}, [corners](const auto& in) {
-             return masked_fill(in[0], corners, 2.0) * in[0];
-           }}};
+          check("masked_fill", "an input used twice", {draw({2, 3})},
+                [corners](const auto& in) { return masked_fill(in[0], corners, 2.0) * in[0]; })};
 }
 
 GradientCases where_cases() {
@@ -45,9 +44,8 @@ GradientCases where_cases() {
           choose("operands smaller than the condition", corners, draw({}), draw({1, 1}, 2)),
           choose("no elements", mask_of({true}, {1}), draw({0, 2}), draw({2}, 2)),
           choose("transposed operands", corners, draw_transposed({2, 3}), draw({2, 3}, 2)),
-          {"where", "one tensor on both sides", {draw({2, 3})}, [corners](const auto& in) {
-             return where(corners, in[0], in[0] * in[0]);
-           }}};
+          check("where", "one tensor on both sides", {draw({2, 3})},
+                [corners](const auto& in) { return where(corners, in[0], in[0] * in[0]); })};
 }
 
 GradientCases triangle_cases(const std::string& op, Tensor (*triangle)(const Tensor&, Index)) {

@@ -6,17 +6,17 @@ namespace headlight::cli {
 namespace {
 
 GradientCase product(const std::string& description, const Tensor& a, const Tensor& b) {
-  return {"matmul", description, {a, b}, [](const auto& in) { return matmul(in[0], in[1]); }};
+  return check("matmul", description, {a, b}, [](const auto& in) { return matmul(in[0], in[1]); });
 }
 
 GradientCase contraction(const std::string& equation, const Tensor& a, const Tensor& b) {
-  return {"einsum", equation, {a, b}, [equation](const auto& in) {
-            return einsum(equation, in[0], in[1]);
-          }};
+  return check("einsum", equation, {a, b},
+               [equation](const auto& in) { return einsum(equation, in[0], in[1]); });
 }
 
 GradientCase contraction(const std::string& equation, const Tensor& a) {
-  return {"einsum", equation, {a}, [equation](const auto& in) { return einsum(equation, in[0]); }};
+  return check("einsum", equation, {a},
+               [equation](const auto& in) { return einsum(equation, in[0]); });
 }
 
 GradientCases product_cases() {
@@ -37,47 +37,36 @@ GradientCases product_cases() {
           product("no matrices", draw({0, 2, 3}), draw({3, 2}, 2)),
           product("two transposed matrices", draw_transposed({3, 4}), draw_transposed({4, 2}, 2)),
           product("a constant on the left", draw({2, 3}).detach(), draw({3, 2}, 2)),
-          {"matmul",
-           "a tensor and its transpose",
-           {draw({3, 2})},
-           [](const auto& in) { return matmul(in[0], transpose(in[0])); }},
-          {"matmul",
-           "expanded and sliced inputs",
-           {draw({1, 3}), draw({6, 2}, 2)},
-           [](const auto& in) {
-             return matmul(expand(in[0], {4, 3}), slice(in[1], 0, 0, 6, 2));
-           }},
-          {"matmul",
-           "a batch that is an expanded matrix",
-           {draw({2, 3}), draw({4, 3, 2}, 2)},
-           [](const auto& in) {
-             return matmul(expand(in[0], {4, 2, 3}), in[1]);
-           }}};
+          check("matmul", "a tensor and its transpose", {draw({3, 2})},
+                [](const auto& in) { return matmul(in[0], transpose(in[0])); }),
+          check("matmul", "expanded and sliced inputs", {draw({1, 3}), draw({6, 2}, 2)},
+                [](const auto& in) {
+                  return matmul(expand(in[0], {4, 3}), slice(in[1], 0, 0, 6, 2));
+                }),
+          check("matmul", "a batch that is an expanded matrix", {draw({2, 3}), draw({4, 3, 2}, 2)},
+                [](const auto& in) {
+                  return matmul(expand(in[0], {4, 2, 3}), in[1]);
+                })};
 }
 
 GradientCases linear_cases() {
   const auto plain = [](const auto& in) { return linear(in[0], in[1], in[2]); };
   return {
-      {"linear", "rows with a bias", {draw({3, 4}), draw({2, 4}, 2), draw({2}, 3)}, plain},
-      {"linear",
-       "no bias",
-       {draw({3, 4}), draw({2, 4}, 2)},
-       [](const auto& in) { return linear(in[0], in[1]); }},
-      {"linear", "a vector", {draw({4}), draw({2, 4}, 2), draw({2}, 3)}, plain},
-      {"linear", "a batch", {draw({2, 3, 4}), draw({5, 4}, 2), draw({5}, 3)}, plain},
-      {"linear", "no rows", {draw({0, 4}), draw({2, 4}, 2), draw({2}, 3)}, plain},
-      {"linear", "no input features", {draw({3, 0}), draw({2, 0}, 2), draw({2}, 3)}, plain},
-      {"linear", "no output features", {draw({3, 4}), draw({0, 4}, 2), draw({0}, 3)}, plain},
-      {"linear", "one feature", {draw({3, 1}), draw({1, 1}, 2), draw({1}, 3)}, plain},
-      {"linear",
-       "transposed inputs",
-       {draw_transposed({3, 4}), draw_transposed({2, 4}, 2), draw({2}, 3)},
-       plain},
-      {"linear", "frozen weight", {draw({3, 4}), draw({2, 4}, 2).detach(), draw({2}, 3)}, plain},
-      {"linear",
-       "one tensor as input and weight",
-       {draw({3, 4}), draw({3}, 2)},
-       [](const auto& in) { return linear(in[0], in[0], in[1]); }}};
+      check("linear", "rows with a bias", {draw({3, 4}), draw({2, 4}, 2), draw({2}, 3)}, plain),
+      check("linear", "no bias", {draw({3, 4}), draw({2, 4}, 2)},
+            [](const auto& in) { return linear(in[0], in[1]); }),
+      check("linear", "a vector", {draw({4}), draw({2, 4}, 2), draw({2}, 3)}, plain),
+      check("linear", "a batch", {draw({2, 3, 4}), draw({5, 4}, 2), draw({5}, 3)}, plain),
+      check("linear", "no rows", {draw({0, 4}), draw({2, 4}, 2), draw({2}, 3)}, plain),
+      check("linear", "no input features", {draw({3, 0}), draw({2, 0}, 2), draw({2}, 3)}, plain),
+      check("linear", "no output features", {draw({3, 4}), draw({0, 4}, 2), draw({0}, 3)}, plain),
+      check("linear", "one feature", {draw({3, 1}), draw({1, 1}, 2), draw({1}, 3)}, plain),
+      check("linear", "transposed inputs",
+            {draw_transposed({3, 4}), draw_transposed({2, 4}, 2), draw({2}, 3)}, plain),
+      check("linear", "frozen weight", {draw({3, 4}), draw({2, 4}, 2).detach(), draw({2}, 3)},
+            plain),
+      check("linear", "one tensor as input and weight", {draw({3, 4}), draw({3}, 2)},
+            [](const auto& in) { return linear(in[0], in[0], in[1]); })};
 }
 
 GradientCases einsum_cases() {
@@ -95,9 +84,8 @@ GradientCases einsum_cases() {
           contraction("ij->ji", draw({2, 3})),
           contraction("ijk->j", draw({2, 3, 2})),
           contraction("ij->", draw_transposed({2, 3})),
-          {"einsum", "one tensor on both sides", {draw({3, 2, 2})}, [](const auto& in) {
-             return einsum("thd,shd->hts", in[0], in[0]);
-           }}};
+          check("einsum", "one tensor on both sides", {draw({3, 2, 2})},
+                [](const auto& in) { return einsum("thd,shd->hts", in[0], in[0]); })};
 }
 
 }  // namespace

@@ -10,44 +10,31 @@ GradientCases layer_norm_cases() {
   const auto plain = [](const auto& in) { return layer_norm(in[0], in[1], in[2]); };
   const auto normalized = [](const auto& in) { return layer_norm(in[0], {}, {}); };
   return {
-      {"layer_norm", "rows", {draw({3, 5}), draw({5}, 2), draw({5}, 3)}, plain},
-      {"layer_norm", "a batch", {draw({2, 2, 4}), draw({4}, 2), draw({4}, 3)}, plain},
-      {"layer_norm", "more rows than blocks", {draw({37, 3}), draw({3}, 2), draw({3}, 3)}, plain},
-      {"layer_norm",
-       "gain alone",
-       {draw({2, 4}), draw({4}, 2)},
-       [](const auto& in) { return layer_norm(in[0], in[1], {}); }},
-      {"layer_norm",
-       "shift alone",
-       {draw({2, 4}), draw({4}, 2)},
-       [](const auto& in) { return layer_norm(in[0], {}, in[1]); }},
-      {"layer_norm", "neither gain nor shift", {draw({2, 4})}, normalized},
-      {"layer_norm", "a vector", {draw({4})}, normalized},
-      {"layer_norm", "an axis of size 1", {draw({3, 1}), draw({1}, 2), draw({1}, 3)}, plain},
-      {"layer_norm",
-       "a constant row",
-       {Tensor::ones({1, 3}, DType::float64).set_requires_grad()},
-       normalized},
-      {"layer_norm", "no rows", {draw({0, 3}), draw({3}, 2), draw({3}, 3)}, plain},
-      {"layer_norm", "no columns", {draw({3, 0})}, normalized},
-      {"layer_norm",
-       "a transposed input",
-       {draw_transposed({3, 4}), draw({4}, 2), draw({4}, 3)},
-       plain},
-      {"layer_norm",
-       "every second gain",
-       {draw({3, 2}), draw({4}, 2), draw({2}, 3)},
-       [](const auto& in) { return layer_norm(in[0], slice(in[1], 0, 0, 4, 2), in[2]); }},
-      {"layer_norm",
-       "an expanded input",
-       {draw({1, 3}), draw({3}, 2), draw({3}, 3)},
-       [](const auto& in) {
-         return layer_norm(expand(in[0], {4, 3}), in[1], in[2]);
-       }},
-      {"layer_norm",
-       "one tensor as gain and shift",
-       {draw({2, 3}), draw({3}, 2)},
-       [](const auto& in) { return layer_norm(in[0], in[1], in[1]) + in[0]; }}};
+      check("layer_norm", "rows", {draw({3, 5}), draw({5}, 2), draw({5}, 3)}, plain),
+      check("layer_norm", "a batch", {draw({2, 2, 4}), draw({4}, 2), draw({4}, 3)}, plain),
+      check("layer_norm", "more rows than blocks", {draw({37, 3}), draw({3}, 2), draw({3}, 3)},
+            plain),
+      check("layer_norm", "gain alone", {draw({2, 4}), draw({4}, 2)},
+            [](const auto& in) { return layer_norm(in[0], in[1], {}); }),
+      check("layer_norm", "shift alone", {draw({2, 4}), draw({4}, 2)},
+            [](const auto& in) { return layer_norm(in[0], {}, in[1]); }),
+      check("layer_norm", "neither gain nor shift", {draw({2, 4})}, normalized),
+      check("layer_norm", "a vector", {draw({4})}, normalized),
+      check("layer_norm", "an axis of size 1", {draw({3, 1}), draw({1}, 2), draw({1}, 3)}, plain),
+      check("layer_norm", "a constant row",
+            {Tensor::ones({1, 3}, DType::float64).set_requires_grad()}, normalized),
+      check("layer_norm", "no rows", {draw({0, 3}), draw({3}, 2), draw({3}, 3)}, plain),
+      check("layer_norm", "no columns", {draw({3, 0})}, normalized),
+      check("layer_norm", "a transposed input",
+            {draw_transposed({3, 4}), draw({4}, 2), draw({4}, 3)}, plain),
+      check("layer_norm", "every second gain", {draw({3, 2}), draw({4}, 2), draw({2}, 3)},
+            [](const auto& in) { return layer_norm(in[0], slice(in[1], 0, 0, 4, 2), in[2]); }),
+      check("layer_norm", "an expanded input", {draw({1, 3}), draw({3}, 2), draw({3}, 3)},
+            [](const auto& in) {
+              return layer_norm(expand(in[0], {4, 3}), in[1], in[2]);
+            }),
+      check("layer_norm", "one tensor as gain and shift", {draw({2, 3}), draw({3}, 2)},
+            [](const auto& in) { return layer_norm(in[0], in[1], in[1]) + in[0]; })};
 }
 
 // Every call gets its own running statistics, because training changes them.
@@ -55,13 +42,11 @@ GradientCase batch_case(const std::string& description, const Tensor& x, bool tr
   const Index channels = x.size(1);
   const Tensor mean = draw({channels}, 4).detach();
   const Tensor variance = draw({channels}, 5, {0.5, 2}).detach();
-  return {"batch_norm",
-          description,
-          {x, draw({channels}, 2), draw({channels}, 3)},
-          [=](const auto& in) {
-            RunningStatistics running{mean.clone(), variance.clone()};
-            return batch_norm(in[0], in[1], in[2], running, {.training = training});
-          }};
+  return check("batch_norm", description, {x, draw({channels}, 2), draw({channels}, 3)},
+               [=](const auto& in) {
+                 RunningStatistics running{mean.clone(), variance.clone()};
+                 return batch_norm(in[0], in[1], in[2], running, {.training = training});
+               });
 }
 
 GradientCases batch_norm_cases() {

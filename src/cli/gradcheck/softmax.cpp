@@ -11,23 +11,20 @@ GradientCases cases_of(const std::string& op, Tensor (*f)(const Tensor&, Index))
   const auto over = [f](Index axis) {
     return [f, axis](const std::vector<Tensor>& in) { return f(in[0], axis); };
   };
-  return {{op, "the last axis", {draw({3, 5})}, over(-1)},
-          {op, "the first axis", {draw({3, 4})}, over(0)},
-          {op, "the middle axis", {draw({2, 3, 2})}, over(1)},
-          {op, "an axis of size 1", {draw({3, 1})}, over(-1)},
-          {op, "no elements", {draw({2, 0})}, over(-1)},
-          {op, "no rows", {draw({0, 3})}, over(-1)},
-          {op, "large scores", {draw({2, 4}, 1, {300, 302})}, over(-1)},
-          {op, "a transposed input", {draw_transposed({3, 4})}, over(-1)},
-          {op,
-           "an expanded input",
-           {draw({3, 1})},
-           [f](const auto& in) {
-             return f(expand(in[0], {3, 4}), -1);
-           }},
-          {op, "an input used twice", {draw({2, 3})}, [f](const auto& in) {
-             return f(in[0], -1) * in[0];
-           }}};
+  return {check(op, "the last axis", {draw({3, 5})}, over(-1)),
+          check(op, "the first axis", {draw({3, 4})}, over(0)),
+          check(op, "the middle axis", {draw({2, 3, 2})}, over(1)),
+          check(op, "an axis of size 1", {draw({3, 1})}, over(-1)),
+          check(op, "no elements", {draw({2, 0})}, over(-1)),
+          check(op, "no rows", {draw({0, 3})}, over(-1)),
+          check(op, "large scores", {draw({2, 4}, 1, {300, 302})}, over(-1)),
+          check(op, "a transposed input", {draw_transposed({3, 4})}, over(-1)),
+          check(op, "an expanded input", {draw({3, 1})},
+                [f](const auto& in) {
+                  return f(expand(in[0], {3, 4}), -1);
+                }),
+          check(op, "an input used twice", {draw({2, 3})},
+                [f](const auto& in) { return f(in[0], -1) * in[0]; })};
 }
 
 GradientCases masked_cases() {
@@ -46,9 +43,8 @@ GradientCases masked_cases() {
       masked("nothing hidden", draw({2, 3}), Tensor::zeros({3}, DType::boolean)),
       masked("no elements", draw({0, 3}), Tensor::zeros({3}, DType::boolean)),
       masked("a transposed input", draw_transposed({3, 4}), causal_mask(3, 4)),
-      {"masked_softmax", "an input used twice", {draw({3, 3})}, [](const auto& in) {
-         return masked_softmax(in[0], causal_mask(3)) * in[0];
-       }}};
+      check("masked_softmax", "an input used twice", {draw({3, 3})},
+            [](const auto& in) { return masked_softmax(in[0], causal_mask(3)) * in[0]; })};
 }
 
 }  // namespace
