@@ -1,12 +1,12 @@
 #include "heads/forward_replay.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "heads/scores/target_counts.h"
 
 namespace headlight {
 namespace {
@@ -88,6 +88,17 @@ Tensor ForwardReplay::last_logits_of(const Tensor& hidden, Index sequence) const
   const Index end = batch_.offsets[static_cast<std::size_t>(sequence) + 1];
   return reshape(linear(slice(hidden, 0, end - 1, end), model_.head_weight()),
                  {model_.config().vocab_size});
+}
+
+std::vector<double> target_counts(const Batch& batch) {
+  const std::int32_t* targets = batch.targets.data<std::int32_t>();
+  std::vector<double> counts;
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    const auto ignored =
+        std::count(targets + batch.offsets[b], targets + batch.offsets[b + 1], kIgnoreTarget);
+    counts.push_back(static_cast<double>(batch.offsets[b + 1] - batch.offsets[b] - ignored));
+  }
+  return counts;
 }
 
 }  // namespace headlight

@@ -45,4 +45,7 @@ class ForwardReplay {
   std::vector<double> targets_;
 };
 
+// How many tokens of each sequence have a target, [B].
+std::vector<double> target_counts(const Batch& batch);
+
 }  // namespace headlight

@@ -11,7 +11,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
-#include "heads/scores/target_counts.h"
+#include "heads/forward_replay.h"
 
 namespace headlight {
 namespace {

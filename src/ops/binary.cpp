@@ -1,7 +1,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/reduce.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 
 namespace headlight {
@@ -42,29 +41,16 @@ std::vector<Tensor> pair_gradients(std::span<const SavedTensor> inputs, GradA gr
   return gradients;
 }
 
-// The residual stream adds tensors of one shape: worth the vectorised loop.
-Tensor add_same_shape(const Tensor& a, const Tensor& b) {
-  Tensor result = Tensor::empty(a.shape(), a.dtype());
-  dispatch_floating(a.dtype(), "add", [&](auto zero) {
-    using T = decltype(zero);
-    const T* from_a = a.data<T>();
-    const T* from_b = b.data<T>();
-    T* to = result.data<T>();
-    kernels::parallel_for(a.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-      kernels::loops<T>().add(from_a + begin, from_b + begin, to + begin, end - begin);
-    });
-  });
-  return result;
-}
-
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
   require(a.defined() && b.defined(), "[add] an operand is undefined");
+  // The residual stream adds tensors of one shape: worth the vectorised loop.
   const bool plain =
       a.shape() == b.shape() && a.dtype() == b.dtype() && a.is_contiguous() && b.is_contiguous();
-  Tensor value =
-      plain ? add_same_shape(a, b) : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
+  const Tensor value =
+      plain ? map_pairs_with_loop(a, b, "add", [](const auto& loops) { return loops.add; })
+            : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
   return record("add", value, {a, b}, [](auto inputs, const Tensor& grad) {
     return pair_gradients(
         inputs, [&] { return grad; }, [&] { return grad; });

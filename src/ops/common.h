@@ -86,6 +86,26 @@ Tensor map_with_loop(const Tensor& x, std::string_view where, Choose choose) {
   return result;
 }
 
+// The same of pairs, like loops.add; a and b have one shape and type.
+template <class Choose>
+Tensor map_pairs_with_loop(const Tensor& a, const Tensor& b, std::string_view where,
+                           Choose choose) {
+  const Tensor left = to_contiguous(a);
+  const Tensor right = to_contiguous(b);
+  Tensor result = Tensor::empty(a.shape(), a.dtype());
+  dispatch_floating(a.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    const auto loop = choose(kernels::loops<T>());
+    const T* from_a = left.data<T>();
+    const T* from_b = right.data<T>();
+    T* to = result.data<T>();
+    kernels::parallel_for(result.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+      loop(from_a + begin, from_b + begin, to + begin, end - begin);
+    });
+  });
+  return result;
+}
+
 // A new tensor with f(a, b) of every pair; A and B are the element types, the result has A's. Both
 // have been broadcast to one shape.
 template <class A, class B, class F>

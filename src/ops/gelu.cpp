@@ -3,7 +3,6 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 
 namespace headlight {
@@ -14,19 +13,8 @@ Tensor gelu_tanh(const Tensor& x) {
 }
 
 Tensor gelu_tanh_backward(const Tensor& x, const Tensor& grad) {
-  const Tensor input = to_contiguous(x);
-  const Tensor output_grad = to_contiguous(grad);
-  Tensor result = Tensor::empty(x.shape(), x.dtype());
-  dispatch_floating(x.dtype(), "gelu", [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = input.data<T>();
-    const T* gradients = output_grad.data<T>();
-    T* to = result.data<T>();
-    kernels::parallel_for(result.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-      kernels::loops<T>().gelu_backward(values + begin, gradients + begin, to + begin, end - begin);
-    });
-  });
-  return result;
+  return map_pairs_with_loop(x, grad, "gelu",
+                             [](const auto& loops) { return loops.gelu_backward; });
 }
 
 template <class T>
