@@ -12,6 +12,7 @@
 #include "headlight/io/nanogpt_checkpoint.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/train/checkpoint.h"
@@ -99,7 +100,7 @@ Report export_hf(const fs::path& model, const fs::path& out) {
 
 NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
   NanoGptDetails details{.dataset = fs::absolute(out).lexically_normal().filename().string()};
-  if (fs::exists(model / "state.json")) {
+  if (fs::exists(model / kCheckpointState)) {
     const TrainingState state = read_training_state(model);
     details.iteration = state.iteration;
     details.best_validation_loss = state.best_validation_loss;

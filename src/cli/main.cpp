@@ -8,7 +8,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/directory_lock.h"
-#include "headlight/train/save_error.h"
+#include "headlight/train/checkpoint.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight::cli {

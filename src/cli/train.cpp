@@ -11,6 +11,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
@@ -141,7 +142,7 @@ std::string run_directory(const Options& options, const Places& places, const Tr
   std::error_code error;
   require(std::filesystem::is_directory(run, error), "--resume: ", shown(run),
           ": no such run directory");
-  require(!std::filesystem::exists(std::filesystem::path(run) / "state.json", error),
+  require(!std::filesystem::exists(std::filesystem::path(run) / kCheckpointState, error),
           "--resume: ", shown(run), " is a checkpoint; expected the directory of its run");
   return run;
 }
@@ -150,8 +151,7 @@ std::string run_directory(const Options& options, const Places& places, const Tr
 TrainConfig settings_so_far(const std::string& run) {
   std::error_code error;
   // One that is only beginning may not have written its settings yet.
-  const bool has_settings =
-      std::filesystem::exists(std::filesystem::path(run) / "config.toml", error);
+  const bool has_settings = std::filesystem::exists(std::filesystem::path(run) / kRunConfig, error);
   return has_settings || holds_run(run) ? read_run_config(run) : TrainConfig{};
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "headlight/heads/bootstrap.h"
-#include "heads/head_tracker.h"
+#include "headlight/io/run_layout.h"
 
 namespace headlight {
 namespace {
@@ -95,7 +95,7 @@ void take_losses(const std::filesystem::path& path, HeadHistory& history) {
 }  // namespace
 
 HeadHistory read_head_history(const std::filesystem::path& run) {
-  const std::filesystem::path path = run / kHeadsLog;
+  const std::filesystem::path path = run / kRunHeads;
   require(std::filesystem::exists(path), path.string(),
           ": no such file; train with --track_heads N to have one");
   HeadHistory history;
@@ -123,7 +123,7 @@ HeadHistory read_head_history(const std::filesystem::path& run) {
       curve.resize(history.iterations.size(), kMissing);
     }
   }
-  take_losses(run / "metrics.jsonl", history);
+  take_losses(run / kRunMetrics, history);
   return history;
 }
 

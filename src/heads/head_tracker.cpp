@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "headlight/heads/repeat_loss.h"
+#include "headlight/io/run_layout.h"
 #include "heads/head_json.h"
 
 namespace headlight {
@@ -80,7 +81,7 @@ void HeadTracker::on_start(const RunPlan& plan) {
 void HeadTracker::forget_killed_run(const RunPlan& plan) {
   if (plan.first_iteration == 0) {
     std::error_code ignored;
-    std::filesystem::remove(std::filesystem::path(plan.config.out_dir) / kHeadsLog, ignored);
+    std::filesystem::remove(std::filesystem::path(plan.config.out_dir) / kRunHeads, ignored);
   }
 }
 
@@ -95,7 +96,7 @@ void HeadTracker::open_log(const RunPlan& plan) {
   constexpr Index kNone = -1;
   const Index last = plan.first_iteration > 0 ? plan.first_iteration : kNone;
   const std::filesystem::path run = plan.config.out_dir;
-  saving([&] { lines_.emplace(run / kHeadsLog, times_until(last), on_failure); });
+  saving([&] { lines_.emplace(run / kRunHeads, times_until(last), on_failure); });
 }
 
 void HeadTracker::on_step(const StepMetrics& metrics) {

@@ -39,7 +39,4 @@ class HeadTracker : public TrainObserver {
   HeadScoreOptions options_;
 };
 
-// The name of the file in a run directory.
-inline constexpr const char* kHeadsLog = "heads.jsonl";
-
 }  // namespace headlight

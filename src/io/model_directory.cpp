@@ -9,6 +9,7 @@
 #include "files/input_file.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
@@ -63,20 +64,11 @@ void require_finite(const NamedTensors& tensors, const std::string& where) {
   }
 }
 
-std::optional<fs::path> model_directory_in(const fs::path& path) {
-  for (const char* place : {".", "best", "latest"}) {
-    if (fs::exists(path / place / "config.json")) {
-      return std::string_view(place) == "." ? path : path / place;
-    }
-  }
-  return std::nullopt;
-}
-
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
   require(fs::is_directory(path), shown(path),
           fs::exists(path) ? ": is no directory" : ": no such directory");
-  const std::optional<fs::path> found = model_directory_in(path);
+  const std::optional<fs::path> found = model_in(path);
   require(found.has_value(), shown(path),
           ": no model here: expected config.json, or a run directory with best or latest");
   return *found;

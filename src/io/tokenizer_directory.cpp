@@ -5,8 +5,8 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/text/tokenizer_file.h"
 
 namespace headlight {
@@ -37,11 +37,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (!fs::is_directory(path)) {
     return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path));
   }
-  for (const char* place : {".", "best", "latest"}) {
-    const fs::path folder = std::string_view(place) == "." ? path : path / place;
-    if (fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json")) {
-      return load_tokenizer(folder);
-    }
+  if (const std::optional<fs::path> folder = tokenizer_in(path)) {
+    return load_tokenizer(*folder);
   }
   if (auto tokenizer = vocabulary_beside(path)) {
     return tokenizer;
@@ -51,7 +48,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
 }
 
 void require_no_model(const fs::path& directory) {
-  require(!model_directory_in(directory), shown(directory),
+  require(!model_in(directory), shown(directory),
           ": holds a model, whose tokenizer must stay; choose another folder");
 }
 

@@ -7,10 +7,10 @@
 #include "files/posix_file.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/files/manifest.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/io/safetensors.h"
-#include "train/checkpoint_list.h"
-#include "train/state_file.h"
 
 namespace headlight {
 namespace {
@@ -39,13 +39,14 @@ void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   TrainingState state = parts.state;
   state.optimizer_steps = parts.optimizer.step_count();
   write_model_files(folder, parts.model, parts.tokenizer);
-  write_safetensors(folder / "optimizer.safetensors", moments);
-  write_file(folder / "state.json", to_state_json(state));
+  write_safetensors(folder / kCheckpointMoments, moments);
+  write_file(folder / kCheckpointState, to_state_json(state));
 }
 
 // Throws Error, saying why, unless it can be resumed from.
-void require_usable(const CheckpointEntry& entry) {
-  verify_checkpoint(entry.path);
+void require_usable(const Checkpoint& entry) {
+  require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
+  verify_manifest(entry.path);
   const Index iteration = read_training_state(entry.path).iteration;
   require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
           iteration);
@@ -70,7 +71,7 @@ void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool
   }
 }
 
-bool is_usable(const CheckpointEntry& entry) {
+bool is_usable(const Checkpoint& entry) {
   try {
     require_usable(entry);
     return true;
@@ -91,11 +92,11 @@ bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& stat
 }
 
 // True when the link leads to a checkpoint of an update that is to come again.
-bool leads_beyond(const fs::path& run, const char* link, Index iteration) {
+bool leads_beyond(const fs::path& link, Index iteration) {
   std::error_code none;
-  const fs::path name = fs::read_symlink(run / link, none);
-  const std::vector<CheckpointEntry> all = checkpoints_of(run);
-  return std::any_of(all.begin(), all.end(), [&](const CheckpointEntry& entry) {
+  const fs::path name = fs::read_symlink(link, none);
+  const std::vector<Checkpoint> all = checkpoints_of(link.parent_path());
+  return std::any_of(all.begin(), all.end(), [&](const Checkpoint& entry) {
     return entry.iteration > iteration && entry.path.filename() == name;
   });
 }
@@ -110,9 +111,9 @@ fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
   if (!is_complete || options.replace) {
     write_checkpoint(target, parts, is_complete);
   }
-  set_link(run / "latest", name);
+  set_link(run / kLatestLink, name);
   if (options.best) {
-    set_link(run / "best", name);
+    set_link(run / kBestLink, name);
   }
   return target;
 }
@@ -128,9 +129,34 @@ Index checkpoint_bytes(const Gpt& model, const Optimizer& optimizer) {
   return bytes;
 }
 
+std::vector<Checkpoint> checkpoints_of(const fs::path& run) {
+  std::vector<Checkpoint> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(run, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto iteration = iteration_of_checkpoint(entry->path().filename().string());
+    std::error_code gone;
+    if (iteration && entry->symlink_status(gone).type() == fs::file_type::directory) {
+      found.push_back({entry->path(), *iteration});
+    }
+  }
+  if (error) {
+    fail_system("list", run, error.value());
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Checkpoint& a, const Checkpoint& b) { return a.iteration > b.iteration; });
+  return found;
+}
+
+bool holds_run(const fs::path& directory) {
+  std::error_code error;
+  const bool has_link = fs::exists(fs::symlink_status(directory / kLatestLink, error));
+  return has_link || (fs::is_directory(directory, error) && !checkpoints_of(directory).empty());
+}
+
 fs::path find_latest_checkpoint(const fs::path& run, std::vector<std::string>& skipped) {
   require(fs::is_directory(run), shown(run), ": no such run directory");
-  for (const CheckpointEntry& entry : checkpoints_of(run)) {
+  for (const Checkpoint& entry : checkpoints_of(run)) {
     try {
       require_usable(entry);
       return entry.path;
@@ -143,12 +169,12 @@ fs::path find_latest_checkpoint(const fs::path& run, std::vector<std::string>& s
 }
 
 TrainingState read_training_state(const fs::path& checkpoint) {
-  const fs::path path = checkpoint / "state.json";
+  const fs::path path = checkpoint / kCheckpointState;
   return parse_state_json(read_whole_file(path, kLargestState), shown(path));
 }
 
 bool read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
-  const fs::path path = checkpoint / "optimizer.safetensors";
+  const fs::path path = checkpoint / kCheckpointMoments;
   const NamedTensors saved = read_safetensors(path);
   const NamedTensors state = optimizer.state();
   if (are_of_other_optimizers(saved, state)) {
@@ -165,17 +191,40 @@ bool read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
 
 void repair_links(const fs::path& checkpoint, const TrainingState& state) {
   const fs::path run = checkpoint.parent_path();
-  set_link(run / "latest", checkpoint.filename());
+  set_link(run / kLatestLink, checkpoint.filename());
   const std::string best = checkpoint_name(state.best_iteration);
   std::error_code error;
   if (state.best_iteration >= 0 && fs::is_directory(run / best, error)) {
-    set_link(run / "best", best);
-  } else if (leads_beyond(run, "best", state.iteration)) {
-    fs::remove(run / "best", error);
+    set_link(run / kBestLink, best);
+  } else if (leads_beyond(run / kBestLink, state.iteration)) {
+    fs::remove(run / kBestLink, error);
     if (error) {
-      fail_system("remove", run / "best", error.value());
+      fail_system("remove", run / kBestLink, error.value());
     }
     sync_folder(run);
+  }
+}
+
+void remove_old_checkpoints(const fs::path& run, Index iteration, const Retention& retention) {
+  std::error_code no_best;
+  const fs::path best = fs::read_symlink(run / kBestLink, no_best);
+  const auto is_useless = [&](Index update) {
+    return std::find(retention.passed_over.begin(), retention.passed_over.end(), update) !=
+           retention.passed_over.end();
+  };
+  Index kept = 0;
+  for (const Checkpoint& entry : checkpoints_of(run)) {
+    const bool is_later = entry.iteration > iteration;
+    const bool counts = !is_later && !is_useless(entry.iteration);
+    kept += counts ? 1 : 0;
+    if (is_later || (counts && kept <= retention.keep) || entry.path.filename() == best) {
+      continue;
+    }
+    std::error_code error;
+    fs::remove_all(entry.path, error);
+    if (error) {
+      fail_system("remove", entry.path, error.value());
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "headlight/base/utf8.h"
+#include "headlight/io/run_layout.h"
 
 namespace headlight {
 namespace {
@@ -106,7 +107,7 @@ AppliedConfig apply_config_file(TrainConfig& config, const fs::path& path) {
 
 TrainConfig read_run_config(const fs::path& run) {
   TrainConfig config;
-  apply_config_file(config, run / "config.toml");
+  apply_config_file(config, run / kRunConfig);
   config.out_dir = run.string();
   return config;
 }

@@ -6,13 +6,11 @@
 
 #include "base/printable.h"
 #include "base/stopwatch.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/io/model_directory.h"
-#include "train/checkpoint_list.h"
+#include "headlight/io/run_layout.h"
 #include "train/metrics_log.h"
 #include "train/resume_plan.h"
 #include "train/run_directory.h"
-#include "train/run_saver.h"
 #include "train/run_start.h"
 
 namespace headlight {
@@ -59,27 +57,36 @@ EvaluationMetrics evaluation_of(const RunStart& start, Index iteration) {
 // One run in progress.
 class Run {
  public:
-  Run(const RunOptions& options, RunStart& start)
+  Run(const RunOptions& options, RunStart& start, RunDirectory& directory)
       : config_(start.config),
         options_(options),
         start_(start),
+        directory_(directory),
         trainer_(config_, *start.model, start.data.train),
-        log_(fs::path(config_.out_dir) / "metrics.jsonl", start.state,
-             [this](const Error& error) { saver_.on_failure(error); }),
-        saver_(saver_options()) {
+        log_(directory.path() / kRunMetrics, start.state, [this](const Error& error) {
+          directory_.judge(error);
+          warn(error.what());
+        }) {
     if (!start.checkpoint.empty()) {
       go_on_from(start.checkpoint);
-      put_in_order();
+      if (const std::string left = directory_.go_on_from(start.checkpoint, start.state);
+          !left.empty()) {
+        start.warnings.push_back(left);
+      }
     }
   }
+  // What is being written asks observers and the log, which must live until then.
+  ~Run() { directory_.quiesce(); }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   RunResult train() {
     announce();
-    saver_.prepare(*start_.model, trainer_.optimizer());
+    directory_.prepare(*start_.model, trainer_.optimizer());
     RunResult result{.directory = config_.out_dir};
     catch_up(result);
     while (trainer_.iteration() < config_.max_iters && !result.stopped) {
-      saver_.look();
+      tell_of_saving(false);
       const StepMetrics metrics = trainer_.step();
       if (metrics.outcome == StepOutcome::unusable) {
         roll_back(metrics);
@@ -106,20 +113,18 @@ class Run {
     }
   }
 
-  RunSaver::Options saver_options() {
-    return {.run = config_.out_dir,
-            .prune = {.keep = config_.keep_checkpoints, .passed_over = passed_over()},
-            .stops_on_error = config_.on_save_error == "stop",
-            .last_saved = start_.checkpoint.empty() ? -1 : start_.state.iteration,
-            .flush = [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); },
-            .saved =
-                [this](const fs::path& path) {
-                  tell([&](TrainObserver& observer) { observer.on_checkpoint(path); });
-                },
-            .warn =
-                [this](const std::string& text) {
-                  tell([&](TrainObserver& observer) { observer.on_warning(text); });
-                }};
+  void warn(const std::string& text) {
+    tell([&](TrainObserver& observer) { observer.on_warning(text); });
+  }
+
+  void tell_of_saving(bool wait) {
+    for (const SaveEvent& event : directory_.settle(wait)) {
+      if (event.checkpoint.empty()) {
+        warn(event.warning);
+      } else {
+        tell([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
+      }
+    }
   }
 
   void announce() {
@@ -139,28 +144,6 @@ class Run {
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
-  // What a process left undone that died before it had set the links or removed old checkpoints.
-  void put_in_order() {
-    saving([&] { repair_links(start_.checkpoint, start_.state); });
-    try {
-      remove_old_checkpoints(config_.out_dir, start_.state.iteration,
-                             {.keep = config_.keep_checkpoints});
-    } catch (const Error& error) {
-      start_.warnings.emplace_back(error.what());
-    }
-  }
-
-  // Checkpoints that are newer than the one that the run goes on from: they are damaged.
-  std::vector<Index> passed_over() const {
-    std::vector<Index> updates;
-    for (const CheckpointEntry& entry : checkpoints_of(config_.out_dir)) {
-      if (!start_.checkpoint.empty() && entry.iteration > start_.state.iteration) {
-        updates.push_back(entry.iteration);
-      }
-    }
-    return updates;
-  }
-
   // What was due when the run stopped or was killed, and a place to roll back to.
   void catch_up(RunResult& result) {
     const Index iteration = trainer_.iteration();
@@ -168,7 +151,7 @@ class Run {
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
     const bool best = evaluates && evaluate_now(result);
-    if (evaluates || (config_.on_nan == "rollback" && saver_.last_saved() < 0)) {
+    if (evaluates || (config_.on_nan == "rollback" && directory_.last_saved() < 0)) {
       save(best);
     }
   }
@@ -211,17 +194,20 @@ class Run {
     start_.state.data.content = start_.content;
     start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
-    saver_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state}, best);
+    tell_of_saving(true);
+    directory_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state},
+                    best, [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
+    tell_of_saving(false);
   }
 
   // Back to the newest checkpoint, and on with the data that follows the update that failed.
   void roll_back(const StepMetrics& failed) {
-    saver_.wait();
+    tell_of_saving(true);
     const UpdateHistory until = trainer_.history();
     std::vector<std::string> skipped;
-    const fs::path checkpoint = find_latest_checkpoint(config_.out_dir, skipped);
+    const fs::path checkpoint = directory_.newest(skipped);
     for (const std::string& text : skipped) {
-      tell([&](TrainObserver& observer) { observer.on_warning(text); });
+      warn(text);
     }
     TrainingState state = read_training_state(checkpoint);
     state.config = start_.state.config;
@@ -262,12 +248,12 @@ class Run {
   void finish(RunResult& result) {
     const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now(result);
-    saver_.wait();
-    if (evaluates || saver_.last_saved() != trainer_.iteration()) {
+    tell_of_saving(true);
+    if (evaluates || directory_.last_saved() != trainer_.iteration()) {
       save(best);
-      saver_.wait();
+      tell_of_saving(true);
     }
-    if (saver_.last_saved() != trainer_.iteration()) {
+    if (directory_.last_saved() != trainer_.iteration()) {
       throw SaveError(shown(config_.out_dir) + ": the end of the run could not be saved");
     }
   }
@@ -275,22 +261,23 @@ class Run {
   const TrainConfig& config_;
   const RunOptions& options_;
   RunStart& start_;
+  RunDirectory& directory_;
   Trainer trainer_;
   MetricsLog log_;
-  RunSaver saver_;       // after all that it writes: it waits for the save in progress
   Index rollbacks_ = 0;  // to the checkpoint of update rollback_target_
   Index rollback_target_ = -1;
   // Where the run began or goes on; other than its checkpoint says when settings changed since.
   const double first_best_ = start_.state.best_validation_loss;
 };
 
-void write_config(const RunStart& start) {
+// config.toml, with what has changed on the way.
+std::string settings_text(const RunStart& start) {
   std::string text =
       "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
   for (const std::string& line : lines_of(start.state.changes)) {
     text += "# " + line + "\n";
   }
-  saving([&] { write_file(fs::path(start.config.out_dir) / "config.toml", text); });
+  return text;
 }
 
 // What training would start from, evaluated; nothing is written and no directory locked.
@@ -315,12 +302,6 @@ RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& optio
 
 }  // namespace
 
-bool holds_run(const fs::path& directory) {
-  std::error_code error;
-  const bool has_link = fs::exists(fs::symlink_status(directory / "latest", error));
-  return has_link || (fs::is_directory(directory, error) && !checkpoints_of(directory).empty());
-}
-
 RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   config.validate();
   const bool resume = options.resume || config.init_from == kResume;
@@ -329,7 +310,8 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   if (config.eval_only) {
     return evaluate_only(config, resume, options);
   }
-  RunDirectory directory(config.out_dir);
+  RunDirectory directory(config.out_dir, {.keep = config.keep_checkpoints,
+                                          .stops_on_error = config.on_save_error == "stop"});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": holds a run already; go on with --resume or choose another --out_dir");
   if (!resume) {
@@ -339,9 +321,8 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   for (const fs::path& swept : directory.sweep()) {
     start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
   }
-  directory.use();
-  write_config(start);
-  return Run(options, start).train();
+  directory.begin(settings_text(start));
+  return Run(options, start, directory).train();
 }
 
 }  // namespace headlight

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "base/printable.h"
 #include "files/posix_file.h"
 #include "headlight/files/atomic_directory.h"
-#include "headlight/train/save_error.h"
-#include "train/checkpoint_list.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/io/run_layout.h"
+#include "kernels/parallel.h"
 
 namespace headlight {
 
@@ -18,14 +20,14 @@ namespace fs = std::filesystem;
 namespace {
 
 // What a run writes, its checkpoints and the links to them aside.
-constexpr std::array<std::string_view, 3> kFiles{"config.toml", "metrics.jsonl", "heads.jsonl"};
+constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunHeads};
 
 bool is_name_of_run(std::string_view name) {
   constexpr std::string_view kDamaged = ".damaged";
   if (name.ends_with(kDamaged)) {
     name.remove_suffix(kDamaged.size());
   }
-  return name == "latest" || name == "best" || is_checkpoint_name(name) ||
+  return name == kLatestLink || name == kBestLink || iteration_of_checkpoint(name) ||
          std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end();
 }
 
@@ -46,9 +48,77 @@ bool make_synced_folder(const fs::path& path) {
   return made;
 }
 
+// What the standard library throws, for want of memory or of threads, is a failure to save as well.
+template <class Work>
+auto as_error(const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(error.what());
+  }
+}
+
+// The state of an optimizer, which cannot make updates.
+class OptimizerState : public Optimizer {
+ public:
+  explicit OptimizerState(const Optimizer& of) {
+    for (const auto& [name, tensor] : of.state()) {
+      state_.emplace_back(name, Tensor::empty(tensor.shape(), tensor.dtype()));
+    }
+  }
+
+  void step(double, double) override {
+    fail("[RunDirectory] a copy of an optimizer makes no updates");
+  }
+  NamedTensors state() const override { return state_; }
+
+ private:
+  NamedTensors state_;
+};
+
+// Parameters and moments are contiguous: optimizers see to that.
+void copy_all(const NamedTensors& from, const NamedTensors& to) {
+  require(from.size() == to.size(), "[RunDirectory] the copy is of another model");
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Tensor& source = from[i].second;
+    Tensor target = to[i].second.detach();
+    require(source.shape() == target.shape(), "[RunDirectory] the copy is of another model");
+    dispatch_floating(source.dtype(), "RunDirectory", [&](auto zero) {
+      using T = decltype(zero);
+      std::copy_n(source.data<T>(), source.numel(), target.mutable_data<T>());
+    });
+  }
+}
+
 }  // namespace
 
-RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
+// Of what is saved while training goes on with the originals. It takes the memory of all once.
+class RunDirectory::Copy {
+ public:
+  Copy(const Gpt& model, const Optimizer& optimizer)
+      : model_(Gpt::blank(model.config(), model.dtype())), optimizer_(optimizer) {}
+
+  void take(const CheckpointParts& parts) {
+    copy_all(parts.model.parameters(), model_->parameters());
+    copy_all(parts.optimizer.state(), optimizer_.state());
+    optimizer_.set_step_count(parts.optimizer.step_count());
+    state_ = parts.state;
+  }
+
+  CheckpointParts parts(const Tokenizer& tokenizer) const {
+    return {*model_, tokenizer, optimizer_, state_};
+  }
+
+ private:
+  std::unique_ptr<Gpt> model_;
+  OptimizerState optimizer_;
+  TrainingState state_;
+};
+
+RunDirectory::RunDirectory(fs::path path, const SavePolicy& policy)
+    : path_(std::move(path)), policy_(policy) {
   try {
     was_made_ = make_synced_folder(path_);
     had_lock_ = DirectoryLock::has_file(path_);
@@ -61,6 +131,7 @@ RunDirectory::RunDirectory(fs::path path) : path_(std::move(path)) {
 }
 
 RunDirectory::~RunDirectory() {
+  quiesce();
   if (is_used_) {
     return;
   }
@@ -84,6 +155,122 @@ void RunDirectory::require_no_foreign_files() const {
 
 std::vector<fs::path> RunDirectory::sweep() const {
   return remove_stale_temporaries(path_, is_name_of_run);
+}
+
+void RunDirectory::begin(const std::string& settings) {
+  is_used_ = true;
+  saving([&] { write_file(path_ / kRunConfig, settings); });
+}
+
+std::string RunDirectory::go_on_from(const fs::path& checkpoint, const TrainingState& state) {
+  complete_ = state.iteration;
+  for (const Checkpoint& other : checkpoints_of(path_)) {
+    if (other.iteration > state.iteration) {
+      passed_over_.push_back(other.iteration);
+    }
+  }
+  saving([&] { repair_links(checkpoint, state); });
+  try {
+    remove_old_checkpoints(path_, state.iteration, {.keep = policy_.keep});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+fs::path RunDirectory::newest(std::vector<std::string>& skipped) const {
+  return find_latest_checkpoint(path_, skipped);
+}
+
+void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer) {
+  if (copy_ == nullptr) {
+    copy_ = std::make_unique<Copy>(model, optimizer);
+  }
+}
+
+void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<void()> first) {
+  collect();
+  bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
+  begun_ = parts.state.iteration;
+  std::erase(passed_over_, begun_);  // now it is a good one
+  try {
+    start_writing(parts, {.best = best, .replace = complete_ == begun_}, std::move(first));
+  } catch (const Error& error) {
+    give_up(error);
+  }
+}
+
+void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
+                                 std::function<void()> first) {
+  prepare(parts.model, parts.optimizer);
+  copy_->take(parts);
+  const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
+    const kernels::SingleThreadScope processors_are_for_training;
+    first();
+    return write(copy_->parts(tokenizer), options);
+  };
+  written_ = as_error([&] { return std::async(std::launch::async, work); });
+}
+
+std::string RunDirectory::write(const CheckpointParts& parts,
+                                const CheckpointOptions& options) const {
+  save_checkpoint(path_, parts, options);
+  try {
+    remove_old_checkpoints(path_, parts.state.iteration,
+                           {.keep = policy_.keep, .passed_over = passed_over_});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<SaveEvent> RunDirectory::settle(bool wait) {
+  if (wait || (written_.valid() &&
+               written_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)) {
+    collect();
+  }
+  return std::exchange(events_, {});
+}
+
+void RunDirectory::quiesce() const {
+  if (written_.valid()) {
+    written_.wait();
+  }
+}
+
+// Waits for the checkpoint in progress, if there is one.
+void RunDirectory::collect() {
+  if (!written_.valid()) {
+    return;
+  }
+  try {
+    const std::string complaint = as_error([&] { return written_.get(); });
+    complete_ = std::exchange(begun_, -1);
+    events_.push_back({.checkpoint = path_ / checkpoint_name(complete_)});
+    if (!complaint.empty()) {
+      events_.push_back({.warning = complaint});
+    }
+  } catch (const Error& error) {
+    give_up(error);
+  }
+}
+
+// The checkpoint in progress, which has failed.
+void RunDirectory::give_up(const Error& error) {
+  const fs::path path = path_ / checkpoint_name(std::exchange(begun_, -1));
+  const std::string last =
+      complete_ < 0 ? "; there is no complete checkpoint yet"
+                    : "; the last complete one is " + shown(path_ / checkpoint_name(complete_));
+  const Error problem(concat_text("cannot save ", shown(path), ", which takes ", bytes_,
+                                  " bytes: ", error.what(), last));
+  judge(problem);
+  events_.push_back({.warning = problem.what()});
+}
+
+void RunDirectory::judge(const Error& error) const {
+  if (policy_.stops_on_error) {
+    throw SaveError(error.what());
+  }
 }
 
 }  // namespace headlight

@@ -13,7 +13,7 @@
 #include "files/file_lines.h"
 #include "headlight/base/error.h"
 #include "headlight/files/directory_lock.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/io/run_layout.h"
 #include "io/fingerprint.h"
 #include "train/metrics_log.h"
 
@@ -104,7 +104,7 @@ class HistoryReader {
 // Of the newest model, if a checkpoint has been written.
 std::string tokenizer_fingerprint(const fs::path& run) {
   constexpr Index kLargest = Index{1} << 28;  // bytes
-  const std::optional<fs::path> model = model_directory_in(run);
+  const std::optional<fs::path> model = model_in(run);
   if (!model.has_value() || !fs::exists(*model / "tokenizer.json")) {
     return "";
   }
@@ -247,12 +247,12 @@ const HistoryPoint* RunHistory::best_validation() const {
 RunHistory read_run_history(const fs::path& run) {
   std::error_code error;
   require(fs::is_directory(run, error), shown(run), ": no such run directory");
-  const fs::path log = run / "metrics.jsonl";
+  const fs::path log = run / kRunMetrics;
   require(fs::exists(log, error), shown(run),
           ": expected a run directory, which has metrics.jsonl");
   RunHistory history{.directory = run};
-  if (fs::exists(run / "config.toml", error)) {
-    history.settings = read_config_file(run / "config.toml");
+  if (fs::exists(run / kRunConfig, error)) {
+    history.settings = read_config_file(run / kRunConfig);
   }
   HistoryReader reader(history);
   for_each_line(InputFile(log), [&](const std::string& text) {

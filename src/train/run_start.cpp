@@ -8,10 +8,10 @@
 #include "headlight/data/batcher.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/run_layout.h"
 #include "headlight/kernels/machine.h"
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/config_source.h"
-#include "headlight/train/run.h"
 #include "headlight/train/starting_model.h"
 #include "io/fingerprint.h"
 #include "train/resume_plan.h"
@@ -30,7 +30,7 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
 TrainConfig read_past(RunStart& start) {
   const fs::path run = start.config.out_dir;
   if (!holds_run(run)) {
-    require(fs::exists(run / "config.toml"), shown(run),
+    require(fs::exists(run / kRunConfig), shown(run),
             ": no run to go on with: expected checkpoints or a config.toml");
     start.notes.push_back(shown(run) + " has no checkpoint yet: starting from the beginning");
     return read_run_config(run);
@@ -38,7 +38,7 @@ TrainConfig read_past(RunStart& start) {
   start.checkpoint = find_latest_checkpoint(run, start.warnings);
   start.state = read_training_state(start.checkpoint);
   append(start.warnings, build_warnings(start.state));
-  TrainConfig past = settings_of(start.state, start.checkpoint / "state.json");
+  TrainConfig past = settings_of(start.state, start.checkpoint / kCheckpointState);
   locate_paths(past, run);
   return past;
 }

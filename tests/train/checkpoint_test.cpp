@@ -7,7 +7,6 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
-#include "train/checkpoint_list.h"
 
 using namespace headlight;
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "headlight/nn/gpt.h"
@@ -41,10 +40,7 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // matrices as inputs x outputs, zeros for the biases of a model without them.
 NamedTensors model_tensors(const Gpt& model);
 
-// The directory that load_model would read: the path itself, or a run's best checkpoint, or its
-// latest. Nothing when there is no model.
-std::optional<std::filesystem::path> model_directory_in(const std::filesystem::path& path);
-// The same. Throws Error when there is no model.
+// The directory that load_model would read: see model_in. Throws Error when there is no model.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing

@@ -4,12 +4,31 @@
 #include <string>
 #include <vector>
 
+#include "headlight/base/error.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/train/training_state.h"
 
+// The checkpoints of a run directory; how they are called: io/run_layout.h.
 namespace headlight {
+
+// What a run has learned cannot be saved: a full or broken disk, a directory that may not be
+// written.
+class SaveError : public Error {
+ public:
+  using Error::Error;
+};
+
+// Does `work`; what it throws as Error becomes SaveError.
+template <class Work>
+void saving(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw SaveError(error.what());
+  }
+}
 
 // What a checkpoint consists of.
 struct CheckpointParts {
@@ -37,6 +56,18 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& run,
 // Bytes that a checkpoint takes on the disk, about.
 Index checkpoint_bytes(const Gpt& model, const Optimizer& optimizer);
 
+// One RUN/step_XXXXXXXX, complete or not.
+struct Checkpoint {
+  std::filesystem::path path;
+  Index iteration = 0;
+};
+
+// Newest first. Throws Error when the directory cannot be listed.
+std::vector<Checkpoint> checkpoints_of(const std::filesystem::path& run);
+
+// True when the directory holds checkpoints of a run.
+bool holds_run(const std::filesystem::path& directory);
+
 // The newest complete checkpoint of a run. Damaged ones are skipped; `skipped` gets a line for
 // each that names it and says why. Throws Error when there is none.
 std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
@@ -53,5 +84,18 @@ bool read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimize
 // if it is there: a process that was killed may have left them behind. A RUN/best that leads to a
 // later one, which must be damaged, is removed.
 void repair_links(const std::filesystem::path& checkpoint, const TrainingState& state);
+
+// Which checkpoints stay.
+struct Retention {
+  Index keep = 2;
+  // Updates whose checkpoints were found damaged when the run was resumed from an older one. They
+  // do not count as kept, and go when the run is past them.
+  std::vector<Index> passed_over = {};
+};
+
+// Removes all but the newest `keep` of the checkpoints up to `iteration` and the one that RUN/best
+// leads to. Those after it, which a run that went on from an older one has yet to replace, stay.
+void remove_old_checkpoints(const std::filesystem::path& run, Index iteration,
+                            const Retention& retention);
 
 }  // namespace headlight

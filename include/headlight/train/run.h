@@ -8,7 +8,6 @@
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/memory_plan.h"
-#include "headlight/train/save_error.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight {
@@ -86,8 +85,5 @@ struct RunResult {
 // out_dir holds a run that resume was not asked for; LockedError when another process trains there;
 // SaveError when saving fails and on_save_error is stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
-
-// True when the directory holds checkpoints of a run.
-bool holds_run(const std::filesystem::path& directory);
 
 }  // namespace headlight

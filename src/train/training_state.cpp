@@ -1,4 +1,4 @@
-#include "train/state_file.h"
+#include "headlight/train/training_state.h"
 
 #include <algorithm>
 #include <cmath>

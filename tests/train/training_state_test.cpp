@@ -1,4 +1,4 @@
-#include "train/state_file.h"
+#include "headlight/train/training_state.h"
 
 #include "headlight/base/build.h"
 #include "headlight/kernels/machine.h"

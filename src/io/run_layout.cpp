@@ -1,0 +1,52 @@
+#include "headlight/io/run_layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::size_t kDigits = 8;  // at least
+
+}  // namespace
+
+std::string checkpoint_name(Index iteration) {
+  std::string digits = std::to_string(iteration);
+  digits.insert(0, digits.size() < kDigits ? kDigits - digits.size() : 0, '0');
+  return std::string(kPrefix) + digits;
+}
+
+std::optional<Index> iteration_of_checkpoint(std::string_view name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) {
+    return std::nullopt;
+  }
+  Index iteration = -1;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, iteration);
+  const bool whole = error == std::errc{} && stop == end && iteration >= 0;
+  return whole && name == checkpoint_name(iteration) ? std::optional(iteration) : std::nullopt;
+}
+
+std::optional<fs::path> folder_with(const fs::path& path,
+                                    std::initializer_list<std::string_view> files) {
+  for (const fs::path& folder : {path, path / kBestLink, path / kLatestLink}) {
+    if (std::any_of(files.begin(), files.end(),
+                    [&](std::string_view file) { return fs::exists(folder / file); })) {
+      return folder;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> model_in(const fs::path& path) {
+  return folder_with(path, {"config.json"});
+}
+
+std::optional<fs::path> tokenizer_in(const fs::path& path) {
+  return folder_with(path, {"tokenizer.json", "vocab.json"});
+}
+
+}  // namespace headlight
