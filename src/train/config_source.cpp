@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
 #include "base/printable.h"
+#include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/run_layout.h"
 
@@ -15,6 +19,138 @@ namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
+
+using TextList = std::vector<std::string>;
+
+const ConfigField* find_field(std::string_view key) {
+  const auto fields = config_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(),
+                                  [&](const ConfigField& field) { return field.key == key; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+[[noreturn]] void fail_unknown(std::string_view key, const std::string& where) {
+  std::vector<std::string> known;
+  for (const ConfigField& field : config_fields()) {
+    known.emplace_back(field.key);
+  }
+  const std::string near = nearest_name(canonical_key(key), known);
+  fail(where, "unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+}
+
+template <class T>
+T parse_number(const std::string& value, const char* expected, const std::string& place) {
+  T number{};
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  require(error == std::errc{} && stop == end && !value.empty(), place, "expected ", expected,
+          ", got '", value, "'");
+  return number;
+}
+
+bool parse_boolean(const std::string& value, const std::string& place) {
+  const bool yes = value == "true" || value == "True" || value == "1";
+  require(yes || value == "false" || value == "False" || value == "0", place,
+          "expected true or false, got '", value, "'");
+  return yes;
+}
+
+// Texts go into files of JSON and TOML, which must be UTF-8.
+const std::string& checked_text(const std::string& value, const std::string& place) {
+  const std::size_t valid = valid_utf8_prefix(value);
+  require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
+  require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
+  return value;
+}
+
+struct Assign {
+  TrainConfig& config;
+  const std::string& value;
+  const std::string place;  // begins every message
+
+  void operator()(Index TrainConfig::*member) const {
+    config.*member = parse_number<Index>(value, "a whole number", place);
+  }
+  void operator()(double TrainConfig::*member) const {
+    config.*member = parse_number<double>(value, "a number", place);
+    require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
+  }
+  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
+  void operator()(std::string TrainConfig::*member) const {
+    config.*member = checked_text(value, place);
+  }
+  void operator()(TextList TrainConfig::*member) const {
+    config.*member = value.empty() ? TextList() : TextList{checked_text(value, place)};
+  }
+};
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\t') {
+      result += "\\t";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      std::ostringstream hex;
+      hex << std::hex << (static_cast<unsigned>(static_cast<unsigned char>(c)) | 0x10000U);
+      result += "\\u" + hex.str().substr(1);
+    } else {
+      result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    }
+  }
+  return result + "\"";
+}
+
+std::string shortest(double value) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+struct Print {
+  const TrainConfig& config;
+
+  std::string operator()(Index TrainConfig::*member) const {
+    return std::to_string(config.*member);
+  }
+  std::string operator()(double TrainConfig::*member) const { return shortest(config.*member); }
+  std::string operator()(bool TrainConfig::*member) const {
+    return config.*member ? "true" : "false";
+  }
+  std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
+  // One text stands by itself.
+  std::string operator()(TextList TrainConfig::*member) const {
+    const TextList& texts = config.*member;
+    if (texts.size() < 2) {
+      return texts.empty() ? "" : texts.front();
+    }
+    std::string list;
+    for (const std::string& text : texts) {
+      list += (list.empty() ? "[" : ", ") + quoted(text);
+    }
+    return list + "]";
+  }
+};
+
+// A file's value has a type, which must be the key's; whole numbers also serve as numbers.
+bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
+  switch (field.member.index()) {
+    case 0:
+      return type == ConfigEntry::Type::integer;
+    case 1:
+      return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
+    case 2:
+      return type == ConfigEntry::Type::boolean;
+    case 3:
+      return type == ConfigEntry::Type::text;
+    default:
+      return type == ConfigEntry::Type::text || type == ConfigEntry::Type::list;
+  }
+}
+
+constexpr std::array<const char*, 5> kTypeNames{"a whole number", "a number", "true or false",
+                                                "a text in quotes", "a text or a list of texts"};
 
 // Values that name no file.
 bool is_word(std::string_view value) {
@@ -67,6 +203,124 @@ void for_each_text(TrainConfig& config, const ConfigField& field, const Change& 
 }
 
 }  // namespace
+
+bool is_config_key(std::string_view key) { return find_field(key) != nullptr; }
+
+std::string canonical_key(std::string_view given) {
+  std::string key(given);
+  std::replace(key.begin(), key.end(), '-', '_');
+  for (const ConfigAlias& alias : config_aliases()) {
+    if (alias.other == key) {
+      return std::string(alias.key);
+    }
+  }
+  return key;
+}
+
+ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
+                               const std::string& where) {
+  const std::string name = canonical_key(key);
+  const ConfigField* field = find_field(name);
+  if (field == nullptr) {
+    const auto ignored = ignored_config_keys();
+    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
+      return ConfigOutcome::ignored;
+    }
+    fail_unknown(key, where);
+  }
+  std::visit(Assign{config, value, where + std::string(key) + ": "}, field->member);
+  return ConfigOutcome::set;
+}
+
+void set_config_list(TrainConfig& config, std::string_view key, const TextList& values,
+                     const std::string& where) {
+  const ConfigField* field = find_field(canonical_key(key));
+  require(field != nullptr && is_list(*field), where, key, ": takes one value, got ",
+          values.size());
+  const std::string place = where + std::string(key) + ": ";
+  for (const std::string& value : values) {
+    checked_text(value, place);
+  }
+  config.*std::get<TextList TrainConfig::*>(field->member) = values;
+}
+
+ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
+                               const std::string& where) {
+  const ConfigField* field = find_field(canonical_key(entry.key));
+  require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
+          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
+          entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
+  if (field != nullptr && entry.type == ConfigEntry::Type::list) {
+    set_config_list(config, entry.key, entry.items, where);
+    return ConfigOutcome::set;
+  }
+  return set_config_value(config, entry.key, entry.value, where);
+}
+
+void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {
+  for (const ConfigField& field : config_fields()) {
+    if (std::find(keys.begin(), keys.end(), field.key) != keys.end()) {
+      std::visit([&](auto member) { to.*member = from.*member; }, field.member);
+    }
+  }
+}
+
+std::string config_value(const TrainConfig& config, const ConfigField& field) {
+  return std::visit(Print{config}, field.member);
+}
+
+std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field) {
+  if (const auto* list = std::get_if<TextList TrainConfig::*>(&field.member)) {
+    return config.**list;
+  }
+  const auto* text = std::get_if<std::string TrainConfig::*>(&field.member);
+  return text == nullptr ? TextList() : TextList{config.**text};
+}
+
+std::string toml_value(const TrainConfig& config, const ConfigField& field) {
+  const std::string value = config_value(config, field);
+  const auto* list = std::get_if<TextList TrainConfig::*>(&field.member);
+  const bool is_text = list != nullptr
+                           ? (config.**list).size() < 2
+                           : std::holds_alternative<std::string TrainConfig::*>(field.member);
+  return is_text ? quoted(value) : value;
+}
+
+std::string to_toml(const TrainConfig& config) {
+  const TrainConfig resolved = config.resolved();
+  std::string text;
+  for (const ConfigField& field : config_fields()) {
+    const std::string line = std::string(field.key) + " = " + toml_value(resolved, field);
+    text += is_following(config, field)
+                ? "# " + line + "  # not given: " + std::string(field.follows) + "\n"
+                : line + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> settings_in_short(const TrainConfig& config) {
+  const TrainConfig resolved = config.resolved();
+  const TrainConfig defaults = TrainConfig{}.resolved();
+  std::string given;
+  std::string following;
+  for (const ConfigField& field : config_fields()) {
+    const std::string value = toml_value(resolved, field);
+    if (value == toml_value(defaults, field)) {
+      continue;
+    }
+    const bool follows = is_following(config, field);
+    std::string& line = follows ? following : given;
+    line += (line.empty() ? "" : ", ") + std::string(field.key) + " = " + value +
+            (follows ? " (" + std::string(field.follows) + ")" : "");
+  }
+  std::vector<std::string> lines;
+  for (const auto& [name, line] : {std::pair{"settings: ", given}, {"not given: ", following}}) {
+    if (!line.empty()) {
+      lines.push_back(name + line);
+    }
+  }
+  return lines;
+}
 
 std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folder) {
   std::vector<std::string> notes;

@@ -5,8 +5,8 @@
 
 #include "headlight/base/build.h"
 #include "headlight/base/error.h"
-#include "headlight/files/config_file.h"
 #include "headlight/kernels/machine.h"
+#include "headlight/train/config_source.h"
 
 namespace headlight {
 namespace {
@@ -99,6 +99,7 @@ TrainConfig settings_of(const TrainingState& state, const std::filesystem::path&
       set_config_entry(config, entry, where.string() + ": ");
     }
   }
+  require_allowed_values(config, where.string() + ": ");
   return config;
 }
 

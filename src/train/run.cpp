@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/run_layout.h"
+#include "headlight/train/config_source.h"
 #include "train/metrics_log.h"
 #include "train/resume_plan.h"
 #include "train/run_directory.h"

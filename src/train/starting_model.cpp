@@ -4,24 +4,10 @@
 
 #include "headlight/io/model_directory.h"
 #include "headlight/io/tokenizer_directory.h"
+#include "headlight/train/config_source.h"
 
 namespace headlight {
 namespace {
-
-// The keys that describe a model, with the values that `model` has.
-TrainConfig described(const GptConfig& model) {
-  TrainConfig config;
-  config.n_layer = model.n_layer;
-  config.n_head = model.n_head;
-  config.n_embd = model.n_embd;
-  config.block_size = model.block_size;
-  config.bias = model.bias;
-  config.tie_weights = model.tie_weights;
-  config.norm = model.norm == NormPosition::post ? "post" : "pre";
-  config.activation = activation_name(model.activation);
-  config.mlp = model.mlp;
-  return config;
-}
 
 constexpr std::string_view kBlockSize = "block_size";
 

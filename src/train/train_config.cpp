@@ -4,271 +4,439 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <sstream>
-#include <vector>
+#include <concepts>
+#include <filesystem>
+#include <type_traits>
 
-#include "headlight/base/nearest_name.h"
-#include "headlight/base/utf8.h"
+#include "headlight/io/token_file.h"
 
 namespace headlight {
 namespace {
 
-using TextList = std::vector<std::string>;
+using C = TrainConfig;
+using enum ConfigRole;
 
-const ConfigField* find_field(std::string_view key) {
-  const auto fields = config_fields();
-  const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const ConfigField& field) { return field.key == key; });
-  return found == fields.end() ? nullptr : &*found;
-}
+// Of anything that a run counts, so that no sum or product of counts overflows.
+constexpr double kLargestCount = static_cast<double>(Index{1} << 35);
 
-[[noreturn]] void fail_unknown(std::string_view key, const std::string& where) {
-  std::vector<std::string> known;
-  for (const ConfigField& field : config_fields()) {
-    known.emplace_back(field.key);
-  }
-  const std::string near = nearest_name(canonical_key(key), known);
-  fail(where, "unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
-}
+constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true};
+constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
+constexpr ConfigRange kSize{.least = 1};  // GptConfig knows how large it may be
+constexpr ConfigRange kNotNegative{.least = 0};
+// Updates compute with it as a float, where what is larger would be infinite.
+constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
+constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
+constexpr ConfigRange kShare{.least = 0, .most = 1};
+
+constexpr std::array<std::string_view, 2> kNorms{"pre", "post"};
+constexpr std::array<std::string_view, 2> kOptimizers{"adamw", "sgd"};
+constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
+constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
+
+constexpr std::array kFields{
+    ConfigField{"out_dir", &C::out_dir, "Run directory: checkpoints, metrics, configuration", free},
+    ConfigField{.key = "init_from",
+                .member = &C::init_from,
+                .help = "scratch, or a model directory to start from; resume: as --resume",
+                .role = start,
+                .is_path = true},
+    ConfigField{.key = "data",
+                .member = &C::data,
+                .help = "Texts to train on (.txt, .jsonl, also .gz or .zst; - is stdin) or token "
+                        "ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'",
+                .is_path = true},
+    ConfigField{.key = "validation_data",
+                .member = &C::validation_data,
+                .help = "The same to evaluate on; empty: the last part of every file of data",
+                .is_path = true},
+    ConfigField{"validation_fraction", &C::validation_fraction,
+                "Share of every file of data, from its end, kept for evaluation", training,
+                kFraction},
+    ConfigField{"documents", &C::documents,
+                "How the text is cut: none (one stream), line, blank_line, token"},
+    ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
+    ConfigField{"jsonl", &C::jsonl,
+                "Key of the text in JSON lines, a document each; empty: 'text' in .jsonl files, "
+                "others are plain text"},
+    ConfigField{"token_dtype", &C::token_dtype,
+                "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look "
+                "at the file)",
+                free},
+    ConfigField{
+        .key = "tokenizer",
+        .member = &C::tokenizer,
+        .help = "char (Unicode characters), byte, bpe (learned from data) or a tokenizer's path",
+        .role = start,
+        .is_path = true},
+    ConfigField{"vocab_size", &C::vocab_size,
+                "Tokens that bpe learns; else 0, the tokenizer's own (bench and info, which read "
+                "no data, take any)",
+                start, kCount},
+    ConfigField{"batching", &C::batching,
+                "packed (blocks of one stream), padded or bucketed (documents)"},
+    ConfigField{"repeat_share", &C::repeat_share,
+                "packed: share of the sequences that are random tokens, repeated", training,
+                kShare},
+    ConfigField{"batch_size", &C::batch_size, "Sequences of a batch", training, kFromOne},
+    ConfigField{"block_size", &C::block_size, "Longest sequence, in tokens", architecture,
+                kFromOne},
+    ConfigField{"gradient_accumulation_steps", &C::gradient_accumulation_steps,
+                "Batches of one update", training, kFromOne},
+    ConfigField{"bucket_window", &C::bucket_window, "bucketed: batches sorted by length together",
+                training, kFromOne},
+    ConfigField{"n_layer", &C::n_layer, "Layers", architecture, kSize},
+    ConfigField{"n_head", &C::n_head, "Attention heads of a layer", architecture, kSize},
+    ConfigField{"n_embd", &C::n_embd, "Width of the model", architecture, kSize},
+    ConfigField{"dropout", &C::dropout, "Dropout probability everywhere", training, kFraction},
+    ConfigField{"attention_dropout", &C::attention_dropout, "On attention weights", training,
+                kFraction, "dropout"},
+    ConfigField{"residual_dropout", &C::residual_dropout, "On what layers add", training, kFraction,
+                "dropout"},
+    ConfigField{"embedding_dropout", &C::embedding_dropout, "On the embedding", training, kFraction,
+                "dropout"},
+    ConfigField{"bias", &C::bias, "Biases in linear layers and layer norms", architecture},
+    ConfigField{"tie_weights", &C::tie_weights, "The head shares the token embedding",
+                architecture},
+    ConfigField{.key = "norm",
+                .member = &C::norm,
+                .help = "pre (GPT-2) or post (the original transformer)",
+                .role = architecture,
+                .choices = kNorms},
+    ConfigField{"activation", &C::activation, "gelu_new, gelu or relu", architecture},
+    ConfigField{"mlp", &C::mlp, "false: layers of attention alone", architecture},
+    ConfigField{"dtype", &C::dtype,
+                "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)"},
+    ConfigField{.key = "optimizer",
+                .member = &C::optimizer,
+                .help = "adamw or sgd",
+                .choices = kOptimizers},
+    ConfigField{"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate},
+    ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after", training, kRate,
+                "learning_rate / 10"},
+    ConfigField{"decay_lr", &C::decay_lr, "false: constant after the warm-up"},
+    ConfigField{"lr_schedule", &C::lr_schedule, "cosine, linear or constant"},
+    ConfigField{"warmup_iters", &C::warmup_iters, "Updates of linear warm-up", training, kCount,
+                "max_iters / 20, at most 2000"},
+    ConfigField{"lr_decay_iters", &C::lr_decay_iters, "Update at which min_lr is reached", training,
+                kCount, "max_iters"},
+    ConfigField{"max_iters", &C::max_iters, "Updates in all", free, kCount},
+    ConfigField{"weight_decay", &C::weight_decay, "On tensors with two or more axes", training,
+                kRate},
+    ConfigField{"beta1", &C::beta1, "AdamW: decay of the gradient's mean", training, kFraction},
+    ConfigField{"beta2", &C::beta2, "AdamW: decay of the gradient's square", training, kFraction},
+    ConfigField{"momentum", &C::momentum, "SGD: momentum", training, kFraction},
+    ConfigField{"grad_clip", &C::grad_clip, "Largest global gradient norm; 0: off", training,
+                kNotNegative},
+    ConfigField{"eval_interval", &C::eval_interval, "Updates between evaluations", free, kFromOne},
+    ConfigField{"eval_iters", &C::eval_iters, "Validation batches of an evaluation; 0: all", free,
+                kCount},
+    ConfigField{"eval_only", &C::eval_only,
+                "Evaluate once what the run starts from or goes on from, and write nothing", free},
+    ConfigField{"log_interval", &C::log_interval, "Updates between lines of the log", free,
+                kFromOne},
+    ConfigField{"always_save_checkpoint", &C::always_save_checkpoint,
+                "false: only save at a better validation loss, and at the end", free},
+    ConfigField{"save_interval", &C::save_interval,
+                "Updates between checkpoints besides those of evaluations; 0: none", free, kCount},
+    ConfigField{"keep_checkpoints", &C::keep_checkpoints, "Checkpoints kept besides the best", free,
+                kFromOne},
+    ConfigField{"track_heads", &C::track_heads,
+                "Updates between scores of all heads in heads.jsonl; 0: none", free, kCount},
+    ConfigField{.key = "on_save_error",
+                .member = &C::on_save_error,
+                .help = "A checkpoint that cannot be written: stop (exit code 3), or continue and "
+                        "try again at the next",
+                .role = free,
+                .choices = kOnSaveError},
+    ConfigField{.key = "on_nan",
+                .member = &C::on_nan,
+                .help = "A loss or gradient that is not finite: stop, skip (leave the update out), "
+                        "or rollback (to the last checkpoint, and on with the data after)",
+                .role = free,
+                .choices = kOnNan},
+    ConfigField{
+        "skip_spikes", &C::skip_spikes,
+        "Leave out updates whose loss lies so many standard deviations above the last 128; 0: off",
+        training, kNotNegative},
+    ConfigField{"max_bad_updates", &C::max_bad_updates,
+                "Updates left out in a row, or returns to one checkpoint, before the run stops",
+                free, kFromOne},
+    ConfigField{"seed", &C::seed, "Of weights, data order and dropout", training, kNotNegative},
+};
+
+static_assert(std::all_of(kFields.begin(), kFields.end(),
+                          [](const ConfigField& field) {
+                            const bool is_number =
+                                std::holds_alternative<Index C::*>(field.member) ||
+                                std::holds_alternative<double C::*>(field.member);
+                            return is_number == field.range.has_value();
+                          }),
+              "every number has a range, and nothing else");
+
+// Names of other trainers for the same thing.
+constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
+                              ConfigAlias{"dataset", "data"},
+                              ConfigAlias{"train_file", "data"},
+                              ConfigAlias{"validation_file", "validation_data"},
+                              ConfigAlias{"val_data", "validation_data"},
+                              ConfigAlias{"per_device_train_batch_size", "batch_size"},
+                              ConfigAlias{"max_seq_length", "block_size"},
+                              ConfigAlias{"n_ctx", "block_size"},
+                              ConfigAlias{"num_hidden_layers", "n_layer"},
+                              ConfigAlias{"num_layers", "n_layer"},
+                              ConfigAlias{"num_attention_heads", "n_head"},
+                              ConfigAlias{"num_heads", "n_head"},
+                              ConfigAlias{"hidden_size", "n_embd"},
+                              ConfigAlias{"d_model", "n_embd"},
+                              ConfigAlias{"attn_pdrop", "attention_dropout"},
+                              ConfigAlias{"resid_pdrop", "residual_dropout"},
+                              ConfigAlias{"embd_pdrop", "embedding_dropout"},
+                              ConfigAlias{"lr", "learning_rate"},
+                              ConfigAlias{"lr_scheduler_type", "lr_schedule"},
+                              ConfigAlias{"max_steps", "max_iters"},
+                              ConfigAlias{"warmup_steps", "warmup_iters"},
+                              ConfigAlias{"adam_beta1", "beta1"},
+                              ConfigAlias{"adam_beta2", "beta2"},
+                              ConfigAlias{"max_grad_norm", "grad_clip"},
+                              ConfigAlias{"eval_steps", "eval_interval"},
+                              ConfigAlias{"logging_steps", "log_interval"},
+                              ConfigAlias{"save_steps", "save_interval"},
+                              ConfigAlias{"keep", "keep_checkpoints"},
+                              ConfigAlias{"save_total_limit", "keep_checkpoints"}};
+
+constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",       "backend",
+                                                   "wandb_log", "wandb_project", "wandb_run_name"};
+
+// Tokens; more than any machine of today could take at once.
+constexpr Index kLargestBatch = Index{1} << 26;
 
 template <class T>
-T parse_number(const std::string& value, const char* expected, const std::string& place) {
-  T number{};
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  require(error == std::errc{} && stop == end && !value.empty(), place, "expected ", expected,
-          ", got '", value, "'");
-  return number;
-}
+concept Number = std::same_as<T, Index> || std::same_as<T, double>;
 
-bool parse_boolean(const std::string& value, const std::string& place) {
-  const bool yes = value == "true" || value == "True" || value == "1";
-  require(yes || value == "false" || value == "False" || value == "0", place,
-          "expected true or false, got '", value, "'");
-  return yes;
-}
-
-// Texts go into files of JSON and TOML, which must be UTF-8.
-const std::string& checked_text(const std::string& value, const std::string& place) {
-  const std::size_t valid = valid_utf8_prefix(value);
-  require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
-  require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
-  return value;
-}
-
-struct Assign {
-  TrainConfig& config;
-  const std::string& value;
-  const std::string place;  // begins every message
-
-  void operator()(Index TrainConfig::*member) const {
-    config.*member = parse_number<Index>(value, "a whole number", place);
+template <Number T>
+void require_number(const ConfigField& field, T value, const std::string& where) {
+  const ConfigRange& range = *field.range;
+  const auto number = static_cast<double>(value);
+  const bool is_too_much = range.below_most ? number >= range.most : number > range.most;
+  if (range.is_guard && is_too_much) {
+    fail(where, field.key, ": expected at most ", static_cast<T>(range.most), ", got ", value);
   }
-  void operator()(double TrainConfig::*member) const {
-    config.*member = parse_number<double>(value, "a number", place);
-    require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
-  }
-  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
-  void operator()(std::string TrainConfig::*member) const {
-    config.*member = checked_text(value, place);
-  }
-  void operator()(TextList TrainConfig::*member) const {
-    config.*member = value.empty() ? TextList() : TextList{checked_text(value, place)};
-  }
-};
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\t') {
-      result += "\\t";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      std::ostringstream hex;
-      hex << std::hex << (static_cast<unsigned>(static_cast<unsigned char>(c)) | 0x10000U);
-      result += "\\u" + hex.str().substr(1);
-    } else {
-      result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-    }
-  }
-  return result + "\"";
+  require(number >= range.least && !is_too_much, where, field.key, ": expected ", range_text(field),
+          ", got ", value);
 }
 
-std::string shortest(double value) {
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
-
-struct Print {
-  const TrainConfig& config;
-
-  std::string operator()(Index TrainConfig::*member) const {
-    return std::to_string(config.*member);
-  }
-  std::string operator()(double TrainConfig::*member) const { return shortest(config.*member); }
-  std::string operator()(bool TrainConfig::*member) const {
-    return config.*member ? "true" : "false";
-  }
-  std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
-  // One text stands by itself.
-  std::string operator()(TextList TrainConfig::*member) const {
-    const TextList& texts = config.*member;
-    if (texts.size() < 2) {
-      return texts.empty() ? "" : texts.front();
-    }
-    std::string list;
-    for (const std::string& text : texts) {
-      list += (list.empty() ? "[" : ", ") + quoted(text);
-    }
-    return list + "]";
-  }
-};
-
-// A file's value has a type, which must be the key's; whole numbers also serve as numbers.
-bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
-  switch (field.member.index()) {
-    case 0:
-      return type == ConfigEntry::Type::integer;
-    case 1:
-      return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
-    case 2:
-      return type == ConfigEntry::Type::boolean;
-    case 3:
-      return type == ConfigEntry::Type::text;
-    default:
-      return type == ConfigEntry::Type::text || type == ConfigEntry::Type::list;
-  }
-}
-
-constexpr std::array<const char*, 5> kTypeNames{"a whole number", "a number", "true or false",
-                                                "a text in quotes", "a text or a list of texts"};
-
-}  // namespace
-
-bool is_config_key(std::string_view key) { return find_field(key) != nullptr; }
-
-std::string canonical_key(std::string_view given) {
-  std::string key(given);
-  std::replace(key.begin(), key.end(), '-', '_');
-  for (const ConfigAlias& alias : config_aliases()) {
-    if (alias.other == key) {
-      return std::string(alias.key);
-    }
-  }
-  return key;
-}
-
-ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
-                               const std::string& where) {
-  const std::string name = canonical_key(key);
-  const ConfigField* field = find_field(name);
-  if (field == nullptr) {
-    const auto ignored = ignored_config_keys();
-    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
-      return ConfigOutcome::ignored;
-    }
-    fail_unknown(key, where);
-  }
-  std::visit(Assign{config, value, where + std::string(key) + ": "}, field->member);
-  return ConfigOutcome::set;
-}
-
-void set_config_list(TrainConfig& config, std::string_view key, const TextList& values,
-                     const std::string& where) {
-  const ConfigField* field = find_field(canonical_key(key));
-  require(field != nullptr && is_list(*field), where, key, ": takes one value, got ",
-          values.size());
-  const std::string place = where + std::string(key) + ": ";
-  for (const std::string& value : values) {
-    checked_text(value, place);
-  }
-  config.*std::get<TextList TrainConfig::*>(field->member) = values;
-}
-
-ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
-                               const std::string& where) {
-  const ConfigField* field = find_field(canonical_key(entry.key));
-  require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
-          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
-          entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
-  if (field != nullptr && entry.type == ConfigEntry::Type::list) {
-    set_config_list(config, entry.key, entry.items, where);
-    return ConfigOutcome::set;
-  }
-  return set_config_value(config, entry.key, entry.value, where);
-}
-
-void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {
-  for (const ConfigField& field : config_fields()) {
-    if (std::find(keys.begin(), keys.end(), field.key) != keys.end()) {
-      std::visit([&](auto member) { to.*member = from.*member; }, field.member);
-    }
-  }
-}
-
-bool is_list(const ConfigField& field) {
-  return std::holds_alternative<TextList TrainConfig::*>(field.member);
-}
-
-std::string config_value(const TrainConfig& config, const ConfigField& field) {
-  return std::visit(Print{config}, field.member);
-}
-
-std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field) {
-  if (const auto* list = std::get_if<TextList TrainConfig::*>(&field.member)) {
-    return config.**list;
-  }
-  const auto* text = std::get_if<std::string TrainConfig::*>(&field.member);
-  return text == nullptr ? TextList() : TextList{config.**text};
-}
-
-std::string toml_value(const TrainConfig& config, const ConfigField& field) {
-  const std::string value = config_value(config, field);
-  const auto* list = std::get_if<TextList TrainConfig::*>(&field.member);
-  const bool is_text = list != nullptr
-                           ? (config.**list).size() < 2
-                           : std::holds_alternative<std::string TrainConfig::*>(field.member);
-  return is_text ? quoted(value) : value;
-}
-
-bool is_following(const TrainConfig& config, const ConfigField& field) {
-  return !field.follows.empty() && config_value(config, field).starts_with('-');
-}
-
-std::string to_toml(const TrainConfig& config) {
-  const TrainConfig resolved = config.resolved();
+// "a", "a or b", "a, b or c".
+std::string listed(std::span<const std::string_view> choices) {
   std::string text;
-  for (const ConfigField& field : config_fields()) {
-    const std::string line = std::string(field.key) + " = " + toml_value(resolved, field);
-    text += is_following(config, field)
-                ? "# " + line + "  # not given: " + std::string(field.follows) + "\n"
-                : line + "\n";
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + std::string(choices[i]);
   }
   return text;
 }
 
-std::vector<std::string> settings_in_short(const TrainConfig& config) {
-  const TrainConfig resolved = config.resolved();
-  const TrainConfig defaults = TrainConfig{}.resolved();
-  std::string given;
-  std::string following;
-  for (const ConfigField& field : config_fields()) {
-    const std::string value = toml_value(resolved, field);
-    if (value == toml_value(defaults, field)) {
-      continue;
+void require_choice(const ConfigField& field, const std::string& value, const std::string& where) {
+  const bool is_choice =
+      std::find(field.choices.begin(), field.choices.end(), value) != field.choices.end();
+  require(is_choice || field.choices.empty(), where, field.key, ": expected ",
+          listed(field.choices), ", got '", value, "'");
+}
+
+// What a batch and an update may be at most, beyond what each of its numbers may be.
+void require_batch(const TrainConfig& config) {
+  const Index block = config.block_size;
+  require(block <= kLargestBatch && config.batch_size <= kLargestBatch / block,
+          "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ",
+          config.batch_size, " sequences of ", block);
+  require(config.gradient_accumulation_steps <= kLargestBatch / (config.batch_size * block),
+          "gradient_accumulation_steps: expected at most ", kLargestBatch,
+          " tokens in an update, got ", config.gradient_accumulation_steps, " batches of ",
+          config.batch_size * block);
+}
+
+// A path is only looked at when the tokenizer is needed: a run that goes on has its own.
+void require_tokenizer(const std::string& tokenizer) {
+  const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
+  const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
+  std::error_code error;
+  require(known || path || std::filesystem::exists(tokenizer, error),
+          "tokenizer: expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
+}
+
+// In decimals, so that a tenth of 6e-4 is 6e-5, nanoGPT's.
+double tenth_of(double value) {
+  constexpr int kDigits = 15;  // that every double has
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value / 10,
+                                 std::chars_format::general, kDigits)
+                       .ptr;
+  double tenth = 0;
+  std::from_chars(text.data(), end, tenth);
+  return tenth;
+}
+
+// Calls `use` with every pair of members that mean the same to a run and to its model; norm and
+// activation, which a run has as words, stand beside.
+template <class Use>
+void for_each_model_key(const Use& use) {
+  using G = GptConfig;
+  use(&C::block_size, &G::block_size);
+  use(&C::n_layer, &G::n_layer);
+  use(&C::n_head, &G::n_head);
+  use(&C::n_embd, &G::n_embd);
+  use(&C::bias, &G::bias);
+  use(&C::tie_weights, &G::tie_weights);
+  use(&C::mlp, &G::mlp);
+  use(&C::attention_dropout, &G::attention_dropout);
+  use(&C::residual_dropout, &G::residual_dropout);
+  use(&C::embedding_dropout, &G::embedding_dropout);
+}
+
+}  // namespace
+
+std::span<const ConfigField> config_fields() { return kFields; }
+
+std::span<const ConfigAlias> config_aliases() { return kAliases; }
+
+std::span<const std::string_view> ignored_config_keys() { return kIgnored; }
+
+bool is_list(const ConfigField& field) {
+  return std::holds_alternative<std::vector<std::string> C::*>(field.member);
+}
+
+bool is_following(const TrainConfig& config, const ConfigField& field) {
+  const auto is_negative = [&](auto member) {
+    if constexpr (Number<std::remove_cvref_t<decltype(config.*member)>>) {
+      return config.*member < 0;
     }
-    const bool follows = is_following(config, field);
-    std::string& line = follows ? following : given;
-    line += (line.empty() ? "" : ", ") + std::string(field.key) + " = " + value +
-            (follows ? " (" + std::string(field.follows) + ")" : "");
+    return false;
+  };
+  return !field.follows.empty() && std::visit(is_negative, field.member);
+}
+
+std::string range_text(const ConfigField& field) {
+  if (!field.range) {
+    return "";
   }
+  const ConfigRange& range = *field.range;
+  return std::isinf(range.most) || range.is_guard
+             ? concat_text("at least ", range.least)
+             : concat_text(range.least, " to ", range.below_most ? "below " : "", range.most);
+}
+
+void require_allowed_values(const TrainConfig& config, const std::string& where) {
+  for (const ConfigField& field : config_fields()) {
+    std::visit(
+        [&](auto member) {
+          using Value = std::remove_cvref_t<decltype(config.*member)>;
+          if constexpr (Number<Value>) {
+            if (field.follows.empty() || config.*member != kFollows) {
+              require_number(field, config.*member, where);
+            }
+          } else if constexpr (std::is_same_v<Value, std::string>) {
+            require_choice(field, config.*member, where);
+          }
+        },
+        field.member);
+  }
+}
+
+TrainConfig described(const GptConfig& model) {
+  TrainConfig config;
+  for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
+  config.norm = model.norm == NormPosition::post ? "post" : "pre";
+  config.activation = activation_name(model.activation);
+  return config;
+}
+
+void TrainConfig::validate() const {
+  require_precision(parse_precision(dtype));
+  require_tokenizer(tokenizer);
+  require_allowed_values(*this);
+  require_batch(*this);
+  require(repeat_share == 0 || batching == "packed",
+          "repeat_share: expected batching = packed beside it, got ", batching);
+  require(repeat_share == 0 || block_size >= 4,
+          "repeat_share: expected a block_size of 4 or more, got ", block_size);
+  // What is in a folder or behind a pattern, is seen when it is read.
+  const bool may_be_documents = documents != "none" || !jsonl.empty() ||
+                                std::any_of(data.begin(), data.end(), [](const std::string& name) {
+                                  return is_json_lines_name(name) || !is_text_name(name);
+                                });
+  require(batching == "packed" || may_be_documents, "batching: ", batching,
+          " needs documents; set documents to line, blank_line or token");
+  model(1).validate();
+  batcher();
+  text_format();
+  schedule();
+}
+
+TrainConfig TrainConfig::resolved() const {
+  constexpr Index kLongestWarmup = 2000;  // nanoGPT's
+  constexpr Index kWarmupShare = 20;
+  TrainConfig all = *this;
+  const auto follow = [](auto& value, auto other) { value = value < 0 ? other : value; };
+  follow(all.attention_dropout, dropout);
+  follow(all.residual_dropout, dropout);
+  follow(all.embedding_dropout, dropout);
+  follow(all.min_lr, tenth_of(learning_rate));
+  follow(all.lr_decay_iters, max_iters);
+  follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));
+  return all;
+}
+
+GptConfig TrainConfig::model(Index vocabulary) const {
+  const TrainConfig all = resolved();
+  GptConfig model{.vocab_size = vocabulary,
+                  .norm = norm == "post" ? NormPosition::post : NormPosition::pre,
+                  .activation = parse_activation(activation)};
+  for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
+  return model;
+}
+
+BatcherOptions TrainConfig::batcher() const {
+  return {.batching = parse_batching(batching),
+          .batch_size = batch_size,
+          .block_size = block_size,
+          .seed = static_cast<std::uint64_t>(seed),
+          .bucket_window = bucket_window,
+          .repeat_share = repeat_share};
+}
+
+TextFormat TrainConfig::text_format() const {
+  return {.split = {.mode = parse_document_split(documents), .separator = separator},
+          .jsonl = jsonl,
+          .token_dtype = parse_token_dtype(token_dtype)};
+}
+
+LearningRateSchedule TrainConfig::schedule() const {
+  const TrainConfig all = resolved();
+  return {.kind = decay_lr ? parse_schedule(lr_schedule) : ScheduleKind::constant,
+          .learning_rate = learning_rate,
+          .min_learning_rate = all.min_lr,
+          .warmup_steps = all.warmup_iters,
+          .decay_steps = all.lr_decay_iters};
+}
+
+std::vector<std::string> contradictions(const TrainConfig& config) {
+  const LearningRateSchedule schedule = config.schedule();
+  const bool decays = schedule.kind != ScheduleKind::constant;
   std::vector<std::string> lines;
-  for (const auto& [name, line] : {std::pair{"settings: ", given}, {"not given: ", following}}) {
-    if (!line.empty()) {
-      lines.push_back(name + line);
-    }
+  if (decays && config.min_lr > config.learning_rate) {
+    lines.push_back(concat_text("min_lr ", config.min_lr, " lies above learning_rate ",
+                                config.learning_rate, ": the rate rises to it"));
+  }
+  if (config.warmup_iters > 0 && config.max_iters > 0 &&
+      schedule.warmup_steps >= config.max_iters) {
+    lines.push_back(concat_text(
+        "warmup_iters ", config.warmup_iters, " is not shorter than the run, max_iters ",
+        config.max_iters, ": its last update has a rate of ", schedule.at(config.max_iters - 1),
+        ", not learning_rate ", config.learning_rate));
+  }
+  if (decays && schedule.warmup_steps > 0 && config.lr_decay_iters >= 0 &&
+      config.lr_decay_iters <= schedule.warmup_steps && schedule.warmup_steps < config.max_iters) {
+    lines.push_back(concat_text("lr_decay_iters ", config.lr_decay_iters,
+                                " comes before the end of the warm-up, warmup_iters ",
+                                schedule.warmup_steps, ": the rate falls to min_lr at once"));
   }
   return lines;
 }

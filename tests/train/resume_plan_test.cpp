@@ -100,6 +100,9 @@ TEST_CASE("the settings of a checkpoint are read, keys of other versions passed 
   CHECK(read.batch_size == TrainConfig{}.batch_size);
   state.config = "n_layer = \"three\"\n";
   CHECK_THROWS_WITH(settings_of(state, "state.json"), contains_text("state.json: n_layer"));
+  state.config = "batch_size = 0\n";
+  CHECK_THROWS_WITH(settings_of(state, "state.json"),
+                    "state.json: batch_size: expected at least 1, got 0");
 }
 
 TEST_CASE("unchanged batches go on with the next one", "[train]") {

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "headlight/train/config_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -204,9 +205,56 @@ TEST_CASE("values out of range are refused by name", "[train]") {
         "warmup_iters: expected at most 34359738368, got 9223372036854775807");
   CHECK(refusal("gradient_accumulation_steps", "6000000")
             .starts_with("gradient_accumulation_steps: expected at most 67108864 tokens"));
+  CHECK(refusal("attention_dropout", "-0.5") ==
+        "attention_dropout: expected 0 to below 1, got -0.5");
+  CHECK(refusal("attention_dropout", "-1").empty());
+  CHECK(refusal("n_layer", "0") == "n_layer: expected at least 1, got 0");
+  CHECK(refusal("norm", "none") == "norm: expected pre or post, got 'none'");
   CHECK(refusal("dropout", "1") == "dropout: expected 0 to below 1, got 1");
   CHECK(refusal("seed", "9223372036854775807").empty());
   CHECK(refusal("max_iters", "0").empty());
+}
+
+TEST_CASE("every number tells its range, and what is no number has none", "[train]") {
+  for (const ConfigField& field : config_fields()) {
+    INFO(field.key);
+    const bool is_number = std::holds_alternative<Index TrainConfig::*>(field.member) ||
+                           std::holds_alternative<double TrainConfig::*>(field.member);
+    CHECK(range_text(field).empty() == !is_number);
+    if (field.key == "batch_size") {
+      CHECK(range_text(field) == "at least 1");
+    } else if (field.key == "dropout") {
+      CHECK(range_text(field) == "0 to below 1");
+    } else if (field.key == "repeat_share") {
+      CHECK(range_text(field) == "0 to 1");
+    }
+  }
+}
+
+TEST_CASE("what describes a model makes that model again", "[train]") {
+  const GptConfig model{.vocab_size = 9,
+                        .block_size = 7,
+                        .n_layer = 3,
+                        .n_head = 2,
+                        .n_embd = 6,
+                        .attention_dropout = 0.25,
+                        .bias = false,
+                        .tie_weights = false,
+                        .norm = NormPosition::post,
+                        .activation = Activation::relu,
+                        .mlp = false};
+  const GptConfig again = described(model).model(9);
+  CHECK(again.block_size == 7);
+  CHECK(again.n_layer == 3);
+  CHECK(again.n_head == 2);
+  CHECK(again.n_embd == 6);
+  CHECK(again.attention_dropout == 0.25);
+  CHECK(again.residual_dropout == 0);
+  CHECK(!again.bias);
+  CHECK(!again.tie_weights);
+  CHECK(again.norm == NormPosition::post);
+  CHECK(again.activation == Activation::relu);
+  CHECK(!again.mlp);
 }
 
 TEST_CASE("repeats need room for two copies and batches that hold nothing else", "[train]") {

@@ -2,11 +2,60 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "headlight/files/config_file.h"
 #include "headlight/train/train_config.h"
 
+// Where the values of a configuration come from, text or files, and how they are written down.
 namespace headlight {
+
+// True for the name of a key.
+bool is_config_key(std::string_view key);
+
+// The name that a key has here: '_' for '-', and no alias.
+std::string canonical_key(std::string_view given);
+
+// What set_config_value made of a key.
+enum class ConfigOutcome {
+  set,
+  ignored,  // one of ignored_config_keys()
+};
+
+// Sets one key from text. '-' counts as '_', and config_aliases() are understood; a key that takes
+// several texts gets this one, or none when it is empty. Throws Error, one line that begins with
+// `where`, for an unknown key, naming the nearest known one, and for a value of another type.
+ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
+                               const std::string& where);
+
+// The same for all texts of a key that takes several.
+void set_config_list(TrainConfig& config, std::string_view key,
+                     const std::vector<std::string>& values, const std::string& where);
+
+// The same for an entry of a configuration file, whose value has a type of its own.
+ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
+                               const std::string& where);
+
+// Copies the values of these keys.
+void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to);
+
+// The value of a key as text; several texts as a list of TOML.
+std::string config_value(const TrainConfig& config, const ConfigField& field);
+
+// The texts of a key that holds one or a list of them; of every other key none.
+std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field);
+
+// The same as TOML: a text in quotes.
+std::string toml_value(const TrainConfig& config, const ConfigField& field);
+
+// The whole configuration as TOML that reads back the same. Values that follow from others stand in
+// comments, so that they follow anew when those are changed.
+std::string to_toml(const TrainConfig& config);
+
+// The settings that differ from the defaults: a line of those that were given, one of those that
+// follow from them; either is left out when it has none.
+std::vector<std::string> settings_in_short(const TrainConfig& config);
 
 // What a configuration file has set.
 struct AppliedConfig {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include "headlight/data/batcher.h"
-#include "headlight/files/config_file.h"
 #include "headlight/io/text_source.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/optim/schedule.h"
@@ -102,8 +103,16 @@ enum class ConfigRole {
   free,          // where things lie, how long to go on, what is told and saved: changes no bit
 };
 
+// The numbers that a key may have.
+struct ConfigRange {
+  double least = 0;
+  double most = std::numeric_limits<double>::infinity();
+  bool below_most = false;  // `most` itself is too much
+  bool is_guard = false;    // `most` only keeps sums and products finite: no help need name it
+};
+
 // One key: where its value lives and what it means. This list is the only one: files, the command
-// line, the saved configuration and the help all walk it.
+// line, the saved configuration, validation and the help all walk it.
 struct ConfigField {
   using Member = std::variant<Index TrainConfig::*, double TrainConfig::*, bool TrainConfig::*,
                               std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
@@ -111,8 +120,10 @@ struct ConfigField {
   Member member;
   std::string_view help;
   ConfigRole role = ConfigRole::training;
-  std::string_view follows = {};  // what the value is taken from while it is kFollows
-  bool is_path = false;           // it names files, where it is no word with a meaning of its own
+  std::optional<ConfigRange> range = {};  // of a number
+  std::string_view follows = {};          // what the value is taken from while it is kFollows
+  std::span<const std::string_view> choices = {};  // of a word; none: its reader knows them
+  bool is_path = false;  // it names files, where it is no word with a meaning of its own
 };
 
 std::span<const ConfigField> config_fields();
@@ -125,60 +136,24 @@ struct ConfigAlias {
 
 std::span<const ConfigAlias> config_aliases();
 
-// True for the name of a key.
-bool is_config_key(std::string_view key);
-
-// The name that a key has here: '_' for '-', and no alias.
-std::string canonical_key(std::string_view given);
-
 // Keys of nanoGPT that mean nothing here, such as "device".
 std::span<const std::string_view> ignored_config_keys();
 
-// What set_config_value made of a key.
-enum class ConfigOutcome {
-  set,
-  ignored,  // one of ignored_config_keys()
-};
+// "0 to below 1" or "at least 1"; empty for what is no number.
+std::string range_text(const ConfigField& field);
+
+// Throws Error, one line that begins with `where` and names the key, for the first number out of
+// its range and the first word that is no choice.
+void require_allowed_values(const TrainConfig& config, const std::string& where = "");
 
 // True for a key that takes several texts.
 bool is_list(const ConfigField& field);
 
-// Sets one key from text. '-' counts as '_', and config_aliases() are understood; a key that takes
-// several texts gets this one, or none when it is empty. Throws Error, one line that begins with
-// `where`, for an unknown key, naming the nearest known one, and for a value of another type.
-ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
-                               const std::string& where);
-
-// The same for all texts of a key that takes several.
-void set_config_list(TrainConfig& config, std::string_view key,
-                     const std::vector<std::string>& values, const std::string& where);
-
-// The same for an entry of a configuration file, whose value has a type of its own.
-ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
-                               const std::string& where);
-
-// Copies the values of these keys.
-void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to);
-
-// The value of a key as text; several texts as a list of TOML.
-std::string config_value(const TrainConfig& config, const ConfigField& field);
-
-// The texts of a key that holds one or a list of them; of every other key none.
-std::vector<std::string> texts_of(const TrainConfig& config, const ConfigField& field);
-
-// The same as TOML: a text in quotes.
-std::string toml_value(const TrainConfig& config, const ConfigField& field);
-
 // True when the value was not given and follows from others.
 bool is_following(const TrainConfig& config, const ConfigField& field);
 
-// The whole configuration as TOML that reads back the same. Values that follow from others stand in
-// comments, so that they follow anew when those are changed.
-std::string to_toml(const TrainConfig& config);
-
-// The settings that differ from the defaults: a line of those that were given, one of those that
-// follow from them; either is left out when it has none.
-std::vector<std::string> settings_in_short(const TrainConfig& config);
+// The values that describe a model, as TrainConfig::model() takes them; all others are defaults.
+TrainConfig described(const GptConfig& model);
 
 // A line for every two settings that were given and contradict each other, though a run can be made
 // with them.

@@ -10,7 +10,9 @@ void add_config_options(Options& options, const TrainConfig& defaults) {
     const std::string key(field.key);
     const std::string fallback =
         is_following(defaults, field) ? std::string(field.follows) : config_value(defaults, field);
-    const std::string help = std::string(field.help) + " [" + fallback + "]";
+    const std::string range = range_text(field);
+    const std::string help =
+        std::string(field.help) + " [" + fallback + (range.empty() ? "" : "; " + range) + "]";
     if (is_list(field)) {
       options.values(key, help);
     } else if (std::holds_alternative<bool TrainConfig::*>(field.member)) {

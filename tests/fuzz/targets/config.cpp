@@ -3,7 +3,7 @@
 #include "headlight/base/utf8.h"
 #include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
-#include "headlight/train/train_config.h"
+#include "headlight/train/config_source.h"
 #include "io/formats/gpt2_config.h"
 
 namespace headlight::fuzz {
