@@ -49,9 +49,9 @@ class RunDirectory {
   std::vector<std::filesystem::path> sweep() const;
   // Writes config.toml; from now on the directory stays. Throws SaveError.
   void begin(const std::string& settings);
-  // The same for a run that goes on from a checkpoint: does what a process left undone that died
-  // before it had set the links or removed old checkpoints. Throws SaveError; returns a warning, or
-  // nothing, about those that cannot be removed.
+  // For a run that goes on from a checkpoint: does what a process left undone that died before it
+  // had set the links or removed old checkpoints. Throws SaveError; returns a warning, or nothing,
+  // about those that cannot be removed.
   std::string go_on_from(const std::filesystem::path& checkpoint, const TrainingState& state);
 
   // Takes the memory for the copy; save() does so otherwise.
