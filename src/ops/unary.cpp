@@ -24,6 +24,13 @@ std::vector<Tensor> chain(const Tensor& x, const Tensor& grad, F slope) {
   });
 }
 
+// With the exponential of a negative number alone, which cannot overflow.
+template <class T>
+T logistic(T x) {
+  const T small = std::exp(-std::abs(x));
+  return x < 0 ? small / (1 + small) : 1 / (1 + small);
+}
+
 }  // namespace
 
 Tensor neg(const Tensor& x) {
@@ -73,6 +80,24 @@ Tensor tanh(const Tensor& x) {
   const SavedTensor result("tanh", "output", value);
   return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
     return chain(result, grad, [](auto t) { return 1 - t * t; });
+  });
+}
+
+Tensor sigmoid(const Tensor& x) {
+  const Tensor value = elementwise(x, "sigmoid", [](auto v) { return logistic(v); });
+  const SavedTensor result("sigmoid", "output", value);
+  return record("sigmoid", value, {x}, [result](auto, const Tensor& grad) {
+    return chain(result, grad, [](auto s) { return s * (1 - s); });
+  });
+}
+
+Tensor silu(const Tensor& x) {
+  const Tensor value = elementwise(x, "silu", [](auto v) { return v * logistic(v); });
+  return record("silu", value, {x}, [](auto inputs, const Tensor& grad) {
+    return chain(inputs[0], grad, [](auto v) {
+      const auto s = logistic(v);
+      return s * (1 + v * (1 - s));
+    });
   });
 }
 

@@ -40,6 +40,8 @@ const std::vector<UnaryOp>& unary_ops() {
       {"sqrt", sqrt},
       {"tanh", tanh},
       {"relu", relu},
+      {"sigmoid", sigmoid},
+      {"silu", silu},
       {"gelu", [](const Tensor& x) { return gelu(x); }},
       {"gelu", [](const Tensor& x) { return gelu(x, GeluForm::erf); }}};
   return ops;
@@ -157,6 +159,13 @@ TEST_CASE("functions outside their domain give NaN or infinity, never an error")
   check_values(sqrt(doubles({-1}, {1})), {kNaN});
   check_values(doubles({1, -1, 0}, {3}) / doubles({0, 0, 0}, {3}), {kInfinity, -kInfinity, kNaN});
   check_values(exp(doubles({kInfinity, -kInfinity, kNaN}, {3})), {kInfinity, 0, kNaN});
+}
+
+TEST_CASE("sigmoid and silu have their usual values, far out too") {
+  check_values(sigmoid(doubles({0, 2, -40, 800, -800}, {5})),
+               {0.5, 0.8807970779778823, 4.248354255291589e-18, 1, 0}, 1e-15);
+  check_values(silu(doubles({0, 2, -40, 800, -800}, {5})),
+               {0, 1.7615941559557646, -1.6993417021166355e-16, 800, 0}, 1e-15);
 }
 
 TEST_CASE("relu cuts negative values, has slope 0 at 0 and lets NaN through") {

@@ -66,6 +66,8 @@ Runners elementwise_runners() {
       {"sqrt", unary(headlight::sqrt)},
       {"tanh", unary(headlight::tanh)},
       {"relu", unary(relu)},
+      {"sigmoid", unary(sigmoid)},
+      {"silu", unary(silu)},
       {"pow",
        [](Run& run) { run.output("y", pow(run.input("x"), run.attribute("exponent", 1.0))); }},
       {"gelu", [](Run& run) { run.output("y", run_gelu(run)); }},

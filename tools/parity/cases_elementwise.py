@@ -127,11 +127,14 @@ def build(file: CaseFile) -> None:
                      (lambda a, b: b * (a * b)) if sign == "*" else function)
     for op, function, draw in (("neg", operator.neg, any_values), ("exp", torch.exp, any_values),
                                ("log", torch.log, positive), ("sqrt", torch.sqrt, positive),
-                               ("tanh", torch.tanh, any_values), ("relu", F.relu, any_values)):
+                               ("tanh", torch.tanh, any_values), ("relu", F.relu, any_values),
+                               ("sigmoid", torch.sigmoid, any_values), ("silu", F.silu, any_values)):
         single_cases(file, op, function, draw)
     special_cases(file, "exp", torch.exp, [0.0, -0.0, -infinity, infinity, nan, -800.0, -80.0, 80.0])
     special_cases(file, "log", torch.log, [1.0, infinity, nan, 1e-30, 1e30])
     special_cases(file, "tanh", torch.tanh, [0.0, 1e-9, -1e-4, 20.0, -400.0, infinity, -infinity, nan])
+    special_cases(file, "sigmoid", torch.sigmoid, [0.0, 1e-9, -40.0, 40.0, -400.0, 400.0, infinity, -infinity, nan])
+    special_cases(file, "silu", F.silu, [0.0, 1e-9, -40.0, 40.0, -80.0, 400.0, infinity, nan])
     special_cases(file, "relu", F.relu, [0.0, -0.0, -1e-30, 1e-30, infinity, -infinity])
     for exponent, draw in ((2.0, any_values), (3.0, any_values), (0.5, positive), (-1.5, positive),
                            (0.0, any_values), (1.0, any_values)):

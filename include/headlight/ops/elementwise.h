@@ -33,6 +33,9 @@ Tensor log(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 Tensor tanh(const Tensor& x);
 
+// 1 / (1 + exp(-x))
+Tensor sigmoid(const Tensor& x);
+
 // max(x, 0), with gradient 0 at 0.
 Tensor relu(const Tensor& x);
 
@@ -43,6 +46,9 @@ enum class GeluForm {
 
 // Hendrycks and Gimpel, arXiv 1606.08415.
 Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
+
+// x sigmoid(x). Elfwing et al., arXiv 1702.03118; Ramachandran et al., arXiv 1710.05941.
+Tensor silu(const Tensor& x);
 
 // The elements converted to another floating type; the gradient is converted back.
 Tensor cast(const Tensor& x, DType dtype);

@@ -97,6 +97,8 @@ GradientCases elementwise_cases() {
   append(cases, unary_cases("log", {0.5, 2}, [](const Tensor& x) { return log(x); }));
   append(cases, unary_cases("sqrt", {0.5, 2}, [](const Tensor& x) { return sqrt(x); }));
   append(cases, unary_cases("tanh", {}, [](const Tensor& x) { return tanh(x); }));
+  append(cases, unary_cases("sigmoid", {-4, 4}, [](const Tensor& x) { return sigmoid(x); }));
+  append(cases, unary_cases("silu", {-4, 4}, [](const Tensor& x) { return silu(x); }));
   append(cases, relu_cases());
   append(cases, unary_cases("gelu_tanh", {-4, 4},
                             [](const Tensor& x) { return gelu(x, GeluForm::tanh); }));
