@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heads/forward_replay.h"
-#include "heads/head_substitutes.h"
+#include "heads/effects/forward_replay.h"
+#include "heads/effects/head_substitutes.h"
 
 namespace headlight {
 namespace {

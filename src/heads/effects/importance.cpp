@@ -11,7 +11,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
-#include "heads/forward_replay.h"
+#include "heads/effects/forward_replay.h"
 
 namespace headlight {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "heads/head_substitutes.h"
+#include "heads/effects/head_substitutes.h"
 
 namespace headlight {
 namespace {

@@ -1,4 +1,4 @@
-#include "heads/forward_replay.h"
+#include "heads/effects/forward_replay.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/ablation.h"
-#include "heads/forward_replay.h"
+#include "heads/effects/forward_replay.h"
 
 namespace headlight {
 

@@ -6,7 +6,7 @@
 #include "headlight/heads/patching.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "heads/forward_replay.h"
+#include "heads/effects/forward_replay.h"
 
 namespace headlight {
 namespace {

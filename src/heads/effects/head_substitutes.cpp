@@ -1,4 +1,4 @@
-#include "heads/head_substitutes.h"
+#include "heads/effects/head_substitutes.h"
 
 #include <algorithm>
 
