@@ -1,11 +1,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "headlight/tensor/storage.h"
 #include "kernels/attention/attention_products.h"
 #include "kernels/attention/blas_attention_tiles.h"
 #include "kernels/bfloat16/attention_tiles.h"
-#include "kernels/parallel.h"
 
 namespace headlight::kernels {
 namespace {
@@ -191,21 +189,6 @@ class BackwardHead {
   T delta_[kMaximumQueryTile];
 };
 
-template <class Tiles, class T>
-void backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients,
-              const typename Tiles::Set& set) {
-  const Index size = scratch_per_thread(
-      BackwardHead<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
-  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
-  T* memory = static_cast<T*>(scratch.data());
-  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
-    for (Index item = begin; item < end; ++item) {
-      const AttentionHead<T> head(in, item);
-      BackwardHead<Tiles>(head, gradients, set, memory + thread * size).run();
-    }
-  });
-}
-
 }  // namespace
 
 template <class T>
@@ -217,10 +200,10 @@ void attention_backward(const AttentionOperands<T>& in, const AttentionGradients
     }
   }
   if (attention_engine() == ProductEngine::openblas) {
-    backward<BlasAttentionTiles<T>>(in, gradients, {});
+    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {});
     return;
   }
-  backward<RegisterTiles<T>>(in, gradients, gemm_tiles<T>());
+  run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>());
 }
 
 template void attention_backward(const AttentionOperands<float>&, const AttentionGradients<float>&);
@@ -229,7 +212,7 @@ template void attention_backward(const AttentionOperands<double>&,
 
 void attention_backward(const AttentionOperands<float>& in,
                         const AttentionGradients<float>& gradients, const Bfloat16Tiles& tiles) {
-  backward<Bfloat16AttentionTiles>(in, gradients, tiles);
+  run_heads<BackwardHead, Bfloat16AttentionTiles>(in, gradients, tiles);
 }
 
 }  // namespace headlight::kernels

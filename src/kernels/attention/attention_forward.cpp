@@ -3,11 +3,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "headlight/tensor/storage.h"
 #include "kernels/attention/attention_products.h"
 #include "kernels/attention/blas_attention_tiles.h"
 #include "kernels/bfloat16/attention_tiles.h"
-#include "kernels/parallel.h"
 
 namespace headlight::kernels {
 namespace {
@@ -162,21 +160,6 @@ class ForwardHead {
   T sum_[kMaximumQueryTile];      // of exp(score - maximum)
 };
 
-template <class Tiles, class T>
-void forward(const AttentionOperands<T>& in, const AttentionOutputs<T>& out,
-             const typename Tiles::Set& set) {
-  const Index size = scratch_per_thread(
-      ForwardHead<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
-  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
-  T* memory = static_cast<T*>(scratch.data());
-  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
-    for (Index item = begin; item < end; ++item) {
-      const AttentionHead<T> head(in, item);
-      ForwardHead<Tiles>(head, out, set, memory + thread * size).run();
-    }
-  });
-}
-
 }  // namespace
 
 template <class T>
@@ -188,10 +171,10 @@ void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>
     }
   }
   if (attention_engine() == ProductEngine::openblas) {
-    forward<BlasAttentionTiles<T>>(in, out, {});
+    run_heads<ForwardHead, BlasAttentionTiles<T>>(in, out, {});
     return;
   }
-  forward<RegisterTiles<T>>(in, out, gemm_tiles<T>());
+  run_heads<ForwardHead, RegisterTiles<T>>(in, out, gemm_tiles<T>());
 }
 
 template void attention_forward(const AttentionOperands<float>&, const AttentionOutputs<float>&);
@@ -199,7 +182,7 @@ template void attention_forward(const AttentionOperands<double>&, const Attentio
 
 void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
                        const Bfloat16Tiles& tiles) {
-  forward<Bfloat16AttentionTiles>(in, out, tiles);
+  run_heads<ForwardHead, Bfloat16AttentionTiles>(in, out, tiles);
 }
 
 }  // namespace headlight::kernels

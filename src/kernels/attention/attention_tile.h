@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "headlight/tensor/storage.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/gemm_tile.h"
+#include "kernels/parallel.h"
 
 // What attention's forward and backward have in common. A head is worked through in tiles of
 // queries and keys; inside a tile the products go strip by strip, so that keys that no query of a
@@ -69,6 +71,21 @@ Index head_grain(const AttentionOperands<T>& in) {
   }
   const auto average = work / std::max<Index>(1, static_cast<Index>(in.sequences.size()));
   return std::max<Index>(1, kWorthwhile / std::max<Index>(1, average));
+}
+
+// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel.
+template <template <class> class Worker, class Tiles, class T, class To>
+void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set) {
+  const Index size =
+      scratch_per_thread(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
+  Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
+  T* memory = static_cast<T*>(scratch.data());
+  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
+    for (Index item = begin; item < end; ++item) {
+      const AttentionHead<T> head(in, item);
+      Worker<Tiles>(head, to, set, memory + thread * size).run();
+    }
+  });
 }
 
 // Queries [query, query + rows) against keys [key, key + columns).
