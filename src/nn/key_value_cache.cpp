@@ -99,7 +99,8 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
 }
 
 Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
-  const auto [heads, width] = layer.plan;
+  const Index heads = layer.plan.heads;
+  const Index width = layer.plan.head_width;
   Tensor result = Tensor::empty({heads, count, width}, dtype_);
   for_blocks(0, count, [&](auto block, Index begin, Index end, Index done) {
     result.strided_view({heads, end - begin, width}, {count * width, width, 1}, done * width)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a build of Headlight into a fresh folder, builds the program beside this script against
-# it, and runs that.
+# Installs a build of Headlight into a fresh folder, builds the programs beside this script against
+# it, and runs them.
 # usage: run.sh CMAKE BUILD_DIR CXX_COMPILER
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
@@ -12,3 +12,4 @@ trap 'rm -rf "$work"' EXIT
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release >/dev/null
 "$cmake" --build "$work/build" >/dev/null
 "$work/build/consumer"
+"$work/build/own_op"
