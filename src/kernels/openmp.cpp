@@ -8,7 +8,9 @@ int openmp_thread_count() { return omp_get_max_threads(); }
 
 int openmp_cpu_count() { return omp_get_num_procs(); }
 
-std::vector<std::vector<int>> openmp_places() {
+namespace {
+
+std::vector<std::vector<int>> asked_places() {
   std::vector<std::vector<int>> places;
   if (omp_get_proc_bind() == omp_proc_bind_false) {
     return places;
@@ -17,6 +19,15 @@ std::vector<std::vector<int>> openmp_places() {
     places.emplace_back(static_cast<std::size_t>(omp_get_place_num_procs(place)));
     omp_get_place_proc_ids(place, places.back().data());
   }
+  return places;
+}
+
+}  // namespace
+
+// Asked once, by whoever starts threads: a thread that asks LLVM's runtime anything becomes one of
+// its own, and must not do so while the program ends.
+const std::vector<std::vector<int>>& openmp_places() {
+  static const std::vector<std::vector<int>> places = asked_places();
   return places;
 }
 

@@ -13,7 +13,7 @@ int openmp_thread_count();
 int openmp_cpu_count();
 
 // The CPUs of every place of OMP_PLACES or OMP_PROC_BIND; none: threads may move.
-std::vector<std::vector<int>> openmp_places();
+const std::vector<std::vector<int>>& openmp_places();
 
 // While one lives, libraries that this thread calls and that ask OpenMP for threads get `threads`.
 class OpenMpThreadScope {

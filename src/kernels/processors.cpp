@@ -109,7 +109,7 @@ std::vector<int> allowed_cpus() {
 }
 
 void bind_to_place(Index thread) {
-  const std::vector<std::vector<int>> places = openmp_places();
+  const std::vector<std::vector<int>>& places = openmp_places();
   if (places.empty()) {
     return;
   }

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "headlight/kernels/machine.h"
-#include "kernels/openmp.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
 #include "kernels/waiting.h"
@@ -195,7 +194,6 @@ void ThreadPool::call(Index thread, Ticket ticket) {
 void ThreadPool::serve(Index thread) {
   bind_to_place(thread);
   const SingleThreadScope nested_loops_stay_here;
-  const OpenMpThreadScope libraries_stay_here(1);
   const std::atomic<Ticket>& word = places_[static_cast<std::size_t>(thread)]->call;
   for (Ticket ticket = 0;;) {
     ticket = await_change(word, ticket, spin(kIdleSpin));
