@@ -79,7 +79,8 @@ std::vector<std::string> files_in(const fs::path& directory) {
 std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
   const Index width = model->block(0).attention().head_width();
-  const bool pruned = !config.heads_per_layer.empty() || config.head_width > 0;
+  const bool pruned =
+      !config.heads_per_layer.empty() || config.head_width > 0 || !config.head_numbers.empty();
   const bool fits = config.n_embd % width == 0 && config.n_embd / width >= config.n_head;
   if (pruned && fits) {
     model = fill_up_heads(*model, config.n_embd / width);

@@ -75,13 +75,17 @@ std::string heat_map(const PatchingResult& result, const GptConfig& config) {
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     plot.rows.push_back(std::to_string(layer));
   }
-  for (Index head = 0; head < config.n_head; ++head) {
+  Index columns = 0;  // numbers of heads go further than heads where some were pruned
+  for (const HeadPatch& patch : result.heads) {
+    columns = std::max(columns, patch.head.head + 1);
+  }
+  for (Index head = 0; head < columns; ++head) {
     plot.columns.push_back(std::to_string(head));
   }
   plot.values.assign(plot.rows.size() * plot.columns.size(),
                      std::numeric_limits<double>::quiet_NaN());
   for (const HeadPatch& patch : result.heads) {
-    plot.values[static_cast<std::size_t>(patch.head.layer * config.n_head + patch.head.head)] =
+    plot.values[static_cast<std::size_t>(patch.head.layer * columns + patch.head.head)] =
         patch.recovered;
   }
   plot.limit = 1;

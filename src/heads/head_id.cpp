@@ -41,6 +41,20 @@ std::pair<std::string_view, std::string_view> halves(std::string_view part, char
   return {both[0], both[1]};
 }
 
+// "0 to 3", or "0, 2 and 5" of a layer that lost some.
+std::string numbers_text(const GptConfig& config, Index layer) {
+  const Index count = config.heads(layer);
+  if (config.head_numbers.empty()) {
+    return concat_text("0 to ", count - 1);
+  }
+  std::string text;
+  for (Index place = 0; place < count; ++place) {
+    text += place == 0 ? "" : place + 1 == count ? " and " : ", ";
+    text += std::to_string(config.head_number(layer, place));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string head_name(const HeadId& id) { return concat_text(id.layer, ".", id.head); }
@@ -69,19 +83,23 @@ std::vector<HeadId> all_heads(const GptConfig& config) {
   std::vector<HeadId> heads;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     for (Index head = 0; head < config.heads(layer); ++head) {
-      heads.push_back({layer, head});
+      heads.push_back({layer, config.head_number(layer, head)});
     }
   }
   return heads;
+}
+
+Index place_of(const HeadId& id, const GptConfig& config) {
+  require_heads({id}, config);
+  return *config.head_place(id.layer, id.head);
 }
 
 void require_heads(const std::vector<HeadId>& heads, const GptConfig& config) {
   for (const HeadId& id : heads) {
     require(id.layer >= 0 && id.layer < config.n_layer, "heads: the model has layers 0 to ",
             config.n_layer - 1, ", got ", head_name(id));
-    const Index count = config.heads(id.layer);
-    require(id.head >= 0 && id.head < count, "heads: layer ", id.layer, " has heads 0 to ",
-            count - 1, ", got ", head_name(id));
+    require(config.head_place(id.layer, id.head).has_value(), "heads: layer ", id.layer,
+            " has heads ", numbers_text(config, id.layer), ", got ", head_name(id));
   }
 }
 

@@ -53,8 +53,8 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& mod
             ", got those of another one, ", own, "; headlight heads writes them anew");
   }
   for (const auto& [id, score] : result.scores) {
-    require(id.layer < model.config().n_layer && id.head < model.config().heads(id.layer),
-            path.string(), ": tells of head ", head_name(id),
+    require(model.config().head_place(id.layer, id.head).has_value(), path.string(),
+            ": tells of head ", head_name(id),
             ", which the model does not have; expected the scores of this model");
   }
   return result;

@@ -12,8 +12,10 @@ namespace {
 
 constexpr Index kNoHead = -1;
 
-// For every layer, which head of the given model stands where in the new one.
+// For every layer, which head of the given model, by its place, stands where in the new one.
 using Layout = std::vector<std::vector<Index>>;
+// For every layer, the numbers of the new model's heads.
+using HeadNumbers = std::vector<std::vector<Index>>;
 
 // Parts of `width` along an axis, in the order of `heads`; zeros where there is none.
 Tensor pick_heads(const Tensor& x, Index axis, const std::vector<Index>& heads, Index width) {
@@ -50,8 +52,13 @@ Tensor rearranged(const ModelWeight& from, const Layout& layout, Index width) {
   return x;
 }
 
+bool counts_from_zero(const std::vector<Index>& numbers) {
+  return numbers.empty() || (numbers.front() == 0 && numbers.back() == std::ssize(numbers) - 1);
+}
+
 // The configuration with the layout's numbers of heads.
-GptConfig config_with(const GptConfig& given, const Layout& layout, Index width) {
+GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers numbers,
+                      Index width) {
   GptConfig config = given;
   config.n_head = 1;
   config.heads_per_layer.clear();
@@ -64,14 +71,18 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, Index width)
     config.heads_per_layer.clear();
   }
   config.head_width = config.n_head * width == config.n_embd ? 0 : width;
+  config.head_numbers.clear();
+  if (!std::all_of(numbers.begin(), numbers.end(), counts_from_zero)) {
+    config.head_numbers = std::move(numbers);
+  }
   return config;
 }
 
-std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout) {
+std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers numbers) {
   const NoGrad no_grad;
   const Index width = block_plan(model.config(), 0).attention.head_width;
   std::unique_ptr<Gpt> result =
-      Gpt::blank(config_with(model.config(), layout, width), model.dtype());
+      Gpt::blank(config_with(model.config(), layout, std::move(numbers), width), model.dtype());
   NamedTensors to = result->parameters();
   for (std::size_t i = 0; i < to.size(); ++i) {
     to[i].second.copy_from(rearranged(model.weights()[i], layout, width));
@@ -79,41 +90,71 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout) {
   return result;
 }
 
-// Every head of the model at its place, or nothing for those that are named.
-Layout layout_with_gaps(const GptConfig& config, const std::vector<HeadId>& gaps) {
-  require_heads(gaps, config);
-  Layout layout(static_cast<std::size_t>(config.n_layer));
+HeadNumbers numbers_of(const GptConfig& config) {
+  HeadNumbers numbers(static_cast<std::size_t>(config.n_layer));
   for (const HeadId& id : all_heads(config)) {
-    const bool is_gap = std::find(gaps.begin(), gaps.end(), id) != gaps.end();
-    layout[static_cast<std::size_t>(id.layer)].push_back(is_gap ? kNoHead : id.head);
+    numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
   }
-  return layout;
+  return numbers;
+}
+
+// `kept` and the smallest other numbers, `count` in all, rising.
+std::vector<Index> filled_up(const std::vector<Index>& kept, Index count) {
+  std::vector<Index> numbers = kept;
+  for (Index number = 0; std::ssize(numbers) < count; ++number) {
+    if (std::find(kept.begin(), kept.end(), number) == kept.end()) {
+      numbers.push_back(number);
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 }  // namespace
 
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const std::vector<HeadId>& heads) {
-  Layout layout = layout_with_gaps(model.config(), heads);
+  const GptConfig& config = model.config();
+  require_heads(heads, config);
+  Layout layout(static_cast<std::size_t>(config.n_layer));
+  HeadNumbers numbers = layout;
+  for (const HeadId& id : all_heads(config)) {
+    if (std::find(heads.begin(), heads.end(), id) == heads.end()) {
+      layout[static_cast<std::size_t>(id.layer)].push_back(place_of(id, config));
+      numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
+    }
+  }
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    std::erase(layout[layer], kNoHead);
     require(!layout[layer].empty(), "heads: layer ", layer,
             " would have no head left, expected at least one");
   }
-  return rebuilt(model, layout);
+  return rebuilt(model, layout, std::move(numbers));
 }
 
 std::unique_ptr<Gpt> zero_heads(const Gpt& model, const std::vector<HeadId>& heads) {
-  return rebuilt(model, layout_with_gaps(model.config(), heads));
+  const GptConfig& config = model.config();
+  require_heads(heads, config);
+  Layout layout(static_cast<std::size_t>(config.n_layer));
+  for (const HeadId& id : all_heads(config)) {
+    const bool is_gap = std::find(heads.begin(), heads.end(), id) != heads.end();
+    layout[static_cast<std::size_t>(id.layer)].push_back(is_gap ? kNoHead : place_of(id, config));
+  }
+  return rebuilt(model, layout, numbers_of(config));
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
-  Layout layout = layout_with_gaps(model.config(), {});
+  const GptConfig& config = model.config();
+  HeadNumbers numbers = numbers_of(config);
+  Layout layout(numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require(static_cast<Index>(layout[layer].size()) <= heads, "heads: layer ", layer, " has ",
-            layout[layer].size(), ", more than ", heads);
-    layout[layer].resize(static_cast<std::size_t>(heads), kNoHead);
+    require(std::ssize(numbers[layer]) <= heads, "heads: layer ", layer, " has ",
+            numbers[layer].size(), ", more than ", heads);
+    numbers[layer] = filled_up(numbers[layer], heads);
+    for (const Index number : numbers[layer]) {
+      layout[layer].push_back(
+          config.head_place(static_cast<Index>(layer), number).value_or(kNoHead));
+    }
   }
-  return rebuilt(model, layout);
+  return rebuilt(model, layout, std::move(numbers));
 }
 
 }  // namespace headlight

@@ -26,59 +26,31 @@ double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
   return sum / targets;
 }
 
-// A model that loses heads, which keep the names that they had in the whole model.
+// A model that loses heads; those that stay keep their numbers.
 class ShrinkingModel {
  public:
-  explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {
-    for (Index layer = 0; layer < whole.config().n_layer; ++layer) {
-      names_.emplace_back();
-      for (Index head = 0; head < whole.config().heads(layer); ++head) {
-        names_.back().push_back(head);
-      }
-    }
-  }
+  explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {}
 
   const Gpt& model() const { return *current_; }
-  // What a head of the current model is called in the whole one.
-  HeadId original(const HeadId& id) const {
-    return {id.layer, names_of(id.layer)[static_cast<std::size_t>(id.head)]};
-  }
-  Index heads() const {
-    Index count = 0;
-    for (const std::vector<Index>& layer : names_) {
-      count += static_cast<Index>(layer.size());
-    }
-    return count;
-  }
-  bool may_lose_from(Index layer) const { return names_of(layer).size() > 1; }
+  Index heads() const { return std::ssize(all_heads(current_->config())); }
+  bool may_lose_from(Index layer) const { return current_->config().heads(layer) > 1; }
 
-  // `name` as in the whole model.
-  void remove(const HeadId& name) {
-    std::vector<Index>& layer = names_[static_cast<std::size_t>(name.layer)];
-    const auto place = std::find(layer.begin(), layer.end(), name.head);
-    const HeadId now{name.layer, static_cast<Index>(place - layer.begin())};
-    std::unique_ptr<Gpt> smaller = prune_heads(*current_, {now});
-    owned_ = std::move(smaller);
+  void remove(const HeadId& id) {
+    owned_ = prune_heads(*current_, {id});
     current_ = owned_.get();
-    layer.erase(place);
   }
 
  private:
-  const std::vector<Index>& names_of(Index layer) const {
-    return names_[static_cast<std::size_t>(layer)];
-  }
-
   const Gpt* current_;
-  std::unique_ptr<Gpt> owned_;             // none while nothing was removed
-  std::vector<std::vector<Index>> names_;  // [L], of the heads that are left
+  std::unique_ptr<Gpt> owned_;  // none while nothing was removed
 };
 
 struct Ranked {
-  HeadId name;
+  HeadId head;
   double importance;
 };
 
-// The heads that are left, the least important first, by their names in the whole model.
+// The heads that are left, the least important first.
 std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& data,
                          const PrunePlanOptions& options) {
   std::vector<Ranked> ranked;
@@ -86,13 +58,13 @@ std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& da
     AblationOptions ablation{.batch_size = options.batch_size};
     ablation.bootstrap.resamples = 1;  // only the means are used
     for (const HeadEffect& effect : ablate_heads(shrinking.model(), data, ablation).heads) {
-      ranked.push_back({shrinking.original(effect.head), effect.rise.mean});
+      ranked.push_back({effect.head, effect.rise.mean});
     }
   } else {
     ImportanceOptions importance{.batch_size = options.batch_size};
     importance.bootstrap.resamples = 1;
     for (const HeadImportance& head : head_importance(shrinking.model(), data, importance).heads) {
-      ranked.push_back({shrinking.original(head.head), head.sensitivity.mean});
+      ranked.push_back({head.head, head.sensitivity.mean});
     }
   }
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -134,9 +106,9 @@ class Planner {
       if (count == 0 || done_) {
         return;
       }
-      if (shrinking_.may_lose_from(head.name.layer)) {
-        shrinking_.remove(head.name);
-        add_point(head.name);
+      if (shrinking_.may_lose_from(head.head.layer)) {
+        shrinking_.remove(head.head);
+        add_point(head.head);
         --count;
       }
     }

@@ -25,13 +25,26 @@ std::vector<Index> first_numbers(Index count) {
 // The heads of a layer that were asked for, ascending and each once; none named: all of them.
 std::vector<Index> chosen_heads(const GptConfig& config, Index layer,
                                 const std::vector<Index>& named) {
-  const Index count = config.heads(layer);
-  for (const Index head : named) {
-    require(head >= 0 && head < count, "heads: layer ", layer, " has heads 0 to ", count - 1,
-            ", got ", head);
+  std::set<Index> ordered(named.begin(), named.end());
+  for (const HeadId& id : all_heads(config)) {
+    if (named.empty() && id.layer == layer) {
+      ordered.insert(id.head);
+    }
   }
-  const std::set<Index> ordered(named.begin(), named.end());
-  return named.empty() ? first_numbers(count) : std::vector<Index>(ordered.begin(), ordered.end());
+  for (const Index head : ordered) {
+    require_heads({{layer, head}}, config);
+  }
+  return {ordered.begin(), ordered.end()};
+}
+
+// Where the heads of a layer stand among its weights.
+std::vector<Index> places_of(const GptConfig& config, Index layer,
+                             const std::vector<Index>& heads) {
+  std::vector<Index> places;
+  for (const Index head : heads) {
+    places.push_back(place_of({layer, head}, config));
+  }
+  return places;
 }
 
 HeadsByLayer chosen_heads(const GptConfig& config, const RecordAttentionOptions& options) {
@@ -164,29 +177,29 @@ Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& docume
   return recorder;
 }
 
-// The chosen heads of all sequences [H, t, t] as one [B, H, T, T] with zeros for the pads.
-Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& heads,
+// The heads at these places of all sequences [H, t, t] as one [B, H, T, T] with zeros for the pads.
+Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& places,
                     Index longest) {
-  const auto count = static_cast<Index>(heads.size());
+  const auto count = static_cast<Index>(places.size());
   Tensor result = Tensor::zeros({static_cast<Index>(sequences.size()), count, longest, longest});
   Index offset = 0;
   for (const Tensor& weights : sequences) {
     const Index length = weights.size(1);
-    for (const Index head : heads) {
+    for (const Index place : places) {
       result.strided_view({length, length}, {longest, 1}, offset)
-          .copy_from(weights.strided_view({length, length}, {length, 1}, head * length * length));
+          .copy_from(weights.strided_view({length, length}, {length, 1}, place * length * length));
       offset += longest * longest;
     }
   }
   return result;
 }
 
-// Vectors [N, H, D] as [B, T, chosen heads, D].
-Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& heads,
+// Vectors [N, H, D] of the heads at these places as [B, T, heads, D].
+Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
                       const RecordedAttention& recorded) {
   const Index width = vectors.size(2);
   const Index row = vectors.size(1) * width;
-  const auto count = static_cast<Index>(heads.size());
+  const auto count = static_cast<Index>(places.size());
   const Index longest = recorded.longest();
   Tensor result =
       Tensor::zeros({static_cast<Index>(recorded.documents.size()), longest, count, width});
@@ -195,7 +208,7 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& heads,
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<Index>(document.ids.size());
     for (Index h = 0; h < count; ++h) {
-      const Index source = token * row + heads[static_cast<std::size_t>(h)] * width;
+      const Index source = token * row + places[static_cast<std::size_t>(h)] * width;
       result.strided_view({length, width}, {count * width, 1}, target + h * width)
           .copy_from(vectors.strided_view({length, width}, {row, 1}, source));
     }
@@ -279,11 +292,12 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
   for (const auto& [layer, heads] : chosen) {
     // Taken out of the recorder, so that one layer at a time exists twice.
     const std::vector<Tensor> sequences = std::exchange(recorder.sequences(layer), {});
-    recorded.layers.push_back({layer, heads, padded_heads(sequences, heads, recorded.longest())});
+    const std::vector<Index> places = places_of(model.config(), layer, heads);
+    recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {
-      recorded.layers.back().queries = padded_vectors(hook.queries.at(layer), heads, recorded);
-      recorded.layers.back().keys = padded_vectors(hook.keys.at(layer), heads, recorded);
+      recorded.layers.back().queries = padded_vectors(hook.queries.at(layer), places, recorded);
+      recorded.layers.back().keys = padded_vectors(hook.keys.at(layer), places, recorded);
     }
   }
   return recorded;

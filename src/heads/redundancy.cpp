@@ -19,9 +19,8 @@ std::vector<Tensor> maps_of(const Gpt& model, const std::vector<std::int32_t>& t
     const Index length = weights[0].size(1);
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (heads[i].layer == layer) {
-        maps[i] = weights[0]
-                      .strided_view({length, length}, {length, 1}, heads[i].head * length * length)
-                      .clone();
+        const Index begin = place_of(heads[i], model.config()) * length * length;
+        maps[i] = weights[0].strided_view({length, length}, {length, 1}, begin).clone();
       }
     }
   });

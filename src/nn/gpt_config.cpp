@@ -15,10 +15,45 @@ void require_probability(const char* name, double value) {
   require(value >= 0 && value < 1, name, ": expected 0 to below 1, got ", value);
 }
 
+void check_head_numbers(const GptConfig& config) {
+  const auto& layers = config.head_numbers;
+  require(layers.empty() || std::ssize(layers) == config.n_layer, "head_numbers: expected ",
+          config.n_layer, " lists, got ", layers.size());
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    const std::vector<Index>& numbers = layers[layer];
+    const Index heads = config.heads(static_cast<Index>(layer));
+    require(std::ssize(numbers) == heads, "head_numbers: expected ", heads, " for layer ", layer,
+            ", got ", numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      require(
+          numbers[i] >= 0 && numbers[i] < kLargestSize && (i == 0 || numbers[i - 1] < numbers[i]),
+          "head_numbers: expected rising numbers from 0 for layer ", layer, ", got ", numbers[i]);
+    }
+  }
+}
+
 }  // namespace
 
 Index GptConfig::heads(Index layer) const {
   return heads_per_layer.empty() ? n_head : heads_per_layer[static_cast<std::size_t>(layer)];
+}
+
+Index GptConfig::head_number(Index layer, Index place) const {
+  return head_numbers.empty()
+             ? place
+             : head_numbers[static_cast<std::size_t>(layer)][static_cast<std::size_t>(place)];
+}
+
+std::optional<Index> GptConfig::head_place(Index layer, Index number) const {
+  if (layer < 0 || layer >= n_layer) {
+    return std::nullopt;
+  }
+  for (Index place = 0; place < heads(layer); ++place) {
+    if (head_number(layer, place) == number) {
+      return place;
+    }
+  }
+  return std::nullopt;
 }
 
 void GptConfig::validate() const {
@@ -38,6 +73,7 @@ void GptConfig::validate() const {
     require(heads >= 1 && heads <= n_head, "heads_per_layer: expected 1 to ", n_head, ", got ",
             heads);
   }
+  check_head_numbers(*this);
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);
   require_probability("embedding_dropout", embedding_dropout);

@@ -95,8 +95,14 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
   CHECK(report_of({"info", out})["heads_of_layers"] == Json::array({1, 2}));
   CHECK(output_of({"info", out}).rfind("2 layers, 1 and 2 heads", 0) == 0);
-  CHECK(output_of({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("other")})
-            .find("numbered anew: 0.1 is 0.0") != std::string::npos);
+  // Heads keep their numbers, also through another pruning and in what others read.
+  const std::string other = given.folder.at("other");
+  output_of({"prune", given.model, "--heads", "0.0", "--out", other});
+  const Json left = report_of({"ablate", other, "--data", given.text, "--documents", "line"});
+  CHECK(left["heads"][0]["head"] == "0.1");
+  CHECK(left["heads"].size() == 3);
+  CHECK(run_headlight({"prune", other, "--heads", "0.0", "--out", given.folder.at("none")})
+            .err.find("layer 0 has heads 1, got 0.0") != std::string::npos);
   // A program that knows heads of one number only gets the same function at full size.
   const std::string full = given.folder.at("full");
   output_of({"export", out, "--to", "hf", "--out", full});

@@ -12,7 +12,8 @@ using namespace headlight::test;
 namespace {
 
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
-  return ablate_heads(*prune_heads(gpt, heads), data, {.heads = {{0, 0}}}).loss.mean;
+  const auto pruned = prune_heads(gpt, heads);
+  return ablate_heads(*pruned, data, {.heads = {all_heads(pruned->config()).front()}}).loss.mean;
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 #include "headlight/heads/prune.h"
+
+#include "headlight/heads/ablation.h"
+#include "headlight/heads/importance.h"
 #include "headlight/nn/architecture.h"
 
 #include "heads/head_experiments_support.h"
@@ -47,10 +50,10 @@ TEST_CASE("a pruned model is smaller by the weights of its heads") {
   CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
 }
 
-TEST_CASE("pruning one by one equals pruning at once, with heads that have moved up") {
+TEST_CASE("pruning one by one equals pruning at once, under the same numbers") {
   const auto gpt = random_gpt(three_layers());
   const auto first = prune_heads(*gpt, {{1, 0}});
-  const auto second = prune_heads(*first, {{1, 1}});  // was 1.2
+  const auto second = prune_heads(*first, {{1, 2}});
   const auto both = prune_heads(*gpt, {{1, 0}, {1, 2}});
   CHECK(same_bits(logits_of(*second), logits_of(*both)));
 }
@@ -73,4 +76,48 @@ TEST_CASE("the heads of a layer cannot all go, nor heads that are not there") {
                  }),
                  {"layer 1", "no head left"}));
   CHECK(mentions(error_of([&] { prune_heads(*gpt, {{0, 3}}); }), {"layer 0", "0 to 2", "0.3"}));
+}
+
+TEST_CASE("heads keep their numbers when others are pruned, again and again") {
+  const auto gpt = random_gpt(three_layers());
+  const auto once = prune_heads(*gpt, {{0, 0}, {2, 1}});
+  CHECK(all_heads(once->config()) ==
+        std::vector<HeadId>{{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 2}});
+  const auto twice = prune_heads(*once, {{0, 1}, {2, 2}});
+  CHECK(same_bits(logits_of(*twice),
+                  logits_of(*prune_heads(*gpt, {{0, 0}, {0, 1}, {2, 1}, {2, 2}}))));
+  CHECK(all_heads(twice->config()).front() == HeadId{0, 2});
+  CHECK(place_of({0, 2}, twice->config()) == 0);
+  CHECK(mentions(error_of([&] {
+                   prune_heads(*once, {{0, 0}});
+                 }),
+                 {"heads", "layer 0 has heads 1 and 2, got 0.0"}));
+  // A model that lost the last heads alone needs no numbers.
+  CHECK(prune_heads(*gpt, {{0, 2}, {1, 2}, {2, 2}})->config().head_numbers.empty());
+}
+
+TEST_CASE("what a head of a pruned model does is told under its number") {
+  const auto gpt = random_gpt(three_layers());
+  const TokenDataset data = small_documents();
+  const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}});
+  const std::vector<HeadId> left{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}, {2, 2}};
+  const AblationResult effects = ablate_heads(*pruned, data);
+  const ImportanceResult importance = head_importance(*pruned, data);
+  REQUIRE(effects.heads.size() == left.size());
+  REQUIRE(importance.heads.size() == left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    CHECK(effects.heads[i].head == left[i]);
+    CHECK(importance.heads[i].head == left[i]);
+    const auto without = prune_heads(*gpt, {{0, 0}, {1, 1}, left[i]});
+    CHECK(effects.loss.mean + effects.heads[i].rise.mean ==
+          Approx(ablate_heads(*without, data, {.heads = {{2, left[i] == HeadId{2, 0} ? 1 : 0}}})
+                     .loss.mean));
+  }
+}
+
+TEST_CASE("a filled up model has its heads at their numbers") {
+  const auto gpt = random_gpt(three_layers());
+  const auto full = fill_up_heads(*prune_heads(*gpt, {{0, 0}, {2, 1}}), 3);
+  CHECK(full->config().head_numbers.empty());
+  CHECK(same_bits(logits_of(*full), logits_of(*zero_heads(*gpt, {{0, 0}, {2, 1}}))));
 }

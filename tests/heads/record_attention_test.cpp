@@ -1,5 +1,7 @@
 #include "headlight/heads/record_attention.h"
 
+#include "headlight/heads/prune.h"
+
 #include <cmath>
 #include <limits>
 
@@ -260,7 +262,7 @@ TEST_CASE("layers with different numbers of heads are recorded each with its own
   CHECK(recorded.layers[1].weights.shape() == Shape({1, 3, 4, 4}));
   CHECK(error_of([&] {
           record_attention_batch(pruned, ByteTokenizer(), {"abcd"}, {.heads = {1}});
-        }) == "heads: layer 0 has heads 0 to 0, got 1");
+        }) == "heads: layer 0 has heads 0 to 0, got 0.1");
 }
 
 TEST_CASE("recording refuses what does not fit by name") {
@@ -278,8 +280,9 @@ TEST_CASE("recording refuses what does not fit by name") {
   CHECK(error({}) == "[record_attention] expected at least one document, got none");
   CHECK(error({"a"}, {.layers = {2}}) == "layers: the model has layers 0 to 1, got 2");
   CHECK(error({"a"}, {.layers = {-1}}) == "layers: the model has layers 0 to 1, got -1");
-  CHECK(error({"a"}, {.heads = {3}}) == "heads: layer 0 has heads 0 to 2, got 3");
-  CHECK(error({"a"}, {.heads_by_layer = {{1, {-1}}}}) == "heads: layer 1 has heads 0 to 2, got -1");
+  CHECK(error({"a"}, {.heads = {3}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
+  CHECK(error({"a"}, {.heads_by_layer = {{1, {-1}}}}) ==
+        "heads: layer 1 has heads 0 to 2, got 1.-1");
   CHECK(error({"a"}, {.heads = {0}, .heads_by_layer = {{1, {1}}}}) ==
         "heads_by_layer: expected neither layers nor heads beside it");
   CHECK(error({"a"}, {.max_tokens = -1}) == "max_tokens: expected a number from 0, got -1");
@@ -303,4 +306,20 @@ TEST_CASE("weights that are not numbers are refused") {
   damaged.parameters()[0].second.fill(std::numeric_limits<double>::quiet_NaN());
   CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
         "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
+}
+
+TEST_CASE("the maps of a pruned model stand under the numbers that its heads had") {
+  const auto pruned = prune_heads(model(), {{0, 0}, {1, 1}});
+  const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
+  CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
+  CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
+  // Nothing before the first layer has changed.
+  const auto whole =
+      record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.layers = {0}, .heads = {2}});
+  const auto one =
+      record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.layers = {0}, .heads = {2}});
+  CHECK(one.layers[0].weights.to_vector() == whole.layers[0].weights.to_vector());
+  CHECK(error_of([&] {
+          record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.layers = {0}, .heads = {0}});
+        }) == "heads: layer 0 has heads 1 and 2, got 0.0");
 }

@@ -159,3 +159,21 @@ TEST_CASE("a configuration whose parameters nobody could hold is refused") {
   config.n_embd = Index{1} << 24;
   CHECK_THROWS_WITH(count_parameters(config), contains_text("the model is too large: about"));
 }
+
+TEST_CASE("numbers of heads must fit the heads and rise") {
+  GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 8};
+  config.head_numbers = {{0, 2}, {1, 5}};
+  CHECK_NOTHROW(config.validate());
+  CHECK(config.head_number(1, 1) == 5);
+  CHECK(config.head_place(1, 5) == 1);
+  CHECK_FALSE(config.head_place(1, 0).has_value());
+  CHECK_FALSE(config.head_place(2, 0).has_value());
+  const auto refused = [&](std::vector<std::vector<Index>> numbers, const char* message) {
+    config.head_numbers = std::move(numbers);
+    CHECK_THROWS_WITH(config.validate(), contains_text(message));
+  };
+  refused({{0, 1}}, "head_numbers: expected 2 lists, got 1");
+  refused({{0, 1}, {0}}, "head_numbers: expected 2 for layer 1, got 1");
+  refused({{0, 1}, {1, 1}}, "head_numbers: expected rising numbers from 0 for layer 1, got 1");
+  refused({{-1, 1}, {0, 1}}, "head_numbers: expected rising numbers from 0 for layer 0, got -1");
+}

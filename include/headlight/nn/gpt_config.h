@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "headlight/nn/layers.h"
@@ -30,8 +31,15 @@ struct GptConfig {
   // Heads of each layer, for models whose heads were pruned; empty: n_head everywhere.
   std::vector<Index> heads_per_layer = {};
   Index head_width = 0;  // D; 0: C / H
+  // The numbers that the heads of each layer are known by, rising: those that they had before
+  // others were pruned. Empty: 0, 1, 2 ... in every layer.
+  std::vector<std::vector<Index>> head_numbers = {};
 
   Index heads(Index layer) const;
+  // The number of the head at a place of a layer's weights.
+  Index head_number(Index layer, Index place) const;
+  // The place of the head with a number; none: the layer has no such head.
+  std::optional<Index> head_place(Index layer, Index number) const;
   // Throws Error for sizes that are not positive, not sensible or do not divide.
   void validate() const;
 };

@@ -40,7 +40,7 @@ class Ablation {
       append(replay.targets(), targets_);
       const std::vector<Tensor> substitutes = substitutes_.for_batch(replay, i);
       for (Experiment& experiment : experiments) {
-        ReplaceHeads hook(experiment.heads, substitutes);
+        ReplaceHeads hook(model_, experiment.heads, substitutes);
         append(replay.losses(experiment.heads.front().layer, hook), experiment.losses);
       }
     }

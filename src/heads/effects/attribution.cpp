@@ -98,7 +98,7 @@ Index check(const AttributionTask& task, const Gpt& model) {
 Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& projection,
                   const HeadId& id, Index position) {
   const Index width = model.block(id.layer).attention().head_width();
-  const Index begin = id.head * width;
+  const Index begin = place_of(id, model.config()) * width;
   return linear(slice(slice(outputs, 0, position, position + 1), 1, begin, begin + width),
                 slice(projection, 1, begin, begin + width))
       .to_vector();
@@ -110,7 +110,7 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
   Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
                            row_of(replay.residual(layer), position));
   for (Index head = 0; head < model.config().heads(layer); ++head) {
-    const HeadId id{layer, head};
+    const HeadId id{layer, model.config().head_number(layer, head)};
     const Vector written = written_by(model, replay.outputs(layer), projection, id, position);
     parts.push_back({head_name(id), id, readout.logit_of(written)});
     rest = subtracted(rest, written);

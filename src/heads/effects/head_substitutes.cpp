@@ -63,13 +63,14 @@ Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
 void ReplaceHeads::replace(const HeadId& id, Tensor& z) const {
   const Index width = z.size(2);
   const Shape shape{z.size(0), width};
-  Tensor head = z.strided_view(shape, {z.size(1) * width, 1}, id.head * width);
+  const Index begin = place_of(id, config_) * width;
+  Tensor head = z.strided_view(shape, {z.size(1) * width, 1}, begin);
   if (substitutes_.empty()) {
     head.fill(0);
     return;
   }
   const Tensor& from = substitutes_[static_cast<std::size_t>(id.layer)];
-  head.copy_from(from.strided_view(shape, from.strides(), id.head * width));
+  head.copy_from(from.strided_view(shape, from.strides(), begin));
 }
 
 HeadSubstitutes::HeadSubstitutes(const Gpt& model, const SequentialBatches& batches,

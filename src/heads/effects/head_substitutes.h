@@ -9,11 +9,11 @@
 namespace headlight {
 
 // Replaces the outputs of some heads by what stands in their columns of `substitutes`: [L] of
-// [N, H D], or none of them for zeros. The substitutes must outlive the hook.
+// [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
 class ReplaceHeads final : public ForwardHook {
  public:
-  ReplaceHeads(std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
-      : heads_(std::move(heads)), substitutes_(substitutes) {}
+  ReplaceHeads(const Gpt& model, std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
+      : config_(model.config()), heads_(std::move(heads)), substitutes_(substitutes) {}
 
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& z) override;
@@ -21,6 +21,7 @@ class ReplaceHeads final : public ForwardHook {
  private:
   void replace(const HeadId& id, Tensor& z) const;
 
+  const GptConfig& config_;
   std::vector<HeadId> heads_;
   const std::vector<Tensor>& substitutes_;
 };

@@ -57,7 +57,8 @@ struct Sums {
   std::vector<DocumentSum> falling;  // minus the derivative
 };
 
-void add_gradients(const GateHook& hook, const Batch& batch, std::map<HeadId, Sums>& sums) {
+void add_gradients(const GateHook& hook, const GptConfig& config, const Batch& batch,
+                   std::map<HeadId, Sums>& sums) {
   const std::vector<double> targets = target_counts(batch);
   std::map<Index, std::vector<double>> by_layer;  // [B, H] each
   for (auto& [id, head] : sums) {
@@ -66,8 +67,9 @@ void add_gradients(const GateHook& hook, const Batch& batch, std::map<HeadId, Su
       gradients = hook.gradient(id.layer).to_vector();
     }
     const std::size_t heads = gradients.size() / targets.size();
+    const auto place = static_cast<std::size_t>(place_of(id, config));
     for (std::size_t b = 0; b < targets.size(); ++b) {
-      const double value = gradients[b * heads + static_cast<std::size_t>(id.head)];
+      const double value = gradients[b * heads + place];
       head.absolute.push_back({std::abs(value), targets[b]});
       head.falling.push_back({-value, targets[b]});
     }
@@ -130,7 +132,7 @@ ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
     const Tensor loss = model.loss(batch, context, 1);
     backward(loss);
     clear_gradients(model);  // which collect some by the way
-    add_gradients(hook, batch, sums);
+    add_gradients(hook, model.config(), batch, sums);
     result.loss += loss.item();
     result.tokens += batch.target_count;
     result.sequences += batch.sequence_count();

@@ -36,7 +36,7 @@ class ScoreSums {
     DetectorOptions detector = {};
   };
 
-  ScoreSums(std::vector<HeadId> heads, const Options& options)
+  ScoreSums(const GptConfig& config, std::vector<HeadId> heads, const Options& options)
       : heads_(std::move(heads)),
         options_(options),
         groups_(heads_.size() * score_definitions().size()),
@@ -44,6 +44,7 @@ class ScoreSums {
         detector_(heads_.size()),
         detected_(heads_.size()) {
     for (std::size_t head = 0; head < heads_.size(); ++head) {
+      places_.push_back(place_of(heads_[head], config));
       for (std::size_t score = 0; score < score_definitions().size(); ++score) {
         const ScoreDefinition& definition = score_definitions()[score];
         if (definition.measure != nullptr && definition.source == options.source) {
@@ -64,7 +65,7 @@ class ScoreSums {
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Index length = batch[i].facts.length();
-        const HeadMap map(weights[i].data<float>() + heads_[head].head * length * length,
+        const HeadMap map(weights[i].data<float>() + places_[head] * length * length,
                           batch[i].facts);
         keep(head, measure(map, offsets_[head]), batch[i]);
       }
@@ -126,6 +127,7 @@ class ScoreSums {
   }
 
   std::vector<HeadId> heads_;
+  std::vector<Index> places_;  // of heads_ among those of their layers
   Options options_;
   std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
   std::vector<std::vector<double>> offsets_;      // [heads][longest]
@@ -234,10 +236,11 @@ class HeadScoring {
     for (const SequencePiece& piece : pieces_) {
       longest = std::max(longest, piece.length);
     }
-    ScoreSums sums(heads_, {.source = ScoreSource::text,
-                            .groups = std::min(units, kMaxGroups),
-                            .longest = longest,
-                            .detector = {options_.exclude_bos, options_.exclude_current_token}});
+    ScoreSums sums(model_.config(), heads_,
+                   {.source = ScoreSource::text,
+                    .groups = std::min(units, kMaxGroups),
+                    .longest = longest,
+                    .detector = {options_.exclude_bos, options_.exclude_current_token}});
     EvenScores even;
     Index done = 0;
     for (std::size_t begin = 0; begin < pieces_.size();) {
@@ -295,9 +298,10 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(heads_, {.source = ScoreSource::repeats,
-                            .groups = static_cast<std::size_t>(repeats.sequences),
-                            .longest = (repeats.first ? 1 : 0) + 2 * length});
+    ScoreSums sums(model_.config(), heads_,
+                   {.source = ScoreSource::repeats,
+                    .groups = static_cast<std::size_t>(repeats.sequences),
+                    .longest = (repeats.first ? 1 : 0) + 2 * length});
     for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
       std::vector<MeasuredSequence> batch;
       const Index end = std::min(begin + options_.batch_size, repeats.sequences);

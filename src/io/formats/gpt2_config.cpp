@@ -12,7 +12,7 @@ namespace {
 
 bool fits_gpt2(const GptConfig& config) {
   return config.norm == NormPosition::pre && config.mlp && config.heads_per_layer.empty() &&
-         config.head_width == 0;
+         config.head_width == 0 && config.head_numbers.empty();
 }
 
 // Reads members of one config.json and says what is wrong with them.
@@ -75,6 +75,17 @@ void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptC
     for (const Json& value : *heads) {
       require(value.is_integer(), name, ": heads_per_layer: expected whole numbers");
       config.heads_per_layer.push_back(value.integer());
+    }
+  }
+  if (const Json* layers = reader.find("head_numbers")) {
+    require(layers->is_array(), name, ": head_numbers: expected a list of lists");
+    for (const Json& layer : *layers) {
+      require(layer.is_array(), name, ": head_numbers: expected a list of lists");
+      config.head_numbers.emplace_back();
+      for (const Json& number : layer) {
+        require(number.is_integer(), name, ": head_numbers: expected whole numbers");
+        config.head_numbers.back().push_back(number.integer());
+      }
     }
   }
 }
@@ -156,6 +167,9 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
     json["heads_per_layer"] = config.heads_per_layer;
     json["head_width"] = config.head_width;
     json["mlp"] = config.mlp;
+    if (!config.head_numbers.empty()) {
+      json["head_numbers"] = config.head_numbers;
+    }
   }
   return json.dump(2) + "\n";
 }

@@ -35,22 +35,6 @@ std::string curve_svg(const std::vector<PrunePoint>& points) {
                         .points = points.size() <= 64});
 }
 
-// Heads are numbered from 0 in every layer, so those behind a removed one get other names.
-void print_new_names(const Json& kept_heads) {
-  std::string changed;
-  HeadId next{-1, 0};
-  for (const Json& name : kept_heads) {
-    const HeadId old = parse_heads(name.text()).front();
-    next = {old.layer, old.layer == next.layer ? next.head + 1 : 0};
-    if (next != old) {
-      changed += (changed.empty() ? "" : ", ") + head_name(old) + " is " + head_name(next);
-    }
-  }
-  if (!changed.empty()) {
-    std::cout << "numbered anew: " << changed << "\n";
-  }
-}
-
 }  // namespace
 
 Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
@@ -107,7 +91,6 @@ void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
   std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept "
             << json["kept"].dump() << "; " << json["parameters"].dump() << " parameters instead of "
             << json["parameters_before"].dump() << "\n";
-  print_new_names(json["kept_heads"]);
   for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {
     if (!json[name].is_null()) {
       std::cout << name << " " << fixed_number(json[name].number(), 4) << "\n";
