@@ -42,7 +42,7 @@ def layer_norm_cases(file: CaseFile) -> None:
                     case.output("y", F.layer_norm(x, x.shape[-1:], gain, shift, epsilon))
 
                 if epsilon == 1e-5 or what == "rows":
-                    file.both_conditioned("layer_norm", f"{what}, {part}, epsilon {epsilon}", build, frozen=what == "rows" or has_shift,
+                    file.both("layer_norm", f"{what}, {part}, epsilon {epsilon}", build, frozen=what == "rows" or has_shift,
                               attributes={"epsilon": epsilon})
 
 
@@ -73,8 +73,8 @@ def fused_cases(file: CaseFile) -> None:
                 case.output("y", F.linear(F.gelu(y, approximate="tanh"), down, down_bias))
 
             frozen = full or what == "rows"
-            file.both_conditioned("norm_linear", f"{what}, {part}", norm_linear, frozen)
-            file.both_conditioned("feed_forward", f"{what}, {part}", feed_forward, frozen)
+            file.both("norm_linear", f"{what}, {part}", norm_linear, frozen)
+            file.both("feed_forward", f"{what}, {part}", feed_forward, frozen)
 
 
 def batch_norm_cases(file: CaseFile) -> None:
@@ -101,7 +101,7 @@ def batch_norm_cases(file: CaseFile) -> None:
                         case.output("variance", variance)
 
                     mode = "training" if training else "evaluation"
-                    file.both_conditioned("batch_norm", f"{what}, {mode}, {part}, momentum {momentum}", build, frozen=momentum == 0.1 or what == "rows",
+                    file.both("batch_norm", f"{what}, {mode}, {part}, momentum {momentum}", build, frozen=momentum == 0.1 or what == "rows",
                               attributes={"training": training, "momentum": momentum})
 
 

@@ -139,7 +139,7 @@ def layer_norm_cases(file: CaseFile) -> None:
             x = case.input("x", case.normal((*case.shape("b2 t3"), width)))
             case.output("y", functional_call(module, weights, (x,)))
 
-        file.both_conditioned("LayerNorm", f"affine {affine}, bias {bias}", build)
+        file.both("LayerNorm", f"affine {affine}, bias {bias}", build)
 
 
 def batch_norm(case: Case, affine: bool, momentum: float, sequences: bool, steps: int) -> None:
@@ -164,7 +164,7 @@ def batch_norm_cases(file: CaseFile) -> None:
         for momentum, sequences, steps in ((0.1, False, 10), (0.1, True, 10), (0.6, False, 10),
                                            (0.1, False, 1), (1.0, False, 3)):
             shape = "sequences" if sequences else "rows"
-            file.both_conditioned(
+            file.both(
                 "BatchNorm1d", f"affine {affine}, momentum {momentum}, {steps} {shape}",
                 lambda case, a=(affine, momentum, sequences, steps): batch_norm(case, *a))
 
@@ -200,7 +200,7 @@ def encoder_cases(file: CaseFile) -> None:
         for name, activation in activations.items():
             for op, causal in (("Block", True), ("EncoderLayer", False)):
                 place = "first" if norm_first else "last"
-                file.both_conditioned(
+                file.both(
                     op, f"norm {place}, {name}",
                     lambda case, a=(norm_first, activation, causal): encoder_layer(case, *a),
                     attributes={"activation": name})
