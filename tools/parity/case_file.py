@@ -228,13 +228,17 @@ class CaseFile:
             cases.append(case)
         return cases
 
-    def add_conditioned(self, make, types: tuple[str, ...]) -> None:
+    def add_conditioned(self, make, types: tuple[str, ...], make_stirred=None) -> None:
         """The cases make(dtype_name, attempt) of these types, which have scales. Some random
         networks enlarge rounding without bound; then numbers are drawn anew, until PyTorch's own
-        float32 stays within a third of its limits of its float64."""
+        float32 stays within a third of its limits of its float64 and, in live cases, each type
+        within a third of what make_stirred(dtype_name, attempt) gives."""
         for attempt in range(50):
             cases = {name: make(name, attempt) for name in DTYPES}
-            if distance(cases["float32"], cases["float64"]) < 1 / 3:
+            worst = distance(cases["float32"], cases["float64"])
+            if worst < 1 / 3 and make_stirred and self.source.random_sizes:
+                worst = max(distance(cases[name], make_stirred(name, attempt)) for name in types)
+            if worst < 1 / 3:
                 for name in types:
                     self.add(cases[name])
                 return

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -115,7 +116,16 @@ def train(model: torch.nn.Module, plan: Plan, batches: list) -> tuple[list, list
     return losses, norms
 
 
-def build_training(case: Case, plan: Plan, sizes: Sizes) -> None:
+def stir(model: torch.nn.Module) -> None:
+    """Moves every weight up or down by its last bits: what becomes of that in 20 updates is what
+    rounding may do. AdamW divides a gradient that is nothing but rounding by its own size."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            signs = torch.randint(0, 2, parameter.shape) * 2 - 1
+            parameter *= 1 + 4 * torch.finfo(parameter.dtype).eps * signs
+
+
+def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     if case.source.random_sizes:
         head = case.integer(-(-8 // sizes.n_head), 12)
         sizes = Sizes(case.integer(1, 2), sizes.n_head, sizes.n_head * head, case.integer(3, 200),
@@ -127,6 +137,8 @@ def build_training(case: Case, plan: Plan, sizes: Sizes) -> None:
     batches = draw_batches(case, plan, sizes)
     case.input("tokens", torch.stack([tokens for tokens, _ in batches]))
     case.input("padding_mask", torch.stack([pads for _, pads in batches]))
+    if stirred:
+        stir(model)
     losses, norms = train(model, plan, batches)
     case.output("losses", torch.stack(losses), seed=False)
     case.output("norms", torch.stack(norms), seed=False)
@@ -147,11 +159,11 @@ def build_training(case: Case, plan: Plan, sizes: Sizes) -> None:
 def build(file: CaseFile) -> None:
     for what, plan, sizes in PLANS:
 
-        def make(dtype_name: str, attempt: int) -> Case:
+        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
             case = Case("gpt2_training", f"{plan.optimizer}, {what}", dtype_name,
                         f"training a GPT-2, {dtype_name}", file.source,
                         reason="20 updates amplify what differs", attempt=attempt)
-            build_training(case, plan, sizes)
+            build_training(case, plan, sizes, stirred)
             return case
 
-        file.add_conditioned(make, tuple(LIMITS))
+        file.add_conditioned(make, tuple(LIMITS), partial(make, stirred=True))
