@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
 
 namespace headlight {
 
@@ -21,18 +19,18 @@ ContextWindow ContextWindow::fork() const {
 bool ContextWindow::can_step() const {
   const auto count = static_cast<Index>(tokens_.size());
   return options_.use_cache && cache_.length() + 1 == count &&
-         count <= decoder_->model().config().block_size && cache_.layers() > 0;
+         count <= decoder_->model().block_size() && cache_.layers() > 0;
 }
 
 std::span<const float> ContextWindow::read() {
-  if (static_cast<Index>(tokens_.size()) > decoder_->model().config().block_size) {
+  if (static_cast<Index>(tokens_.size()) > decoder_->model().block_size()) {
     shorten();
   }
-  if (!options_.use_cache) {
+  if (!options_.use_cache || !decoder_->has_steps()) {
     return read_all();
   }
   if (cache_.layers() == 0) {
-    cache_ = decoder_->model().make_cache();
+    cache_ = decoder_->make_cache();
   }
   decoder_->read({tokens_.begin() + cache_.length(), tokens_.end()}, cache_, options_.hook);
   return decoder_->logits(0);
@@ -41,18 +39,16 @@ std::span<const float> ContextWindow::read() {
 // Keys and values depend on positions, so those of the tokens that stay are computed anew. Keeping
 // half of the block makes that rare.
 void ContextWindow::shorten() {
-  const Index kept = (decoder_->model().config().block_size + 1) / 2;
+  const Index kept = (decoder_->model().block_size() + 1) / 2;
   tokens_.erase(tokens_.begin(), tokens_.end() - kept);
   cache_.clear();
 }
 
 std::span<const float> ContextWindow::read_all() {
   const NoGrad no_grad;
-  const Gpt& model = decoder_->model();
-  const auto count = static_cast<Index>(tokens_.size());
   const Tensor last =
-      slice(model.hidden(make_batch({tokens_}), {.hook = options_.hook}), 0, count - 1, count);
-  logits_ = convert(linear(last, model.head_weight()), DType::float32);
+      decoder_->model().next_logits(make_batch({tokens_}), {.hook = options_.hook});  // [1, V]
+  logits_ = to_contiguous(convert(last, DType::float32));
   return {logits_.data<float>(), static_cast<std::size_t>(logits_.numel())};
 }
 

@@ -11,18 +11,33 @@
 namespace headlight {
 
 struct Decoder::State {
-  State(const Gpt& gpt, WeightFormat format) : model(gpt, format) {}
+  State(const LanguageModel& whole_model, WeightFormat weight_format)
+      : whole(whole_model), format(weight_format) {
+    if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
+      packed.emplace(*gpt, format);
+    }
+    require(packed.has_value() || format == WeightFormat::float32,
+            "weights: expected float32 for a model of type '", whole.model_type(), "', got ",
+            weight_format_name(format));
+  }
 
+  const DecoderModel& steps() const {
+    require(packed.has_value(), "[Decoder] a model of type '", whole.model_type(),
+            "' has no steps, expected a Gpt");
+    return *packed;
+  }
   // Memory for a step; it only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
     if (!workspace.has_value() || !workspace->fits(batch, threads)) {
       workspace.reset();
-      workspace.emplace(model, batch, threads);
+      workspace.emplace(steps(), batch, threads);
     }
     return *workspace;
   }
 
-  DecoderModel model;
+  const LanguageModel& whole;
+  WeightFormat format;
+  std::optional<DecoderModel> packed;
   std::optional<StepWorkspace> workspace;
 };
 
@@ -48,14 +63,16 @@ void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
 
 }  // namespace
 
-Decoder::Decoder(const Gpt& model, WeightFormat format)
+Decoder::Decoder(const LanguageModel& model, WeightFormat format)
     : state_(std::make_unique<State>(model, format)) {}
 
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
-const Gpt& Decoder::model() const { return *state_->model.gpt; }
-WeightFormat Decoder::format() const { return state_->model.format; }
+const LanguageModel& Decoder::model() const { return state_->whole; }
+WeightFormat Decoder::format() const { return state_->format; }
+bool Decoder::has_steps() const { return state_->packed.has_value(); }
+KeyValueCache Decoder::make_cache() const { return state_->steps().gpt->make_cache(); }
 
 void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
                    ForwardHook* hook) {
@@ -64,7 +81,7 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
     step({&item, 1}, hook);
     return;
   }
-  const DecoderModel& model = state_->model;
+  const DecoderModel& model = state_->steps();
   const Gpt& gpt = *model.gpt;
   KeyValueCache* const caches[] = {&cache};
   const NoGrad no_grad;
@@ -82,7 +99,7 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
-  const DecoderModel& model = state_->model;
+  const DecoderModel& model = state_->steps();
   const auto batch = static_cast<Index>(items.size());
   require(batch > 0, "[Decoder] expected at least one sequence");
   check_items(model, items);
@@ -105,7 +122,7 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
 std::span<const float> Decoder::logits(Index item) const {
   require(state_->workspace.has_value() && state_->workspace->fits(item + 1, 1),
           "[Decoder] no logits of sequence ", item);
-  return {state_->workspace->logits.of(item), static_cast<std::size_t>(state_->model.head.rows())};
+  return {state_->workspace->logits.of(item), static_cast<std::size_t>(state_->whole.vocab_size())};
 }
 
 }  // namespace headlight

@@ -18,7 +18,7 @@ namespace {
 
 // Tokens that no text of a request may have. A model may have more ids than its tokenizer, when V
 // was rounded up for speed.
-std::vector<std::int32_t> excluded_tokens(const Gpt& model, const Tokenizer& tokenizer,
+std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                                           const GenerateOptions& options) {
   std::vector<std::int32_t> excluded;
   if (tokenizer.unknown().has_value()) {
@@ -27,7 +27,7 @@ std::vector<std::int32_t> excluded_tokens(const Gpt& model, const Tokenizer& tok
   if (options.ignore_end_of_text) {
     excluded.push_back(tokenizer.end_of_text());
   }
-  for (Index id = tokenizer.vocab_size(); id < model.config().vocab_size; ++id) {
+  for (Index id = tokenizer.vocab_size(); id < model.vocab_size(); ++id) {
     excluded.push_back(static_cast<std::int32_t>(id));
   }
   return excluded;
@@ -291,7 +291,7 @@ void Engine::State::sweep() {
       continue;
     }
     if (text->request().status != Status::failed) {
-      guarded(text->request(), [&] { text->end(decoder.model().config().block_size); });
+      guarded(text->request(), [&] { text->end(decoder.model().block_size()); });
     }
     text = texts.erase(text);
   }
@@ -300,7 +300,7 @@ void Engine::State::sweep() {
 Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options)
     : state_(std::make_unique<State>(decoder, tokenizer, options)) {
   const Index known = tokenizer.vocab_size();
-  const Index all = decoder.model().config().vocab_size;
+  const Index all = decoder.model().vocab_size();
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
   require(options.together >= 1, "together: expected a number from 1, got ", options.together);
 }

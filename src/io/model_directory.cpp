@@ -23,16 +23,34 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestConfig = Index{1} << 20;  // bytes
 
-void write_small_files(const fs::path& directory, const Gpt& model, const Tokenizer& tokenizer) {
+void write_small_files(const fs::path& directory, const LanguageModel& model,
+                       const Tokenizer& tokenizer) {
   const Json tokenizer_config{{"tokenizer_class", "PreTrainedTokenizerFast"},
                               {"bos_token", kEndOfTextName},
                               {"eos_token", kEndOfTextName},
-                              {"model_max_length", model.config().block_size},
+                              {"model_max_length", model.block_size()},
                               {"clean_up_tokenization_spaces", false}};
   const Json generation_config{{"bos_token_id", tokenizer.end_of_text()},
                                {"eos_token_id", tokenizer.end_of_text()}};
   write_file(directory / "tokenizer_config.json", tokenizer_config.dump(2) + "\n");
   write_file(directory / "generation_config.json", generation_config.dump(2) + "\n");
+}
+
+// Of a model that is no Gpt.
+std::string config_json(const LanguageModel& model) {
+  return Json{{"model_type", model.model_type()},
+              {"vocab_size", model.vocab_size()},
+              {"block_size", model.block_size()}}
+             .dump(2) +
+         "\n";
+}
+
+NamedTensors saved_tensors(const LanguageModel& model) {
+  NamedTensors all = model.parameters();
+  for (auto& buffer : model.buffers()) {
+    all.push_back(std::move(buffer));
+  }
+  return all;
 }
 
 }  // namespace
@@ -123,11 +141,32 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
   return load_model(path, LoadOptions{.dtype = dtype});
 }
 
-void write_model_files(const fs::path& directory, const Gpt& model, const Tokenizer& tokenizer) {
-  write_file(directory / "config.json", gpt2_config_json(model.config(), tokenizer));
+void write_model_files(const fs::path& directory, const LanguageModel& model,
+                       const Tokenizer& tokenizer) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  write_file(directory / "config.json",
+             gpt == nullptr ? config_json(model) : gpt2_config_json(gpt->config(), tokenizer));
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_small_files(directory, model, tokenizer);
-  write_safetensors(directory / "model.safetensors", gpt2_tensors(model));
+  write_safetensors(directory / "model.safetensors",
+                    gpt == nullptr ? saved_tensors(model) : gpt2_tensors(*gpt));
+}
+
+void load_parameters(const fs::path& path, LanguageModel& model) {
+  const fs::path directory = find_model_directory(path);
+  if (has_manifest(directory)) {
+    verify_manifest(directory);
+  }
+  const fs::path config = directory / "config.json";
+  const Json json = parse_json(read_whole_file(config, kLargestConfig), shown(config));
+  const Json* type = json.find("model_type");
+  require(type != nullptr && type->is_string() && type->text() == model.model_type(), shown(config),
+          ": model_type: expected '", model.model_type(), "', got ",
+          type == nullptr ? "none" : escaped(type->dump()));
+  const fs::path file = directory / "model.safetensors";
+  const NamedTensors tensors = read_safetensors(file);
+  require_finite(tensors, shown(file) + ": ");
+  copy_tensors(tensors, saved_tensors(model), shown(file));
 }
 
 std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "headlight/ops/layout.h"
+
 namespace headlight {
 namespace {
 
@@ -83,6 +85,14 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
     }
   }
   return batch;
+}
+
+Tensor last_rows(const Tensor& rows, const Batch& batch) {
+  std::vector<Tensor> last;
+  for (std::size_t b = 1; b < batch.offsets.size(); ++b) {
+    last.push_back(slice(rows, 0, batch.offsets[b] - 1, batch.offsets[b]));
+  }
+  return last.size() == 1 ? last.front() : concat(last, 0);
 }
 
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int32_t>>& sequences,

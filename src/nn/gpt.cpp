@@ -163,6 +163,10 @@ Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
   return linear(hidden(batch, context), head_weight(), {}, context.precision);
 }
 
+Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
+  return linear(last_rows(hidden(batch, context), batch), head_weight(), {}, context.precision);
+}
+
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
   return linear_cross_entropy(

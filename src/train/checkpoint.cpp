@@ -118,7 +118,7 @@ fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
   return target;
 }
 
-Index checkpoint_bytes(const Gpt& model, const Optimizer& optimizer) {
+Index checkpoint_bytes(const LanguageModel& model, const Optimizer& optimizer) {
   constexpr Index kSmallFiles = Index{1} << 16;
   Index bytes = kSmallFiles;
   for (const NamedTensors& tensors : {model.parameters(), optimizer.state()}) {

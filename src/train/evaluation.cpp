@@ -7,6 +7,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -38,10 +39,11 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
 // The batches that an evaluation looks at.
 class EvaluationBatches {
  public:
-  EvaluationBatches(const Gpt& model, const TokenDataset& dataset, const EvaluationOptions& options)
-      : batches_(dataset, {.batch_size = options.batch_size,
-                           .block_size = options.block_size > 0 ? options.block_size
-                                                                : model.config().block_size}),
+  EvaluationBatches(const LanguageModel& model, const TokenDataset& dataset,
+                    const EvaluationOptions& options)
+      : batches_(dataset,
+                 {.batch_size = options.batch_size,
+                  .block_size = options.block_size > 0 ? options.block_size : model.block_size()}),
         count_(options.max_batches > 0 ? std::min(options.max_batches, batches_.count())
                                        : batches_.count()) {}
 
@@ -96,20 +98,34 @@ Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
   return result;
 }
 
-// What the model expects at every position of a batch, in tokens that are not placed yet.
-std::vector<TokenEvaluation> score_targets(const Gpt& model, const Batch& batch) {
+// Calls visit(first row, logits [n, V] float32) for rows of a batch in their order; a Gpt computes
+// them piece by piece, so that they are not all in memory.
+template <class Visit>
+void visit_logits(const LanguageModel& model, const Batch& batch, const Visit& visit) {
   constexpr Index kLogits = Index{1} << 23;  // that are held at once: 32 MiB
-  const Index vocabulary = model.config().vocab_size;
-  const Index rows_at_once = std::max<Index>(1, kLogits / vocabulary);
-  const Tensor hidden = model.hidden(batch);
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  if (gpt == nullptr) {
+    visit(0, to_contiguous(convert(model.logits(batch), DType::float32)));
+    return;
+  }
+  const Index rows_at_once = std::max<Index>(1, kLogits / model.vocab_size());
+  const Tensor hidden = gpt->hidden(batch);
+  for (Index first = 0; first < batch.token_count(); first += rows_at_once) {
+    const Index end = std::min(first + rows_at_once, batch.token_count());
+    visit(first, to_contiguous(convert(linear(slice(hidden, 0, first, end), gpt->head_weight()),
+                                       DType::float32)));
+  }
+}
+
+// What the model expects at every position of a batch, in tokens that are not placed yet.
+std::vector<TokenEvaluation> score_targets(const LanguageModel& model, const Batch& batch) {
+  const Index vocabulary = model.vocab_size();
   const std::int32_t* targets = batch.targets.data<std::int32_t>();
   std::vector<TokenEvaluation> scored(static_cast<std::size_t>(batch.token_count()));
-  for (Index first = 0; first < batch.token_count(); first += rows_at_once) {
-    const Index rows = std::min(rows_at_once, batch.token_count() - first);
-    const Tensor logits = to_contiguous(convert(
-        linear(slice(hidden, 0, first, first + rows), model.head_weight()), DType::float32));
+  visit_logits(model, batch, [&](Index first, const Tensor& logits) {
     const float* start = logits.data<float>();
-    kernels::parallel_for(rows, kernels::row_grain(vocabulary), [&](Index begin, Index end) {
+    const Index grain = kernels::row_grain(vocabulary);
+    kernels::parallel_for(logits.size(0), grain, [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
         const TokenDistribution expected(
             {start + row * vocabulary, static_cast<std::size_t>(vocabulary)});
@@ -120,20 +136,20 @@ std::vector<TokenEvaluation> score_targets(const Gpt& model, const Batch& batch)
         token.rank = expected.rank(token.token);
       }
     });
-  }
+  });
   return scored;
 }
 
 }  // namespace
 
-Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
-                    const EvaluationOptions& options) {
+Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
+                    const TokenDataset& dataset, const EvaluationOptions& options) {
   const NoGrad no_grad;
   return sum_up(EvaluationBatches(model, dataset, options), tokenizer, dataset,
                 [&](Index, const Batch& batch) { return model.loss(batch, {}, 1).item(); });
 }
 
-Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
+Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                            const TokenDataset& dataset, const EvaluationOptions& options,
                            const std::function<void(const TokenEvaluation&)>& on_token) {
   const NoGrad no_grad;
@@ -161,7 +177,7 @@ Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
   });
 }
 
-NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
+NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& dataset,
                                const EvaluationOptions& options) {
   const NoGrad no_grad;
   const EvaluationBatches batches(model, dataset, options);
@@ -176,11 +192,11 @@ NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
   const Index tokens = ends.back();
   require(tokens <= std::numeric_limits<std::int32_t>::max(), "logits: ", tokens,
           " tokens are more than can be counted; look at fewer batches");
-  require_logits_fit(tokens, model.config().vocab_size);
+  require_logits_fit(tokens, model.vocab_size());
   const std::vector<std::int32_t> offsets(ends.begin(), ends.end());
   Tensor inputs = Tensor::empty({tokens}, DType::int32);
   Tensor targets = Tensor::empty({tokens}, DType::int32);
-  Tensor logits = Tensor::empty({tokens, model.config().vocab_size});
+  Tensor logits = Tensor::empty({tokens, model.vocab_size()});
   Index row = 0;
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);

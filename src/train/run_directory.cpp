@@ -202,7 +202,7 @@ void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<v
 
 void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
                                  std::function<void()> first) {
-  prepare(parts.model, parts.optimizer);
+  require(copy_ != nullptr, "[RunDirectory] expected prepare() before save()");
   copy_->take(parts);
   const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
     const kernels::SingleThreadScope processors_are_for_training;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlight/files/directory_lock.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/train/checkpoint.h"
 
 namespace headlight {
@@ -54,11 +55,12 @@ class RunDirectory {
   // about those that cannot be removed.
   std::string go_on_from(const std::filesystem::path& checkpoint, const TrainingState& state);
 
-  // Takes the memory for the copy; save() does so otherwise.
+  // Takes the memory for the copy, once; before the first save().
   void prepare(const Gpt& model, const Optimizer& optimizer);
-  // Copies the parts and begins to write them, when what was begun before is complete. The
-  // tokenizer must stay until then. `first` runs on the writing thread before anything is written;
-  // its Error is one of saving. Throws SaveError when saving fails and the policy is to stop.
+  // Copies the parts, of the model that was prepared for, and begins to write them, when what was
+  // begun before is complete. The tokenizer must stay until then. `first` runs on the writing
+  // thread before anything is written; its Error is one of saving. Throws SaveError when saving
+  // fails and the policy is to stop.
   void save(const CheckpointParts& parts, bool best, std::function<void()> first);
   // What came of saving since the last call, also of the checkpoint in progress when that is
   // complete or `wait` is set. Throws as save() does.

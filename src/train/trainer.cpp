@@ -28,7 +28,7 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
 
 }  // namespace
 
-Trainer::Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset)
+Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset)
     : config_(config),
       model_(model),
       dataset_(dataset),

@@ -13,3 +13,4 @@ trap 'rm -rf "$work"' EXIT
 "$cmake" --build "$work/build" >/dev/null
 "$work/build/consumer"
 "$work/build/own_op"
+"$work/build/own_model"

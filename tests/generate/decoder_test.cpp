@@ -66,7 +66,7 @@ double difference(std::span<const float> logits, const Tensor& expected) {
 // Reads the first `prompt` tokens as a matrix and the others one by one; gives the largest
 // difference from the logits of the whole text, all of them.
 double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
-  const Gpt& gpt = decoder.model();
+  const auto& gpt = dynamic_cast<const Gpt&>(decoder.model());
   const Tensor all = gpt.logits(make_batch({tokens}));
   const Index width = all.size(1);
   KeyValueCache cache = gpt.make_cache();

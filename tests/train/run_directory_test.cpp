@@ -31,6 +31,7 @@ struct Learner {
   }
   void save(RunDirectory& directory, Index iteration, bool best = false) {
     const TrainingState state{.iteration = iteration};
+    directory.prepare(model, optimizer);
     directory.save({model, tokenizer, optimizer, state}, best, [] {});
   }
 };

@@ -135,6 +135,15 @@ def loss(logits: torch.Tensor, targets: torch.Tensor, index: int, normalizer: in
     return F.cross_entropy(logits, targets, ignore_index=index, reduction="sum") / count
 
 
+def operands(case: Case, shape: str, scale: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """x and weight of a loss's logits. Those of large logits are whole eighths, so that the logits
+    are exact in float32, too: else their last bits would be as large as the limits."""
+    count, vocabulary = case.shape(shape)
+    (width,) = case.shape("c4")
+    pair = case.normal((count, width), scale), case.normal((vocabulary, width))
+    return tuple((values * 8).round() / 8 if scale > 1 else values for values in pair)
+
+
 def loss_cases(file: CaseFile) -> None:
     rows = [("rows", "n5 v7", 1.0, "contiguous"), ("large logits", "n5 v7", 60.0, "contiguous"),
             ("one class", "n3 1", 1.0, "contiguous"), ("many classes", "n3 v120", 1.0, "contiguous"),
@@ -150,19 +159,16 @@ def loss_cases(file: CaseFile) -> None:
                 case.output("y", loss(logits, targets, index, normalizer))
 
             def fused(case: Case) -> None:
-                count, vocabulary = case.shape(shape)
-                (width,) = case.shape("c4")
-                x = case.input("x", case.normal((count, width), scale), view)
-                weight = case.input("weight", case.normal((vocabulary, width)), view)
-                targets = targets_of(case, count, vocabulary, ignored, index)
+                x, weight = operands(case, shape, scale)
+                x, weight = case.input("x", x, view), case.input("weight", weight, view)
+                targets = targets_of(case, *case.shape(shape), ignored, index)
                 case.output("y", loss(F.linear(x, weight), targets, index, normalizer))
 
             def by_row(case: Case) -> None:
-                count, vocabulary = case.shape(shape)
-                (width,) = case.shape("c4")
-                x = case.input("x", case.normal((count, width), scale), view, gradient=False)
-                weight = case.input("weight", case.normal((vocabulary, width)), gradient=False)
-                targets = targets_of(case, count, vocabulary, ignored, index)
+                x, weight = operands(case, shape, scale)
+                x = case.input("x", x, view, gradient=False)
+                weight = case.input("weight", weight, gradient=False)
+                targets = targets_of(case, *case.shape(shape), ignored, index)
                 case.output("y", F.cross_entropy(F.linear(x, weight), targets, ignore_index=index, reduction="none"))
 
             name = f"{what}, ignoring {ignored} at {index}, normalizer {normalizer}"

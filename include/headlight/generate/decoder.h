@@ -23,16 +23,22 @@ struct DecodeItem {
 //
 // A prompt is read as a matrix by the model itself: its own float32 weights stay anyway, and need
 // not be unpacked. round_weights() first, when prompt and output shall be read with the same ones.
+//
+// A model other than Gpt has no steps: whoever generates with it asks for the logits of the whole
+// context again and again.
 class Decoder {
  public:
   // The model must outlive the decoder; later changes of its matrices are not seen. Throws Error
-  // when it is not float32.
-  explicit Decoder(const Gpt& model, WeightFormat format = WeightFormat::float32);
+  // when it is a Gpt that is not float32, and for other formats than float32 of any other.
+  explicit Decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
-  const Gpt& model() const;
+  const LanguageModel& model() const;
   WeightFormat format() const;
+  // Whether there are caches, read() and step(); they throw Error otherwise.
+  bool has_steps() const;
+  KeyValueCache make_cache() const;
 
   // Appends tokens to one sequence; logits(0) follow the last one. Throws what Gpt::hidden throws.
   void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,

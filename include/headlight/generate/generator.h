@@ -84,8 +84,8 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::strin
                         const std::function<void(std::string_view piece)>& on_text = {});
 
 // The same with a float32 decoder made for this one text.
-GenerateResult generate(const Gpt& model, const Tokenizer& tokenizer, std::string_view prompt,
-                        const GenerateOptions& options = {},
+GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
+                        std::string_view prompt, const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
 
 // The texts of `count` samples from options.sample on, each as generate() makes it alone. The

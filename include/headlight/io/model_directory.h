@@ -44,9 +44,15 @@ NamedTensors model_tensors(const Gpt& model);
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing
-// directory.
-void write_model_files(const std::filesystem::path& directory, const Gpt& model,
+// directory. Of a model other than Gpt config.json says the type and the two sizes that every model
+// has, and the tensors are its parameters and buffers by their own names.
+void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer);
+
+// Fills the parameters and buffers of a model other than Gpt, which was made with the right sizes,
+// from where load_model would look. Throws Error as that does, and for the files of a model of
+// another type or with other tensors.
+void load_parameters(const std::filesystem::path& path, LanguageModel& model);
 
 // The configuration alone, from `directory`/config.json.
 GptConfig read_model_config(const std::filesystem::path& directory);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "headlight/nn/architecture.h"
-#include "headlight/nn/batch.h"
 #include "headlight/nn/key_value_cache.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/nn/multi_head_attention.h"
 
 namespace headlight {
@@ -47,7 +47,7 @@ struct ModelWeight {
 // GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019): a
 // decoder-only transformer with learned positions. Parameter names are those of the Hugging Face
 // checkpoint without its "transformer." prefix.
-class Gpt : public Module {
+class Gpt : public LanguageModel {
  public:
   // Weights start as GPT-2's: N(0, 0.02), projections onto the residual stream N(0, 0.02 / sqrt(2
   // L)), biases 0. Throws Error when the configuration does not validate.
@@ -68,17 +68,20 @@ class Gpt : public Module {
   // from `layer` on.
   Tensor hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
                      const ForwardContext& context = {}) const;
-  // [N, V]
-  Tensor logits(const Batch& batch, const ForwardContext& context = {}) const;
-  // Mean cross-entropy over the targets of the batch, or their sum divided by `normalizer` when
-  // that is not 0; a scalar.
-  Tensor loss(const Batch& batch, const ForwardContext& context = {}, Index normalizer = 0) const;
+  Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
+  Tensor loss(const Batch& batch, const ForwardContext& context = {},
+              Index normalizer = 0) const override;
+  Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const override;
 
   // For ForwardContext::caches and Decoder.
   KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
   // Throws Error when the sequence of the cache cannot take `count` more tokens, or the cache is
   // another model's.
   void check_cache(const KeyValueCache& cache, Index count) const;
+
+  Index vocab_size() const override { return config_.vocab_size; }
+  Index block_size() const override { return config_.block_size; }
+  std::string model_type() const override { return "gpt2"; }
 
   const GptConfig& config() const { return config_; }
   // Those of weights_of(config()), in its order.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/base/error.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/train/training_state.h"
@@ -32,7 +32,7 @@ void saving(const Work& work) {
 
 // What a checkpoint consists of.
 struct CheckpointParts {
-  const Gpt& model;
+  const LanguageModel& model;
   const Tokenizer& tokenizer;
   const Optimizer& optimizer;
   const TrainingState& state;
@@ -54,7 +54,7 @@ std::filesystem::path save_checkpoint(const std::filesystem::path& run,
                                       const CheckpointOptions& options);
 
 // Bytes that a checkpoint takes on the disk, about.
-Index checkpoint_bytes(const Gpt& model, const Optimizer& optimizer);
+Index checkpoint_bytes(const LanguageModel& model, const Optimizer& optimizer);
 
 // One RUN/step_XXXXXXXX, complete or not.
 struct Checkpoint {
@@ -73,6 +73,8 @@ bool holds_run(const std::filesystem::path& directory);
 std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
                                              std::vector<std::string>& skipped);
 
+// The weights of a checkpoint are read by load_model(), those of a model other than Gpt by
+// load_parameters().
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 // Fills the optimizer's moments and step count. False for the checkpoint of another optimizer,

@@ -5,7 +5,7 @@
 
 #include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/tensor/named_tensors.h"
 #include "headlight/text/tokenizer.h"
 
@@ -27,8 +27,8 @@ struct EvaluationOptions {
 
 // The model's loss on a dataset, each target once. Without dropout and without gradients.
 // Throws Error when the dataset has no target.
-Evaluation evaluate(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& dataset,
-                    const EvaluationOptions& options = {});
+Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
+                    const TokenDataset& dataset, const EvaluationOptions& options = {});
 
 // A token of a text, and what the model expected in its place.
 struct TokenEvaluation {
@@ -47,7 +47,7 @@ struct TokenEvaluation {
 // As evaluate(), and tells of every token on the way, in the order of the text: the mean of
 // -log_probability is the loss. Logits are held for some rows at a time, so that a text of any
 // length is walked through in little memory. What `on_token` throws passes through.
-Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
+Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                            const TokenDataset& dataset, const EvaluationOptions& options,
                            const std::function<void(const TokenEvaluation&)>& on_token);
 
@@ -56,7 +56,7 @@ Evaluation evaluate_tokens(const Gpt& model, const Tokenizer& tokenizer,
 // the S sequences begins (each is a context of its own, at most a block long) and N; logits [N, V]
 // float32. Throws Error when the dataset has no target, and when the memory that is free does not
 // hold the logits.
-NamedTensors evaluation_logits(const Gpt& model, const TokenDataset& dataset,
+NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& dataset,
                                const EvaluationOptions& options = {});
 
 }  // namespace headlight

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/nn/gpt.h"
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/memory_plan.h"

@@ -3,7 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "headlight/nn/gpt.h"
+#include "headlight/data/batcher.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
 #include "headlight/train/train_config.h"
 #include "headlight/train/training_state.h"
@@ -51,7 +52,7 @@ class DivergedError : public Error {
 class Trainer {
  public:
   // All must outlive the trainer.
-  Trainer(const TrainConfig& config, Gpt& model, const TokenDataset& dataset);
+  Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset);
 
   // One update from gradient_accumulation_steps batches; the loss and the gradients are means over
   // all their targets together. A loss or gradient that is not finite never reaches the weights:
@@ -79,7 +80,7 @@ class Trainer {
   void leave_out(const StepMetrics& metrics);
 
   const TrainConfig& config_;
-  Gpt& model_;
+  LanguageModel& model_;
   const TokenDataset& dataset_;
   NamedTensors parameters_;
   LearningRateSchedule schedule_;

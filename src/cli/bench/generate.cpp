@@ -35,8 +35,8 @@ std::unique_ptr<Gpt> model_of(const BenchTask& task) {
 // Seconds of every token, the first one with its prompt.
 std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
   Sampler greedy({.temperature = 0});
-  KeyValueCache cache = decoder.model().make_cache();
-  const Index vocabulary = decoder.model().config().vocab_size;
+  KeyValueCache cache = decoder.make_cache();
+  const Index vocabulary = decoder.model().vocab_size();
   std::vector<double> seconds;
   std::int32_t token = 0;
   for (Index i = 0; i < lengths.output; ++i) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "headlight/nn/batch.h"
+#include "headlight/nn/module.h"
+
+namespace headlight {
+
+// What training, evaluation, checkpoints and generation need of a model that continues texts. Gpt
+// is one; a class of your own that says these few things is another. It may do more by more
+// interfaces: AttentionHeads opens the head tools to it. What needs a Gpt says so.
+class LanguageModel : public Module {
+ public:
+  virtual Index vocab_size() const = 0;  // V: ids from 0 to V - 1
+  virtual Index block_size() const = 0;  // the longest sequence that it reads
+  // What follows each token of the batch, [N, V]. Must depend on nothing but the token and those
+  // before it in its sequence.
+  virtual Tensor logits(const Batch& batch, const ForwardContext& context = {}) const = 0;
+
+  // Mean cross-entropy over the targets of the batch, or their sum divided by `normalizer` when
+  // that is not 0; a scalar. Throws Error when the batch has no targets.
+  virtual Tensor loss(const Batch& batch, const ForwardContext& context = {},
+                      Index normalizer = 0) const;
+  // What follows the last token of each sequence, [B, V].
+  virtual Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const;
+  // What config.json calls a model of this class, so that no other reads its checkpoints.
+  virtual std::string model_type() const { return "custom"; }
+};
+
+}  // namespace headlight

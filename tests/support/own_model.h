@@ -1,0 +1,21 @@
+#pragma once
+
+#include "headlight/nn/gpt.h"
+
+// A model of somebody else's: a Gpt that says no more than a LanguageModel must.
+class OwnModel final : public headlight::LanguageModel {
+ public:
+  explicit OwnModel(const headlight::GptConfig& config, std::uint64_t seed = 1)
+      : inner(config, seed) {
+    register_module("inner", inner);
+  }
+
+  headlight::Index vocab_size() const override { return inner.vocab_size(); }
+  headlight::Index block_size() const override { return inner.block_size(); }
+  headlight::Tensor logits(const headlight::Batch& batch,
+                           const headlight::ForwardContext& context = {}) const override {
+    return inner.logits(batch, context);
+  }
+
+  headlight::Gpt inner;
+};
