@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -87,16 +88,19 @@ TEST_CASE("OpenMpThreadScope holds OpenMP to some threads and lets go again") {
 
 namespace {
 
-// Eight chunks for two threads. The first chunk that `held` takes ends when all others are done.
-// Whether the other thread came; without it the chunk ends as well.
-bool others_do_the_rest(Index held) {
-  constexpr int kChunks = 8;
+constexpr int kChunks = 8;
+
+// kChunks chunks for two threads. The first chunk that `held` takes ends when all others are done.
+// How many the other thread took; none: it did not come, and the chunk ended without it.
+std::optional<int> taken_by_other(Index held) {
   std::atomic<int> done{0};
+  std::atomic<int> taken{0};
   std::atomic<bool> begun{false};
   std::atomic<bool> other_came{false};
   kernels::parallel_chunks(kChunks, 1, [&](Index thread, Index, Index, Index) {
     if (thread != held) {
       other_came = true;
+      ++taken;
     } else if (!begun.exchange(true)) {
       for (int look = 0; look < 1000 && !other_came; ++look) {
         std::this_thread::yield();
@@ -107,7 +111,7 @@ bool others_do_the_rest(Index held) {
     }
     ++done;
   });
-  return other_came && begun;
+  return other_came && begun ? std::optional<int>(taken) : std::nullopt;
 }
 
 }  // namespace
@@ -115,10 +119,12 @@ bool others_do_the_rest(Index held) {
 TEST_CASE("while a thread is held up in a chunk, the others take all that is left") {
   const ThreadScope scope(2);
   for (const Index held : {0, 1}) {
-    // The helper may be late, and then there is nothing to see.
-    while (!others_do_the_rest(held)) {
+    std::optional<int> taken;
+    while (!taken.has_value()) {  // the helper may be late, and then there is nothing to see
       std::this_thread::yield();
+      taken = taken_by_other(held);
     }
+    CHECK(*taken == kChunks - 1);
   }
 }
 

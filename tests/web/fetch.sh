@@ -29,14 +29,7 @@ start_server() {
   : >"$work/server.log"
   python3 -u -m http.server --bind 127.0.0.1 --directory "$work/pages" 0 >"$work/server.log" 2>&1 &
   server_pid=$!
-  local port=
-  for _ in $(seq 200); do
-    port=$(sed -n 's/^Serving HTTP on .* port \([0-9]*\) .*/\1/p' "$work/server.log")
-    [ -n "$port" ] && break
-    sleep 0.1
-  done
-  [ -n "$port" ] || { echo "the server does not start:" >&2; cat "$work/server.log" >&2; return 1; }
-  site=http://127.0.0.1:$port
+  site=http://127.0.0.1:$(port_in "$work/server.log" '^Serving HTTP on .* port \([0-9]*\) .*')
 }
 
 shown() { js "document.querySelector('main').innerHTML"; }

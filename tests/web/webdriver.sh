@@ -20,19 +20,26 @@ post() {
 # More flags of the browser, as a JSON list.
 browser_flags='[]'
 
+# port_in LOG PATTERN: what \(...\) stands for in the line by which a server says that it listens.
+port_in() {
+  local port
+  for _ in $(seq 200); do
+    port=$(sed -n "s/$2/\1/p" "$1")
+    [ -n "$port" ] && { echo "$port"; return; }
+    sleep 0.1
+  done
+  { echo "no server:"; cat "$1"; } >&2
+  return 1
+}
+
 # start_browser WIDTH HEIGHT [light|dark]: a browser that reaches no host.
 start_browser() {
   local log=$work/driver_$RANDOM.log options
   : >"$log"
   chromedriver --port=0 >"$log" 2>&1 &
   driver_pid=$!
-  local port=
-  for _ in $(seq 200); do
-    port=$(sed -n 's/.*started successfully on port \([0-9]*\).*/\1/p' "$log")
-    [ -n "$port" ] && break
-    sleep 0.1
-  done
-  [ -n "$port" ] || { echo "chromedriver does not start:" >&2; cat "$log" >&2; return 1; }
+  local port
+  port=$(port_in "$log" '.*started successfully on port \([0-9]*\).*') || return 1
   driver_url=http://127.0.0.1:$port
   options=$(jq -n --arg size "--window-size=$1,$2" --arg home "--user-data-dir=$work/profile_$port" \
     --argjson more "$browser_flags" --argjson dark "$([ "${3:-light}" = dark ] && echo true || echo false)" \
