@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "headlight/files/manifest.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"

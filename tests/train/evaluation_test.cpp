@@ -4,6 +4,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/training_batch.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 

@@ -1,6 +1,7 @@
 #include "headlight/train/memory_plan.h"
-#include "headlight/nn/architecture.h"
 
+#include "headlight/nn/architecture.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/tensor/storage.h"
 #include "headlight/train/trainer.h"
 #include "support/catch.h"

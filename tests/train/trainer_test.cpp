@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/train/checkpoint.h"
 #include "kernels/gemm/gemm.h"
@@ -96,14 +97,16 @@ TEST_CASE("training with bfloat16 products follows training in float32", "[train
   rounded.config.dtype = "bfloat16";
   Trainer plain_trainer(plain.config, *plain.model, plain.dataset);
   Trainer rounded_trainer(rounded.config, *rounded.model, rounded.dataset);
-  bool differs = false;
+  // Added up: where the loss falls steeply, one of the two is a little ahead of the other.
+  double losses = 0;
+  double apart = 0;
   while (plain_trainer.iteration() < plain.config.max_iters) {
     const double expected = plain_trainer.step().loss;
-    const double actual = rounded_trainer.step().loss;
-    CHECK(actual == Approx(expected).epsilon(0.03));
-    differs = differs || actual != expected;
+    losses += expected;
+    apart += std::abs(rounded_trainer.step().loss - expected);
   }
-  CHECK(differs);
+  CHECK(apart > 0);
+  CHECK(apart < 0.01 * losses);
 }
 
 TEST_CASE("accumulating small batches has the gradient of one large batch", "[train]") {
