@@ -57,7 +57,7 @@ AblationOptions ablation_options(const Options& options) {
   AblationOptions result;
   result.mode = about_option([&] { return parse_ablation_mode(options.text("mode")); });
   if (options.given("heads")) {
-    result.heads = about_option([&] { return parse_heads(options.text("heads")); });
+    result.heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
   }
   result.pair_heads = count_option(options, "pairs", 0);
   result.batch_size = count_option(options, "batch_size", 1);

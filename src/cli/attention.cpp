@@ -96,26 +96,19 @@ RecordAttentionOptions recording_options(const Options& options) {
   require(result.max_tokens >= 0, "--max_tokens: expected a number from 0, got ",
           result.max_tokens);
   result.vectors = options.is_set("neurons") || options.text("view") == "neuron";
-  result.layers = options.integers("layers");
-  const std::string heads = options.text("heads");
-  if (heads.find_first_of(".:") == std::string::npos) {
-    result.heads = options.integers("heads");
-    return result;
-  }
-  require(result.layers.empty(), "--layers: expected none beside --heads ", heads,
-          ", which names layers itself");
-  for (const HeadId& id : about_option([&] { return parse_heads(heads); })) {
-    result.heads_by_layer[id.layer].push_back(id.head);
-  }
   return result;
 }
 
-// Of --heads 0.1,2.3; the recording sees to layers and numbers of heads.
-void require_heads_there(const Options& options, const GptConfig& config) {
+// The heads of a model that --layers and --heads name; none named: all.
+HeadSet heads_option(const Options& options, const GptConfig& config) {
+  const std::vector<Index> layers = options.integers("layers");
   const std::string heads = options.text("heads");
-  if (heads.find_first_of(".:") != std::string::npos) {
-    about_option([&] { require_heads(parse_heads(heads), config); });
+  if (heads.find_first_of(".:") == std::string::npos) {
+    return HeadSet::of_layers(config, layers, options.integers("heads"));
   }
+  require(layers.empty(), "--layers: expected none beside --heads ", heads,
+          ", which names layers itself");
+  return about_option([&] { return HeadSet::parse(heads).or_all(config); });
 }
 
 bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
@@ -205,13 +198,13 @@ std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std:
 
 // Adds the maps of --compare; returns the document that stands beside the first, -1 for none.
 Index add_comparison(const Options& options, const std::vector<std::string>& texts,
-                     const RecordAttentionOptions& recording,
-                     std::vector<AttentionMaps>& documents) {
+                     RecordAttentionOptions recording, std::vector<AttentionMaps>& documents) {
   if (!options.given("compare")) {
     return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
   const std::string path = options.text("compare");
   const LoadedModel other = load_model(path);
+  recording.heads = heads_option(options, other.model->config());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
     maps.title = alike ? options.positional() : maps.title;
@@ -317,7 +310,7 @@ int run_attention(const std::vector<std::string>& arguments) {
   if (!options.parse(arguments)) {
     return 0;
   }
-  const RecordAttentionOptions recording = recording_options(options);
+  RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   on_light_ground(options);  // refuses another value before the work
   if (!is_terminal_view(options)) {
@@ -326,7 +319,7 @@ int run_attention(const std::vector<std::string>& arguments) {
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_model(options.positional());
-  require_heads_there(options, loaded.model->config());
+  recording.heads = heads_option(options, loaded.model->config());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {

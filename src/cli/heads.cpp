@@ -180,7 +180,7 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
 HeadScoreOptions score_options(const Options& options) {
   HeadScoreOptions result{.fingerprint = true};
   if (options.given("heads")) {
-    result.heads = about_option([&] { return parse_heads(options.text("heads")); });
+    result.heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
   }
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);

@@ -107,7 +107,7 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 }
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
-  const auto heads = static_cast<double>(all_heads(loaded.model->config()).size());
+  const auto heads = static_cast<double>(HeadSet::all(loaded.model->config()).size());
   PrunePlanOptions plan{
       .ranking = about_option([&] { return parse_prune_ranking(options.text("by")); }),
       .rounds = count_option(options, "rounds", 1),
@@ -160,7 +160,8 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
     data = read_text_data(options, *loaded.tokenizer);
   }
   if (options.given("heads")) {
-    outcome.plan.heads = about_option([&] { return parse_heads(options.text("heads")); });
+    const HeadSet heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
+    outcome.plan.heads.assign(heads.begin(), heads.end());
   } else {
     outcome.plan = find_plan(loaded, *data, options);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/io/text_source.h"
 #include "io/fingerprint.h"
 
@@ -10,9 +11,9 @@ namespace headlight {
 namespace {
 
 HeadId head_of(const Json& entry) {
-  const std::vector<HeadId> heads = parse_heads(entry["head"].text());
+  const HeadSet heads = HeadSet::parse(entry["head"].text());
   require(heads.size() == 1, "one head in each entry");
-  return heads.front();
+  return heads[0];
 }
 
 std::map<HeadId, HeadScore> scores_in(const Json& file) {

@@ -1,7 +1,6 @@
 #include "headlight/heads/prune.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -92,7 +91,7 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers
 
 HeadNumbers numbers_of(const GptConfig& config) {
   HeadNumbers numbers(static_cast<std::size_t>(config.n_layer));
-  for (const HeadId& id : all_heads(config)) {
+  for (const HeadId& id : HeadSet::all(config)) {
     numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
   }
   return numbers;
@@ -112,13 +111,13 @@ std::vector<Index> filled_up(const std::vector<Index>& kept, Index count) {
 
 }  // namespace
 
-std::unique_ptr<Gpt> prune_heads(const Gpt& model, const std::vector<HeadId>& heads) {
+std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   const GptConfig& config = model.config();
-  require_heads(heads, config);
+  heads.require_in(config);
   Layout layout(static_cast<std::size_t>(config.n_layer));
   HeadNumbers numbers = layout;
-  for (const HeadId& id : all_heads(config)) {
-    if (std::find(heads.begin(), heads.end(), id) == heads.end()) {
+  for (const HeadId& id : HeadSet::all(config)) {
+    if (!heads.contains(id)) {
       layout[static_cast<std::size_t>(id.layer)].push_back(place_of(id, config));
       numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
     }
@@ -130,13 +129,13 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const std::vector<HeadId>& he
   return rebuilt(model, layout, std::move(numbers));
 }
 
-std::unique_ptr<Gpt> zero_heads(const Gpt& model, const std::vector<HeadId>& heads) {
+std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
   const GptConfig& config = model.config();
-  require_heads(heads, config);
+  heads.require_in(config);
   Layout layout(static_cast<std::size_t>(config.n_layer));
-  for (const HeadId& id : all_heads(config)) {
-    const bool is_gap = std::find(heads.begin(), heads.end(), id) != heads.end();
-    layout[static_cast<std::size_t>(id.layer)].push_back(is_gap ? kNoHead : place_of(id, config));
+  for (const HeadId& id : HeadSet::all(config)) {
+    layout[static_cast<std::size_t>(id.layer)].push_back(heads.contains(id) ? kNoHead
+                                                                            : place_of(id, config));
   }
   return rebuilt(model, layout, numbers_of(config));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -11,60 +10,6 @@
 
 namespace headlight {
 namespace {
-
-using HeadsByLayer = std::map<Index, std::vector<Index>>;
-
-std::vector<Index> first_numbers(Index count) {
-  std::vector<Index> numbers;
-  for (Index number = 0; number < count; ++number) {
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-// The heads of a layer that were asked for, ascending and each once; none named: all of them.
-std::vector<Index> chosen_heads(const GptConfig& config, Index layer,
-                                const std::vector<Index>& named) {
-  std::set<Index> ordered(named.begin(), named.end());
-  for (const HeadId& id : all_heads(config)) {
-    if (named.empty() && id.layer == layer) {
-      ordered.insert(id.head);
-    }
-  }
-  for (const Index head : ordered) {
-    require_heads({{layer, head}}, config);
-  }
-  return {ordered.begin(), ordered.end()};
-}
-
-// Where the heads of a layer stand among its weights.
-std::vector<Index> places_of(const GptConfig& config, Index layer,
-                             const std::vector<Index>& heads) {
-  std::vector<Index> places;
-  for (const Index head : heads) {
-    places.push_back(place_of({layer, head}, config));
-  }
-  return places;
-}
-
-HeadsByLayer chosen_heads(const GptConfig& config, const RecordAttentionOptions& options) {
-  require(options.heads_by_layer.empty() || (options.layers.empty() && options.heads.empty()),
-          "heads_by_layer: expected neither layers nor heads beside it");
-  HeadsByLayer named = options.heads_by_layer;
-  if (named.empty()) {
-    for (const Index layer :
-         options.layers.empty() ? first_numbers(config.n_layer) : options.layers) {
-      named[layer] = options.heads;
-    }
-  }
-  HeadsByLayer chosen;
-  for (const auto& [layer, heads] : named) {
-    require(layer >= 0 && layer < config.n_layer, "layers: the model has layers 0 to ",
-            config.n_layer - 1, ", got ", layer);
-    chosen[layer] = chosen_heads(config, layer, heads);
-  }
-  return chosen;
-}
 
 RecordedDocument encode_document(const Tokenizer& tokenizer, const std::string& text,
                                  Index max_tokens) {
@@ -100,7 +45,7 @@ std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer
 
 // What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
 // overflow here.
-double bytes_needed(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
+double bytes_needed(const Gpt& model, const HeadSet& chosen, const RecordedAttention& recorded,
                     bool vectors) {
   double squares = 0;
   for (const RecordedDocument& document : recorded.documents) {
@@ -118,15 +63,15 @@ double bytes_needed(const Gpt& model, const HeadsByLayer& chosen, const Recorded
           : 0;
   const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;
-  for (const auto& [layer, heads] : chosen) {
+  for (const Index layer : chosen.layers()) {
     const auto all = static_cast<double>(model.config().heads(layer));
-    const auto some = static_cast<double>(heads.size());
+    const auto some = static_cast<double>(chosen.of_layer(layer).size());
     bytes += squares * all + padded * some + rows * width * (3 * all + 2 * some);
   }
   return bytes;
 }
 
-void require_memory(const Gpt& model, const HeadsByLayer& chosen, const RecordedAttention& recorded,
+void require_memory(const Gpt& model, const HeadSet& chosen, const RecordedAttention& recorded,
                     const RecordAttentionOptions& options) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
   const double bytes = bytes_needed(model, chosen, recorded, options.vectors);
@@ -140,10 +85,10 @@ void require_memory(const Gpt& model, const HeadsByLayer& chosen, const Recorded
 // Keeps queries and keys [N, H, D] of some layers.
 class KeepVectors final : public ForwardHook {
  public:
-  explicit KeepVectors(const HeadsByLayer& chosen) : chosen_(chosen) {}
+  explicit KeepVectors(const HeadSet& chosen) : chosen_(chosen) {}
 
   bool wants(Point point, Index layer) const override {
-    return (point == Point::q || point == Point::k) && chosen_.count(layer) > 0;
+    return (point == Point::q || point == Point::k) && !chosen_.of_layer(layer).empty();
   }
   Tensor visit(const Place& place, const Tensor& value) override {
     (place.point == Point::q ? queries : keys)[place.layer] = to_contiguous(value);
@@ -154,21 +99,17 @@ class KeepVectors final : public ForwardHook {
   std::map<Index, Tensor> keys;
 
  private:
-  const HeadsByLayer& chosen_;
+  const HeadSet& chosen_;
 };
 
 // `hook` may be null.
 Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& documents,
-                   const HeadsByLayer& chosen, ForwardHook* hook) {
-  std::vector<Index> layers;
-  for (const auto& [layer, heads] : chosen) {
-    layers.push_back(layer);
-  }
+                   const HeadSet& chosen, ForwardHook* hook) {
   std::vector<std::vector<std::int32_t>> sequences;
   for (const RecordedDocument& document : documents) {
     sequences.push_back(document.ids);
   }
-  Recorder recorder(layers);
+  Recorder recorder(chosen.layers());
   ForwardContext context;
   context.recorder = &recorder;
   context.hook = hook;
@@ -282,17 +223,22 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
 RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options) {
-  const HeadsByLayer chosen = chosen_heads(model.config(), options);
+  const HeadSet chosen = options.heads.or_all(model.config());
   RecordedAttention recorded;
   recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
   require_memory(model, chosen, recorded, options);
   KeepVectors hook(chosen);
   Recorder recorder =
       run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
-  for (const auto& [layer, heads] : chosen) {
+  for (const Index layer : chosen.layers()) {
+    std::vector<Index> heads;
+    std::vector<Index> places;
+    for (const HeadId& id : chosen.of_layer(layer)) {
+      heads.push_back(id.head);
+      places.push_back(place_of(id, model.config()));
+    }
     // Taken out of the recorder, so that one layer at a time exists twice.
     const std::vector<Tensor> sequences = std::exchange(recorder.sequences(layer), {});
-    const std::vector<Index> places = places_of(model.config(), layer, heads);
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {

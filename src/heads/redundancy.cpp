@@ -13,7 +13,7 @@ using Sequences = std::vector<std::vector<std::int32_t>>;
 
 // Every head's weights on one sequence, [heads] of [T, T].
 std::vector<Tensor> maps_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
-                            const std::vector<HeadId>& heads) {
+                            const HeadSet& heads) {
   std::vector<Tensor> maps(heads.size());
   visit_layer_maps(model, {tokens}, [&](Index layer, const std::vector<Tensor>& weights) {
     const Index length = weights[0].size(1);
@@ -152,13 +152,11 @@ std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>&
 
 HeadDistances head_distances(const Gpt& model, const Sequences& sequences,
                              const RedundancyOptions& options) {
-  require_heads(options.heads, model.config());
+  HeadDistances result;
+  result.heads = options.heads.or_all(model.config());
   require(options.documents >= 1 && options.max_tokens >= 2,
           "[head_distances] expected at least 1 document of at least 2 tokens, got ",
           options.documents, " and ", options.max_tokens);
-  HeadDistances result;
-  result.heads = options.heads.empty() ? all_heads(model.config()) : options.heads;
-  std::sort(result.heads.begin(), result.heads.end());
   const std::size_t count = result.heads.size();
   result.distance.assign(count * count, 0);
   const std::vector<SequencePiece> pieces = sample(sequences, options, model.config().block_size);
@@ -180,10 +178,11 @@ HeadDistances head_distances(const Gpt& model, const Sequences& sequences,
     }
   }
   for (const auto& cluster : average_linkage(result.distance, count, options.threshold)) {
-    result.clusters.emplace_back();
+    std::vector<HeadId> members;
     for (const std::size_t member : cluster) {
-      result.clusters.back().push_back(result.heads[member]);
+      members.push_back(result.heads[member]);
     }
+    result.clusters.emplace_back(std::move(members));
   }
   return result;
 }

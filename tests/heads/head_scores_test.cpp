@@ -245,7 +245,7 @@ TEST_CASE("only the heads that were asked for are scored, and progress reaches i
   CHECK(some.tokens == 25);
   REQUIRE(shares.size() == 3);
   CHECK(shares.back() == 1);
-  options.heads.clear();
+  options.heads = {};
   options.progress = {};
   const HeadScores all = score_heads(*model, documents, options);
   CHECK(value_of(some, "2.1", "entropy") == value_of(all, "2.1", "entropy"));

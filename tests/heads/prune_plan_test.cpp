@@ -1,7 +1,5 @@
 #include "headlight/heads/prune_plan.h"
 
-#include <set>
-
 #include "headlight/heads/ablation.h"
 #include "headlight/heads/prune.h"
 #include "heads/head_experiments_support.h"
@@ -13,7 +11,7 @@ namespace {
 
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
-  return ablate_heads(*pruned, data, {.heads = {all_heads(pruned->config()).front()}}).loss.mean;
+  return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->config())[0]}}).loss.mean;
 }
 
 }  // namespace
@@ -33,7 +31,7 @@ TEST_CASE("a pruning plan removes heads one by one and tells the loss after each
       CHECK(plan.points[i].loss ==
             Approx(loss_without(*gpt, {plan.heads.begin(), plan.heads.begin() + removed}, data)));
     }
-    CHECK(std::set<HeadId>(plan.heads.begin(), plan.heads.end()).size() == 5);
+    CHECK(HeadSet(plan.heads).size() == 5);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 Tensor logits_of(const Gpt& gpt) { return gpt.logits(make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}})); }
 
-Tensor silenced_logits(const GptConfig& config, const std::vector<HeadId>& heads) {
+Tensor silenced_logits(const GptConfig& config, const HeadSet& heads) {
   const auto gpt = random_gpt(config);
   for (const HeadId& id : heads) {
     silence(*gpt, id.layer, id.head);
@@ -29,7 +29,7 @@ TEST_CASE("a pruned model computes what the whole one does with those heads sile
     for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
       config.bias = bias;
       config.norm = norm;
-      const std::vector<HeadId> heads{{0, 1}, {2, 0}, {2, 2}};
+      const HeadSet heads{{0, 1}, {2, 0}, {2, 2}};
       const auto gpt = random_gpt(config);
       const auto pruned = prune_heads(*gpt, heads);
       CHECK(pruned->config().heads_per_layer == std::vector<Index>{2, 3, 1});
@@ -81,12 +81,12 @@ TEST_CASE("the heads of a layer cannot all go, nor heads that are not there") {
 TEST_CASE("heads keep their numbers when others are pruned, again and again") {
   const auto gpt = random_gpt(three_layers());
   const auto once = prune_heads(*gpt, {{0, 0}, {2, 1}});
-  CHECK(all_heads(once->config()) ==
-        std::vector<HeadId>{{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 2}});
+  CHECK(HeadSet::all(once->config()) ==
+        HeadSet{{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 2}});
   const auto twice = prune_heads(*once, {{0, 1}, {2, 2}});
   CHECK(same_bits(logits_of(*twice),
                   logits_of(*prune_heads(*gpt, {{0, 0}, {0, 1}, {2, 1}, {2, 2}}))));
-  CHECK(all_heads(twice->config()).front() == HeadId{0, 2});
+  CHECK(HeadSet::all(twice->config())[0] == HeadId{0, 2});
   CHECK(place_of({0, 2}, twice->config()) == 0);
   CHECK(mentions(error_of([&] {
                    prune_heads(*once, {{0, 0}});
@@ -100,7 +100,7 @@ TEST_CASE("what a head of a pruned model does is told under its number") {
   const auto gpt = random_gpt(three_layers());
   const TokenDataset data = small_documents();
   const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}});
-  const std::vector<HeadId> left{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}, {2, 2}};
+  const HeadSet left{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}, {2, 2}};
   const AblationResult effects = ablate_heads(*pruned, data);
   const ImportanceResult importance = head_importance(*pruned, data);
   REQUIRE(effects.heads.size() == left.size());

@@ -135,11 +135,11 @@ TEST_CASE("recorded weights are those of the textbook's attention") {
   CHECK(spread > 0.5);  // even weights would hide a wrong order
 }
 
-TEST_CASE("heads are chosen by layers and heads or by both at once") {
+TEST_CASE("chosen heads are recorded layer by layer") {
   const ByteTokenizer tokenizer;
   const auto all = record_attention_batch(model(), tokenizer, {"abcdef"});
   const auto some =
-      record_attention_batch(model(), tokenizer, {"abcdef"}, {.layers = {1}, .heads = {2, 0, 2}});
+      record_attention_batch(model(), tokenizer, {"abcdef"}, {.heads = {{1, 2}, {1, 0}}});
   REQUIRE(some.layers.size() == 1);
   CHECK(some.layers[0].layer == 1);
   CHECK(some.layers[0].heads == std::vector<Index>{0, 2});
@@ -148,8 +148,8 @@ TEST_CASE("heads are chosen by layers and heads or by both at once") {
         weight(all.layers[1].weights, {0, 2, 5, 3}));
   CHECK(weight(some.layers[0].weights, {0, 0, 5, 3}) ==
         weight(all.layers[1].weights, {0, 0, 5, 3}));
-  const auto pairs = record_attention_batch(model(), tokenizer, {"abcdef"},
-                                            {.heads_by_layer = {{1, {1}}, {0, {2}}}});
+  const auto pairs =
+      record_attention_batch(model(), tokenizer, {"abcdef"}, {.heads = {{1, 1}, {0, 2}}});
   REQUIRE(pairs.layers.size() == 2);
   CHECK(pairs.layers[0].layer == 0);
   CHECK(pairs.layers[0].heads == std::vector<Index>{2});
@@ -204,7 +204,8 @@ TEST_CASE("the maps of one document have no pads and fit the views") {
 
 TEST_CASE("recorded queries and keys explain the weights, pads are zeros") {
   const RecordedAttention recorded = record_attention_batch(
-      model(), ByteTokenizer(), {"abcdef", "xyz"}, {.heads = {0, 2}, .vectors = true});
+      model(), ByteTokenizer(), {"abcdef", "xyz"},
+      {.heads = HeadSet::of_layers(model().config(), {}, {0, 2}), .vectors = true});
   const RecordedLayer& layer = recorded.layers[1];
   REQUIRE(layer.queries.shape() == Shape{2, 6, 2, 8});
   REQUIRE(layer.keys.shape() == layer.queries.shape());
@@ -237,7 +238,7 @@ TEST_CASE("one text gives the maps of its tokens") {
   ByteTokenizer tokenizer;
   CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});
   tokenizer.set_prepends_end_of_text(true);
-  const AttentionMaps maps = record_attention(model(), tokenizer, "ab", {.layers = {1}});
+  const AttentionMaps maps = record_attention(model(), tokenizer, "ab", {.heads = {{1, 0}}});
   CHECK(maps.tokens == std::vector<std::string>{"<|endoftext|>", "a", "b"});
   REQUIRE(maps.layers.size() == 1);
   CHECK(maps.layers[0].layer == 1);
@@ -261,7 +262,7 @@ TEST_CASE("layers with different numbers of heads are recorded each with its own
   CHECK(recorded.layers[0].weights.shape() == Shape({1, 1, 4, 4}));
   CHECK(recorded.layers[1].weights.shape() == Shape({1, 3, 4, 4}));
   CHECK(error_of([&] {
-          record_attention_batch(pruned, ByteTokenizer(), {"abcd"}, {.heads = {1}});
+          record_attention_batch(pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 1}}});
         }) == "heads: layer 0 has heads 0 to 0, got 0.1");
 }
 
@@ -278,13 +279,7 @@ TEST_CASE("recording refuses what does not fit by name") {
   CHECK(error({std::string(24, 'x')}) == "no Error");
   CHECK(error({""}) == "the text is empty, expected at least one token");
   CHECK(error({}) == "[record_attention] expected at least one document, got none");
-  CHECK(error({"a"}, {.layers = {2}}) == "layers: the model has layers 0 to 1, got 2");
-  CHECK(error({"a"}, {.layers = {-1}}) == "layers: the model has layers 0 to 1, got -1");
-  CHECK(error({"a"}, {.heads = {3}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
-  CHECK(error({"a"}, {.heads_by_layer = {{1, {-1}}}}) ==
-        "heads: layer 1 has heads 0 to 2, got 1.-1");
-  CHECK(error({"a"}, {.heads = {0}, .heads_by_layer = {{1, {1}}}}) ==
-        "heads_by_layer: expected neither layers nor heads beside it");
+  CHECK(error({"a"}, {.heads = {{0, 3}}}) == "heads: layer 0 has heads 0 to 2, got 0.3");
   CHECK(error({"a"}, {.max_tokens = -1}) == "max_tokens: expected a number from 0, got -1");
   CHECK(contains(error({"a\xFF"}), "invalid UTF-8 at byte 1"));
 }
@@ -315,11 +310,10 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
   CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
   // Nothing before the first layer has changed.
   const auto whole =
-      record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.layers = {0}, .heads = {2}});
-  const auto one =
-      record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.layers = {0}, .heads = {2}});
+      record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
+  const auto one = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
   CHECK(one.layers[0].weights.to_vector() == whole.layers[0].weights.to_vector());
   CHECK(error_of([&] {
-          record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.layers = {0}, .heads = {0}});
+          record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
         }) == "heads: layer 0 has heads 1 and 2, got 0.0");
 }

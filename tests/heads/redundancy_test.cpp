@@ -69,7 +69,7 @@ TEST_CASE("heads that do the same form a cluster, others do not", "[heads]") {
   const auto documents = random_documents(4, 40, PlantedModel::kVocabulary);
   const HeadDistances distances = head_distances(twin, documents, {.documents = 3});
   REQUIRE(distances.clusters.size() == 1);
-  CHECK(distances.clusters[0] == std::vector<HeadId>{{0, 0}, {0, 3}});
+  CHECK(distances.clusters[0] == HeadSet{{0, 0}, {0, 3}});
   CHECK(distances.between(0, 3) == Approx(0).margin(1e-3));
   CHECK(distances.between(0, 1) > 0.9);
   CHECK(distances.queries == 3 * 39);

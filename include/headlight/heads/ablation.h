@@ -5,7 +5,7 @@
 
 #include "headlight/data/dataset.h"
 #include "headlight/heads/bootstrap.h"
-#include "headlight/heads/head_id.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight {
@@ -23,8 +23,8 @@ std::string_view ablation_mode_name(AblationMode mode);
 
 struct AblationOptions {
   AblationMode mode = AblationMode::zero;
-  std::vector<HeadId> heads = {};  // to ablate one at a time; empty: all
-  Index pair_heads = 0;            // also all pairs among so many heads that matter most
+  HeadSet heads = {};    // to ablate one at a time; empty: all
+  Index pair_heads = 0;  // also all pairs among so many heads that matter most
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
 };

@@ -9,7 +9,7 @@
 
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_annotations.h"
-#include "headlight/heads/head_id.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/heads/head_verdict.h"
 #include "headlight/heads/weight_scores.h"
 #include "headlight/nn/gpt.h"
@@ -85,7 +85,7 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& r
                                                           const GptConfig& config);
 
 struct HeadScoreOptions {
-  std::vector<HeadId> heads = {};  // empty: all
+  HeadSet heads = {};  // empty: all
   Index batch_size = 12;
   Index max_tokens = 0;  // cut sequences to their first tokens; 0: do not
   RepeatOptions repeats = {};

@@ -1,21 +1,18 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headlight/heads/attention_maps.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
 struct RecordAttentionOptions {
-  std::vector<Index> layers = {};  // to record; empty: all
-  std::vector<Index> heads = {};   // to record in each of those layers; empty: all
-  // Heads by layer, instead of `layers` and `heads`: {{0, {1, 3}}, {2, {0}}}.
-  std::map<Index, std::vector<Index>> heads_by_layer = {};
+  HeadSet heads = {};                // to record; empty: all
   bool vectors = false;              // keep queries and keys as well
   Index max_tokens = 0;              // cut documents to their first tokens; 0: do not
   Index max_bytes = Index{4} << 30;  // of all maps together
@@ -55,7 +52,7 @@ struct RecordedAttention {
 // Documents are encoded by Tokenizer::encode_prompt.
 //
 // Throws Error when there is no document, one is empty, not UTF-8 or longer than the model's block,
-// a layer or head does not exist, the maps would take more than max_bytes, or the model gives
+// a head does not exist, the maps would take more than max_bytes, or the model gives
 // weights that are not numbers.
 RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,

@@ -3,28 +3,28 @@
 #include <functional>
 #include <vector>
 
-#include "headlight/heads/head_id.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight {
 
 struct RedundancyOptions {
-  std::vector<HeadId> heads = {};  // empty: all
-  Index documents = 16;            // sequences to compare on, spread evenly over all
-  Index max_tokens = 128;          // of each
-  double threshold = 0.2;          // heads whose mean distance is below do the same
+  HeadSet heads = {};      // empty: all
+  Index documents = 16;    // sequences to compare on, spread evenly over all
+  Index max_tokens = 128;  // of each
+  double threshold = 0.2;  // heads whose mean distance is below do the same
   std::function<void(double share)> progress = {};  // called with what is done
 };
 
 struct HeadDistances {
-  std::vector<HeadId> heads;  // in order
+  HeadSet heads;  // of the rows
   // [heads, heads] mean over queries of the Jensen-Shannon distance between what two heads look at:
   // the root of the divergence to base 2, 0 (the same) to 1 (nothing in common). The first token of
   // a sequence, which can see nothing else, does not count.
   std::vector<double> distance;
   // Heads that do the same: average linkage (Sokal and Michener, 1958) below the threshold. Only
   // clusters of two heads or more, the largest first.
-  std::vector<std::vector<HeadId>> clusters;
+  std::vector<HeadSet> clusters;
   Index queries = 0;
 
   double between(std::size_t a, std::size_t b) const { return distance[a * heads.size() + b]; }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headlight/heads/head_id.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight {
@@ -11,7 +11,7 @@ namespace headlight {
 // for Transformer Circuits", 2021), with norms, biases and MLPs left out. A residual stream of rows
 // x [N, C] is multiplied from the right: W_E [V, C], W_Q, W_K, W_V [C, D], W_O [D, C], W_U [C, V].
 struct WeightScores {
-  std::vector<HeadId> heads;  // all of the model, in order
+  HeadSet heads;  // all of the model
   // Sum of the eigenvalues of W_E W_V W_O W_U over the sum of their absolute values, -1 to 1: above
   // 0 for a head that makes the tokens it looks at likelier, 1 when all eigenvalues are positive.
   std::vector<double> copying;  // [heads]

@@ -19,7 +19,7 @@ constexpr std::array<ModeName, 3> kModes{{{AblationMode::zero, "zero"},
 
 // Heads that are ablated together, and what that does to every document.
 struct Experiment {
-  std::vector<HeadId> heads;
+  HeadSet heads;
   std::vector<double> losses;  // sums over the targets of each document
 };
 
@@ -41,7 +41,8 @@ class Ablation {
       const std::vector<Tensor> substitutes = substitutes_.for_batch(replay, i);
       for (Experiment& experiment : experiments) {
         ReplaceHeads hook(model_, experiment.heads, substitutes);
-        append(replay.losses(experiment.heads.front().layer, hook), experiment.losses);
+        // From the layer of the first head on.
+        append(replay.losses(experiment.heads[0].layer, hook), experiment.losses);
       }
     }
   }
@@ -138,13 +139,9 @@ std::string_view ablation_mode_name(AblationMode mode) {
 
 AblationResult ablate_heads(const Gpt& model, const TokenDataset& data,
                             const AblationOptions& options) {
-  require_heads(options.heads, model.config());
+  const HeadSet heads = options.heads.or_all(model.config());
   require(options.pair_heads == 0 || options.pair_heads >= 2,
           "pairs: expected 0 or at least 2 heads, got ", options.pair_heads);
-  // In order, because an experiment of two heads is replayed from the layer of its first one.
-  std::vector<HeadId> heads = options.heads.empty() ? all_heads(model.config()) : options.heads;
-  std::sort(heads.begin(), heads.end());
-  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   std::vector<Experiment> singles;
   for (const HeadId& id : heads) {
     singles.push_back({{id}, {}});

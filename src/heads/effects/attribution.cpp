@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/heads/patching.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -109,8 +110,7 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
   const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
   Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
                            row_of(replay.residual(layer), position));
-  for (Index head = 0; head < model.config().heads(layer); ++head) {
-    const HeadId id{layer, model.config().head_number(layer, head)};
+  for (const HeadId& id : HeadSet::of_layers(model.config(), {layer})) {
     const Vector written = written_by(model, replay.outputs(layer), projection, id, position);
     parts.push_back({head_name(id), id, readout.logit_of(written)});
     rest = subtracted(rest, written);

@@ -1,7 +1,5 @@
 #include "heads/effects/head_substitutes.h"
 
-#include <algorithm>
-
 namespace headlight {
 namespace {
 
@@ -46,16 +44,13 @@ void add_rows(const Tensor& x, std::vector<double>& sums) {
 }  // namespace
 
 bool ReplaceHeads::wants(Point point, Index layer) const {
-  return point == Point::z && std::any_of(heads_.begin(), heads_.end(),
-                                          [&](const HeadId& id) { return id.layer == layer; });
+  return point == Point::z && !heads_.of_layer(layer).empty();
 }
 
 Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
   Tensor changed = z.detach().clone();
-  for (const HeadId& id : heads_) {
-    if (id.layer == place.layer) {
-      replace(id, changed);
-    }
+  for (const HeadId& id : heads_.of_layer(place.layer)) {
+    replace(id, changed);
   }
   return changed;
 }

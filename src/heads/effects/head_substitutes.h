@@ -12,7 +12,7 @@ namespace headlight {
 // [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
 class ReplaceHeads final : public ForwardHook {
  public:
-  ReplaceHeads(const Gpt& model, std::vector<HeadId> heads, const std::vector<Tensor>& substitutes)
+  ReplaceHeads(const Gpt& model, HeadSet heads, const std::vector<Tensor>& substitutes)
       : config_(model.config()), heads_(std::move(heads)), substitutes_(substitutes) {}
 
   bool wants(Point point, Index layer) const override;
@@ -22,7 +22,7 @@ class ReplaceHeads final : public ForwardHook {
   void replace(const HeadId& id, Tensor& z) const;
 
   const GptConfig& config_;
-  std::vector<HeadId> heads_;
+  HeadSet heads_;
   const std::vector<Tensor>& substitutes_;
 };
 

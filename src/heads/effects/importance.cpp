@@ -7,6 +7,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
@@ -120,7 +121,7 @@ ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
   const SequentialBatches batches(
       data, {.batch_size = options.batch_size, .block_size = model.config().block_size});
   std::map<HeadId, Sums> sums;
-  for (const HeadId& id : all_heads(model.config())) {
+  for (const HeadId& id : HeadSet::all(model.config())) {
     sums[id] = {};
   }
   ImportanceResult result;

@@ -54,7 +54,7 @@ PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
     substitutes.push_back(to_contiguous(clean.outputs(layer)));
   }
-  for (const HeadId& id : all_heads(model.config())) {
+  for (const HeadId& id : HeadSet::all(model.config())) {
     ReplaceHeads hook(model, {id}, substitutes);
     const double patched = difference(corrupt.last_logits(0, id.layer, hook).to_vector());
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});

@@ -36,7 +36,7 @@ class ScoreSums {
     DetectorOptions detector = {};
   };
 
-  ScoreSums(const GptConfig& config, std::vector<HeadId> heads, const Options& options)
+  ScoreSums(const GptConfig& config, HeadSet heads, const Options& options)
       : heads_(std::move(heads)),
         options_(options),
         groups_(heads_.size() * score_definitions().size()),
@@ -126,7 +126,7 @@ class ScoreSums {
     }
   }
 
-  std::vector<HeadId> heads_;
+  HeadSet heads_;
   std::vector<Index> places_;  // of heads_ among those of their layers
   Options options_;
   std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
@@ -194,9 +194,8 @@ class HeadScoring {
       : model_(model),
         sequences_(sequences),
         options_(options),
-        heads_(options.heads.empty() ? all_heads(model.config()) : options.heads),
+        heads_(options.heads.or_all(model.config())),
         pieces_(cut_sequences(sequences, model.config().block_size, options.max_tokens)) {
-    std::sort(heads_.begin(), heads_.end());
     for (const SequencePiece& piece : pieces_) {
       tokens_ += piece.length;
     }
@@ -397,7 +396,7 @@ class HeadScoring {
   const Gpt& model_;
   const Sequences& sequences_;
   const HeadScoreOptions& options_;
-  std::vector<HeadId> heads_;
+  HeadSet heads_;
   std::vector<SequencePiece> pieces_;
   Index tokens_ = 0;
 };
@@ -406,7 +405,6 @@ class HeadScoring {
 
 HeadScores score_heads(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
                        const HeadScoreOptions& options) {
-  require_heads(options.heads, model.config());
   require(options.batch_size >= 1, "batch_size: expected at least 1, got ", options.batch_size);
   require(options.max_tokens >= 0, "max_tokens: expected a number from 0, got ",
           options.max_tokens);

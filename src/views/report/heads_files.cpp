@@ -96,7 +96,7 @@ Tensor column_tensor(const HeadScores& scores, const HeadColumn& column) {
   return Tensor::from(values, {static_cast<Index>(values.size())});
 }
 
-Tensor heads_tensor(const std::vector<HeadId>& heads) {
+Tensor heads_tensor(std::span<const HeadId> heads) {
   std::vector<std::int32_t> values;
   for (const HeadId& head : heads) {
     values.push_back(static_cast<std::int32_t>(head.layer));
@@ -151,8 +151,7 @@ NamedTensors arrays_of(const HeadsReport& report) {
   return arrays;
 }
 
-std::string square_svg(const std::string& title, const std::vector<HeadId>& heads,
-                       std::vector<double> values) {
+std::string square_svg(const std::string& title, const HeadSet& heads, std::vector<double> values) {
   MatrixPlot plot;
   plot.title = title;
   plot.row_title = "head";
@@ -226,7 +225,7 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
   json["even_weights"] = even_json(report.scores);
   json["clusters"] = Json::array();
   if (report.distances) {
-    for (const std::vector<HeadId>& cluster : report.distances->clusters) {
+    for (const HeadSet& cluster : report.distances->clusters) {
       Json names = Json::array();
       for (const HeadId& head : cluster) {
         names.push_back(head_name(head));

@@ -183,7 +183,7 @@ std::string layers_text(const HeadScores& scores, Language language) {
   return table.text();
 }
 
-double mean_distance_within(const HeadDistances& distances, const std::vector<HeadId>& cluster) {
+double mean_distance_within(const HeadDistances& distances, const HeadSet& cluster) {
   const auto place = [&](const HeadId& head) {
     return static_cast<std::size_t>(
         std::find(distances.heads.begin(), distances.heads.end(), head) - distances.heads.begin());
@@ -200,7 +200,7 @@ double mean_distance_within(const HeadDistances& distances, const std::vector<He
 }
 
 // "0.1 0.2", the rest of many as their number.
-std::string names_of(const std::vector<HeadId>& heads, Language language) {
+std::string names_of(const HeadSet& heads, Language language) {
   constexpr std::size_t kNamed = 12;
   std::string names;
   for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) {
@@ -233,7 +233,7 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
   if (!report.distances) {
     return warnings;
   }
-  for (const std::vector<HeadId>& cluster : report.distances->clusters) {
+  for (const HeadSet& cluster : report.distances->clusters) {
     const std::string names = names_of(cluster, report.language);
     const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
     warnings.push_back(report.language == Language::korean

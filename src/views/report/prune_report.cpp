@@ -1,11 +1,11 @@
 #include "views/report/prune_report.h"
 
-#include <algorithm>
 #include <iostream>
 
 #include "base/json.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/views/line_plot.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -43,11 +43,8 @@ Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
     heads.push_back(head_name(id));
   }
   Json kept_heads = Json::array();
-  for (const HeadId& id : all_heads(loaded.model->config())) {
-    if (std::find(outcome.plan.heads.begin(), outcome.plan.heads.end(), id) ==
-        outcome.plan.heads.end()) {
-      kept_heads.push_back(head_name(id));
-    }
+  for (const HeadId& id : HeadSet::all(outcome.model->config())) {
+    kept_heads.push_back(head_name(id));
   }
   Json curve = Json::array();
   for (const PrunePoint& point : outcome.plan.points) {
@@ -56,7 +53,7 @@ Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
                      {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}});
   }
   Json json{{"heads", heads},
-            {"kept", all_heads(outcome.model->config()).size()},
+            {"kept", kept_heads.size()},
             {"kept_heads", kept_heads},
             {"parameters", outcome.model->parameter_count()},
             {"parameters_before", loaded.model->parameter_count()},

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headlight/heads/head_id.h"
+
+namespace headlight {
+
+// A choice of heads, each once, layer by layer and in a layer by number.
+class HeadSet {
+ public:
+  HeadSet() = default;
+  HeadSet(std::initializer_list<HeadId> heads) : HeadSet(std::vector<HeadId>(heads)) {}
+  HeadSet(std::vector<HeadId> heads);
+
+  // The heads named by "0.1,2.3", or in the form of transformers' prune_heads "0:1,2;3:0" (heads 1
+  // and 2 of layer 0, head 0 of layer 3). Throws Error for other text.
+  static HeadSet parse(std::string_view text);
+  static HeadSet all(const GptConfig& config);
+  // The heads of these numbers in each of these layers; none named: all layers, all heads. Throws
+  // Error for a layer or head that the model does not have.
+  static HeadSet of_layers(const GptConfig& config, const std::vector<Index>& layers,
+                           const std::vector<Index>& numbers = {});
+
+  // These heads, or all of the model where these are none. Throws Error as require_in() does.
+  HeadSet or_all(const GptConfig& config) const;
+  // Throws Error for a head that the model does not have.
+  void require_in(const GptConfig& config) const;
+
+  bool contains(const HeadId& id) const;
+  std::vector<Index> layers() const;                    // that have heads here, ascending
+  std::span<const HeadId> of_layer(Index layer) const;  // valid as long as the set is
+
+  bool empty() const { return heads_.empty(); }
+  std::size_t size() const { return heads_.size(); }
+  const HeadId& operator[](std::size_t place) const { return heads_[place]; }
+  auto begin() const { return heads_.begin(); }
+  auto end() const { return heads_.end(); }
+
+  bool operator==(const HeadSet&) const = default;
+
+ private:
+  std::vector<HeadId> heads_;  // ascending, each once
+};
+
+}  // namespace headlight
