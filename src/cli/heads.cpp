@@ -36,11 +36,11 @@ constexpr const char* kEvidence =
     "Hoeffding's for the number of places that were measured. Others are marked ?.\n\n";
 
 constexpr const char* kFiles =
-    "--out DIR also writes heads.json, heads.csv, heads.npz (every column as an array [heads];\n"
-    "NAME.interval [heads, 2]; offset_shares [heads, T]; js_distance and k_composition_matrix),\n"
-    "redundancy.svg and k_composition.svg. Files hold all heads; --filter and --sort concern the\n"
-    "output. --annotations takes a file like data/toy.annotations.jsonl, which knows where "
-    "quotes,\n"
+    "--out DIR also writes heads.json, heads.csv, heads.npz (heads [heads, 2], the layer and the\n"
+    "number of each; every column as an array [heads]; NAME.interval [heads, 2]; offset_shares\n"
+    "[heads, T]; js_distance; k_composition_matrix, of all_heads), redundancy.svg and\n"
+    "k_composition.svg. Files hold all heads; --filter and --sort concern the output.\n"
+    "--annotations takes a file like data/toy.annotations.jsonl, which knows where quotes,\n"
     "brackets, subjects, names and phrases of the documents are.\n"
     "Intervals are of 95 % (bootstrap over documents, or the blocks that one is cut into).\n\n"
     "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all verdicts\n"

@@ -97,12 +97,14 @@ TEST_CASE("attention records queries and keys when the neuron view is asked for"
     REQUIRE(given.run(arguments).exit_code == 0);
     CHECK(embedded_data(given.page())["layers"][1]["vectors"].size() == 1);
     const NamedTensors arrays = read_npz(given.out + "/attention.npz");
-    REQUIRE(arrays.size() == 6);
+    REQUIRE(arrays.size() == 8);
     CHECK(arrays[1].first == "blocks.0.attn.hook_q");
-    CHECK(arrays[5].first == "blocks.1.attn.hook_k");
-    CHECK(arrays[5].second.size(0) == 1);
-    CHECK(arrays[5].second.size(1) == 4);
-    CHECK(arrays[5].second.size(2) == 1);
+    CHECK(arrays[6].first == "blocks.1.attn.hook_k");
+    CHECK(arrays[6].second.size(0) == 1);
+    CHECK(arrays[6].second.size(1) == 4);
+    CHECK(arrays[6].second.size(2) == 1);
+    CHECK(arrays[7].first == "blocks.1.attn.heads");
+    CHECK(arrays[7].second.to_vector() == std::vector<double>{1});
   }
 }
 

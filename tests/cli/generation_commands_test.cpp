@@ -166,11 +166,12 @@ TEST_CASE("attention writes arrays, tokens and pictures and says which", "[cli]"
     CHECK(!file_contents(file.get<std::string>()).empty());
   }
   const NamedTensors arrays = read_npz(out + "/attention.npz");
-  REQUIRE(arrays.size() == 2);
-  CHECK(arrays[0].first == "blocks.0.attn.hook_pattern");
-  CHECK(arrays[1].first == "blocks.1.attn.hook_pattern");
-  CHECK(arrays[1].second.shape() == Shape({1, 2, 3, 3}));
-  CHECK(arrays[1].second.dtype() == DType::float32);
+  REQUIRE(arrays.size() == 4);
+  CHECK(array_of(arrays, "blocks.0.attn.hook_pattern").defined());
+  const Tensor maps = array_of(arrays, "blocks.1.attn.hook_pattern");
+  CHECK(maps.shape() == Shape({1, 2, 3, 3}));
+  CHECK(maps.dtype() == DType::float32);
+  CHECK(array_of(arrays, "blocks.1.attn.heads").dtype() == DType::int32);
   const Json tokens = Json::parse(file_contents(out + "/tokens.json"));
   CHECK(tokens["documents"][0]["ids"] == Json::array({97, 0xC3, 0xA9}));
   CHECK(tokens["documents"][0]["tokens"] == Json::array({"a", "<0xC3>", "<0xA9>"}));

@@ -19,6 +19,8 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
       arrays.emplace_back(prefix + "hook_q", layer.queries);
       arrays.emplace_back(prefix + "hook_k", layer.keys);
     }
+    const std::vector<std::int32_t> heads(layer.heads.begin(), layer.heads.end());
+    arrays.emplace_back(prefix + "heads", Tensor::from(heads, {std::ssize(heads)}));
   }
   if (is_batch) {
     std::vector<std::vector<std::int32_t>> sequences;

@@ -14,8 +14,8 @@
 // What `headlight attention` writes.
 namespace headlight {
 
-// blocks.{i}.attn.hook_pattern and, when recorded, hook_q and hook_k; with `is_batch` lengths and
-// tokens as well.
+// blocks.{i}.attn.hook_pattern, when recorded hook_q and hook_k, and heads, the numbers [H] of
+// their heads; with `is_batch` lengths and tokens as well.
 NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch);
 

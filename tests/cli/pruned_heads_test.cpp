@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "generate/test_models.h"
+#include "headlight/heads/prune.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/tensors.h"
+#include "views/attention_samples.h"
+
+// What every command that tells of heads calls those of a model that lost others, with the real
+// program and a model made in memory.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Names = std::set<std::string>;
+
+const Names kLeft{"0.1", "0.2", "1.1", "1.2"};
+
+// A model of two layers that had three heads each and lost the first ones, and a text.
+struct Material {
+  Material()
+      : model(folder.at("model")), text(folder.write("text.txt", "one line\nanother\nend\n")) {
+    GptConfig config{.vocab_size = 257, .block_size = 32, .n_layer = 2, .n_head = 3, .n_embd = 12};
+    config.tie_weights = false;
+    const Gpt whole(config);
+    std::uint64_t stream = 0;
+    for (auto& [name, parameter] : whole.parameters()) {
+      if (parameter.rank() >= 2) {
+        parameter.copy_from(random_normal(parameter.shape(), {5, stream++}, 0, 0.5));
+      }
+    }
+    std::filesystem::create_directory(model);
+    write_model_files(model, *prune_heads(whole, {{0, 0}, {1, 0}}), ByteTokenizer());
+  }
+
+  Arguments on_text(const std::string& command, const Arguments& more = {}) const {
+    return changed({command, model, "--data", text, "--documents", "line"}, more);
+  }
+  std::string file(const std::string& name) const { return file_contents(folder.at(name)); }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string text;
+};
+
+void add_names(const Json& json, Names& names) {
+  static const std::regex kName("[0-9]+\\.[0-9]+");
+  for (const auto& [key, value] : json.items()) {
+    for (const std::string& text : {key, value.is_string() ? value.get<std::string>() : ""}) {
+      if (std::regex_match(text, kName)) {
+        names.insert(text);
+      }
+    }
+    if (value.is_structured()) {
+      add_names(value, names);
+    }
+  }
+  if (json.is_object() && json.contains("index")) {
+    CHECK(json["head"] == concat_text(json["layer"].get<Index>(), ".", json["index"].get<Index>()));
+  }
+}
+
+// The heads that stand anywhere in JSON, as names of its members or as texts.
+Names named_in(const Json& json) {
+  Names names;
+  add_names(json, names);
+  return names;
+}
+
+// The heads that the rows of a table or of CSV begin with.
+Names rows_of(const std::string& table) {
+  static const std::regex kRow("\n(?:head )?([0-9]+\\.[0-9]+)[ ,]");
+  Names names;
+  for (std::sregex_iterator row(table.begin(), table.end(), kRow), end; row != end; ++row) {
+    names.insert((*row)[1]);
+  }
+  return names;
+}
+
+std::map<std::string, Tensor> arrays_in(const std::string& file) {
+  const NamedTensors arrays = read_npz(file);
+  return {arrays.begin(), arrays.end()};
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("what heads of a pruned model do to the loss and to logits has their numbers", "[cli]") {
+  const Material given;
+  const Arguments patching{"patch", given.model, "--clean", "abcde",   "--corrupt",
+                           "axcde", "--answer",  "f",       "--wrong", "y"};
+  for (const Arguments& arguments :
+       {given.on_text("ablate", {"--pairs", "4"}), given.on_text("importance"), patching,
+        Arguments{"attribute", given.model, "--text", "abcde"}}) {
+    INFO(arguments[0]);
+    CHECK(named_in(report_of(arguments)) == kLeft);
+    CHECK(rows_of(output_of(arguments)) == kLeft);
+  }
+  output_of(changed(patching, {"--svg", given.folder.at("patch.svg")}));
+  CHECK(holds(given.file("patch.svg"), ">2</text>"));
+
+  const Json plan =
+      report_of(given.on_text("prune", {"--keep", "2", "--out", given.folder.at("small")}));
+  CHECK(plan["heads"].size() == 2);
+  CHECK(plan["kept_heads"].size() == 2);
+  CHECK(named_in(plan) == kLeft);
+  CHECK(named_in(plan["curve"]) == named_in(plan["heads"]));
+  CHECK(given.file("small/curve.csv")
+            .ends_with("," + plan["heads"].back().get<std::string>() + "\n"));
+}
+
+TEST_CASE("what heads of a pruned model look at is written under their numbers", "[cli]") {
+  const Material given;
+  const Arguments arguments{"attention", given.model, "--text",
+                            "abca",      "--out",     given.folder.at("maps")};
+  const std::string text = output_of(
+      changed(arguments, {"--compare", given.model, "--format", "npz,json,svg,html,bertviz,text"}));
+  const Json numbers{1, 2};
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    for (const char* head : {"1", "2"}) {
+      CHECK(holds(text, concat_text("head ", layer, ".", head, "  ")));
+      CHECK(holds(given.file(concat_text("maps/layer_", layer, ".svg")),
+                  concat_text("Layer ", layer, " · Head ", head)));
+    }
+    CHECK(Json::parse(given.file("maps/tokens.json"))["layers"][layer]["heads"] == numbers);
+    for (const std::size_t document : {0U, 1U}) {  // of both models
+      CHECK(attention_samples::embedded_data(given.file("maps/attention.html"),
+                                             document)["layers"][layer]["heads"] == numbers);
+    }
+  }
+  CHECK_FALSE(holds(text, ".0  "));
+  CHECK(Json::parse(given.file("maps/bertviz.json"))["include_heads"] == numbers);
+
+  const auto arrays = arrays_in(given.folder.at("maps/attention.npz"));
+  REQUIRE(arrays.at("blocks.1.attn.heads").dtype() == DType::int32);
+  CHECK(arrays.at("blocks.1.attn.heads").to_vector() == std::vector<double>{1, 2});
+  output_of(changed(arguments, {"--format", "npz", "--layers", "1", "--heads", "2"}));
+  const auto one = arrays_in(given.folder.at("maps/attention.npz"));
+  CHECK(one.size() == 2);
+  CHECK(one.at("blocks.1.attn.heads").to_vector() == std::vector<double>{2});
+  const Tensor both = arrays.at("blocks.1.attn.hook_pattern");  // [1, 2, 4, 4]
+  CHECK(same_bits(one.at("blocks.1.attn.hook_pattern"),
+                  both.strided_view({1, 1, 4, 4}, {16, 16, 4, 1}, 16).clone()));
+  CHECK(refusal(changed(arguments, {"--heads", "0"})) ==
+        "error: heads: layer 0 has heads 1 and 2, got 0.0");
+}
+
+TEST_CASE("scores of the heads of a pruned model have their numbers, also over time", "[cli]") {
+  const Material given;
+  const Arguments arguments =
+      given.on_text("heads", {"--out", given.folder.at("out"), "--cluster_below", "1"});
+  const Json report = report_of(arguments);
+  CHECK(named_in(report) == kLeft);
+  CHECK(named_in(report["clusters"]) == kLeft);
+  CHECK(named_in(Json::parse(given.file("out/heads.json"))) == kLeft);
+  CHECK(rows_of(given.file("out/heads.csv")) == kLeft);
+  CHECK(rows_of(output_of(arguments)) == kLeft);
+  const auto arrays = arrays_in(given.folder.at("out/heads.npz"));
+  for (const char* name : {"heads", "all_heads"}) {
+    CHECK(arrays.at(name).to_vector() == std::vector<double>{0, 1, 0, 2, 1, 1, 1, 2});
+  }
+  for (const char* figure : {"out/redundancy.svg", "out/k_composition.svg"}) {
+    CHECK(holds(given.file(figure), ">1.2</text>"));
+  }
+  output_of({"attention", given.model, "--text", "abca", "--out", given.folder.at("maps"),
+             "--scores", given.folder.at("out/heads.json"), "--format", "html"});
+  CHECK(named_in(attention_samples::embedded_data(given.file("maps/attention.html"))["scores"]) ==
+        kLeft);
+
+  const std::string run = given.folder.at("run");
+  output_of({"train", "--init_from", given.model, "--data", given.text, "--out_dir", run,
+             "--block_size", "8", "--batch_size", "2", "--max_iters", "2", "--track_heads", "1"});
+  const Json times = report_of({"heads", run, "--over_time"});
+  CHECK(named_in(times["scores"]) == kLeft);
+  CHECK(holds(given.file("run/heads_over_time.svg"), "1.2"));
+}
