@@ -101,15 +101,15 @@ RecordAttentionOptions recording_options(const Options& options) {
 }
 
 // The heads of a model that --layers and --heads name; none named: all.
-HeadSet heads_option(const Options& options, const GptConfig& config) {
+HeadSet heads_option(const Options& options, const HeadLayout& layout) {
   const std::vector<Index> layers = options.integers("layers");
   const std::string heads = options.text("heads");
   if (heads.find_first_of(".:") == std::string::npos) {
-    return HeadSet::of_layers(config, layers, options.integers("heads"));
+    return HeadSet::of_layers(layout, layers, options.integers("heads"));
   }
   require(layers.empty(), "--layers: expected none beside --heads ", heads,
           ", which names layers itself");
-  return about_option([&] { return HeadSet::parse(heads).or_all(config); });
+  return about_option([&] { return HeadSet::parse(heads).or_all(layout); });
 }
 
 bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
@@ -205,7 +205,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   }
   const std::string path = options.text("compare");
   const LoadedModel other = load_model(path);
-  recording.heads = heads_option(options, other.model->config());
+  recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
     maps.title = alike ? options.positional() : maps.title;
@@ -320,7 +320,7 @@ int run_attention(const std::vector<std::string>& arguments) {
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_model(options.positional());
-  recording.heads = heads_option(options, loaded.model->config());
+  recording.heads = heads_option(options, loaded.model->heads());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {

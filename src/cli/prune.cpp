@@ -107,7 +107,7 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 }
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
-  const auto heads = static_cast<double>(HeadSet::all(loaded.model->config()).size());
+  const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
   PrunePlanOptions plan{
       .ranking = about_option([&] { return parse_prune_ranking(options.text("by")); }),
       .rounds = count_option(options, "rounds", 1),

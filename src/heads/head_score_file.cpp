@@ -32,7 +32,7 @@ std::map<HeadId, HeadScore> scores_in(const Json& file) {
 
 }  // namespace
 
-HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& model) {
+HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model) {
   const std::string text = read_text_file(path);
   HeadScoreFile result;
   std::string own;  // fingerprint in the file
@@ -54,9 +54,8 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& mod
             ", got those of another one, ", own, "; headlight heads writes them anew");
   }
   for (const auto& [id, score] : result.scores) {
-    require(model.config().head_place(id.layer, id.head).has_value(), path.string(),
-            ": tells of head ", head_name(id),
-            ", which the model does not have; expected the scores of this model");
+    require(model.heads().place(id.layer, id.head).has_value(), path.string(), ": tells of head ",
+            head_name(id), ", which the model does not have; expected the scores of this model");
   }
   return result;
 }

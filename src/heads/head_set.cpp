@@ -59,23 +59,23 @@ HeadSet HeadSet::parse(std::string_view text) {
   return heads;
 }
 
-HeadSet HeadSet::all(const GptConfig& config) {
+HeadSet HeadSet::all(const HeadLayout& layout) {
   std::vector<HeadId> heads;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    for (Index place = 0; place < config.heads(layer); ++place) {
-      heads.push_back({layer, config.head_number(layer, place)});
+  for (Index layer = 0; layer < layout.layers(); ++layer) {
+    for (const Index number : layout.numbers[static_cast<std::size_t>(layer)]) {
+      heads.push_back({layer, number});
     }
   }
   return heads;
 }
 
-HeadSet HeadSet::of_layers(const GptConfig& config, const std::vector<Index>& layers,
+HeadSet HeadSet::of_layers(const HeadLayout& layout, const std::vector<Index>& layers,
                            const std::vector<Index>& numbers) {
-  const HeadSet all = HeadSet::all(config);
+  const HeadSet all = HeadSet::all(layout);
   std::vector<HeadId> heads;
   for (const Index layer : layers.empty() ? all.layers() : layers) {
-    require(layer >= 0 && layer < config.n_layer, "layers: the model has layers 0 to ",
-            config.n_layer - 1, ", got ", layer);
+    require(layer >= 0 && layer < layout.layers(), "layers: the model has layers 0 to ",
+            layout.layers() - 1, ", got ", layer);
     if (numbers.empty()) {
       const std::span<const HeadId> whole = all.of_layer(layer);
       heads.insert(heads.end(), whole.begin(), whole.end());
@@ -85,18 +85,18 @@ HeadSet HeadSet::of_layers(const GptConfig& config, const std::vector<Index>& la
     }
   }
   HeadSet set(std::move(heads));
-  set.require_in(config);
+  set.require_in(layout);
   return set;
 }
 
-HeadSet HeadSet::or_all(const GptConfig& config) const {
-  require_in(config);
-  return empty() ? all(config) : *this;
+HeadSet HeadSet::or_all(const HeadLayout& layout) const {
+  require_in(layout);
+  return empty() ? all(layout) : *this;
 }
 
-void HeadSet::require_in(const GptConfig& config) const {
+void HeadSet::require_in(const HeadLayout& layout) const {
   for (const HeadId& id : heads_) {
-    place_of(id, config);
+    place_of(id, layout);
   }
 }
 
@@ -112,6 +112,13 @@ std::vector<Index> HeadSet::layers() const {
     }
   }
   return layers;
+}
+
+HeadLayout heads_of(const LanguageModel& model) {
+  HeadLayout layout = model.heads();
+  require(layout.layers() > 0, "a model of type '", model.model_type(),
+          "' shows no attention heads");
+  return layout;
 }
 
 std::span<const HeadId> HeadSet::of_layer(Index layer) const {

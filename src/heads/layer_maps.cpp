@@ -3,28 +3,45 @@
 #include <algorithm>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/nn/recorder.h"
 
 namespace headlight {
 
-void visit_layer_maps(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
+std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
+  std::vector<Tensor>& weights = recorder.sequences(layer);
+  require(!weights.empty(), "a model of type '", model.model_type(),
+          "' gives no Recorder the attention weights of layer ", layer);
+  return weights;
+}
+
+void visit_layer_maps(const LanguageModel& model,
+                      const std::vector<std::vector<std::int32_t>>& sequences,
                       const LayerVisitor& visit) {
   const NoGrad no_grad;
   const Batch batch = make_batch(sequences);
-  Tensor x = model.residual(batch, 0);
-  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    Recorder recorder({layer});
-    ForwardContext context;
-    context.recorder = model.config().heads(layer) > 0 ? &recorder : nullptr;
-    x = model.block(layer).forward(x, batch.offsets, context);
-    if (context.recorder == nullptr) {
-      continue;
+  const HeadLayout heads = model.heads();
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  Recorder recorder;
+  Tensor x;
+  if (gpt == nullptr) {
+    model.logits(batch, {.recorder = &recorder});
+  } else {
+    x = gpt->residual(batch, 0);
+  }
+  for (Index layer = 0; layer < heads.layers(); ++layer) {
+    if (gpt != nullptr) {
+      recorder = Recorder({layer});
+      x = gpt->block(layer).forward(x, batch.offsets, {.recorder = &recorder});
     }
-    std::vector<Tensor>& weights = recorder.sequences(layer);
-    for (Tensor& tensor : weights) {
-      tensor = convert(tensor, DType::float32);
+    if (heads.count(layer) > 0) {
+      std::vector<Tensor>& weights = recorded_weights(recorder, layer, model);
+      for (Tensor& tensor : weights) {
+        tensor = convert(tensor, DType::float32);
+      }
+      visit(layer, weights);
+      weights.clear();
     }
-    visit(layer, weights);
   }
 }
 

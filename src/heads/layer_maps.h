@@ -4,16 +4,21 @@
 #include <functional>
 #include <vector>
 
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
+
+// What a pass of the model has recorded of a layer, [H, T, T] for each sequence. Throws Error for
+// nothing: a model of somebody else's may not know of recorders.
+std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model);
 
 // Called with the attention weights of one layer, [H, T, T] float32 for each sequence.
 using LayerVisitor = std::function<void(Index layer, const std::vector<Tensor>& weights)>;
 
-// Runs the model over sequences of token ids layer by layer, so that the weights of only one layer
-// are in memory at a time. Layers without heads are not visited.
-void visit_layer_maps(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
+// Runs a model over sequences of token ids, a Gpt layer by layer, so that the weights of only one
+// layer are in memory at a time. Layers without heads are not visited.
+void visit_layer_maps(const LanguageModel& model,
+                      const std::vector<std::vector<std::int32_t>>& sequences,
                       const LayerVisitor& visit);
 
 // A part of a sequence that the model can see at once.

@@ -79,7 +79,7 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
 
 std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers numbers) {
   const NoGrad no_grad;
-  const Index width = block_plan(model.config(), 0).attention.head_width;
+  const Index width = model.heads().head_width;
   std::unique_ptr<Gpt> result =
       Gpt::blank(config_with(model.config(), layout, std::move(numbers), width), model.dtype());
   NamedTensors to = result->parameters();
@@ -87,14 +87,6 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers
     to[i].second.copy_from(rearranged(model.weights()[i], layout, width));
   }
   return result;
-}
-
-HeadNumbers numbers_of(const GptConfig& config) {
-  HeadNumbers numbers(static_cast<std::size_t>(config.n_layer));
-  for (const HeadId& id : HeadSet::all(config)) {
-    numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
-  }
-  return numbers;
 }
 
 // `kept` and the smallest other numbers, `count` in all, rising.
@@ -112,13 +104,13 @@ std::vector<Index> filled_up(const std::vector<Index>& kept, Index count) {
 }  // namespace
 
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
-  const GptConfig& config = model.config();
-  heads.require_in(config);
-  Layout layout(static_cast<std::size_t>(config.n_layer));
-  HeadNumbers numbers = layout;
-  for (const HeadId& id : HeadSet::all(config)) {
+  const HeadLayout whole = model.heads();
+  heads.require_in(whole);
+  Layout layout(whole.numbers.size());
+  HeadNumbers numbers(whole.numbers.size());
+  for (const HeadId& id : HeadSet::all(whole)) {
     if (!heads.contains(id)) {
-      layout[static_cast<std::size_t>(id.layer)].push_back(place_of(id, config));
+      layout[static_cast<std::size_t>(id.layer)].push_back(place_of(id, whole));
       numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
     }
   }
@@ -130,27 +122,26 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
 }
 
 std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
-  const GptConfig& config = model.config();
-  heads.require_in(config);
-  Layout layout(static_cast<std::size_t>(config.n_layer));
-  for (const HeadId& id : HeadSet::all(config)) {
+  const HeadLayout whole = model.heads();
+  heads.require_in(whole);
+  Layout layout(whole.numbers.size());
+  for (const HeadId& id : HeadSet::all(whole)) {
     layout[static_cast<std::size_t>(id.layer)].push_back(heads.contains(id) ? kNoHead
-                                                                            : place_of(id, config));
+                                                                            : place_of(id, whole));
   }
-  return rebuilt(model, layout, numbers_of(config));
+  return rebuilt(model, layout, whole.numbers);
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
-  const GptConfig& config = model.config();
-  HeadNumbers numbers = numbers_of(config);
+  const HeadLayout kept = model.heads();
+  HeadNumbers numbers = kept.numbers;
   Layout layout(numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
     require(std::ssize(numbers[layer]) <= heads, "heads: layer ", layer, " has ",
             numbers[layer].size(), ", more than ", heads);
     numbers[layer] = filled_up(numbers[layer], heads);
     for (const Index number : numbers[layer]) {
-      layout[layer].push_back(
-          config.head_place(static_cast<Index>(layer), number).value_or(kNoHead));
+      layout[layer].push_back(kept.place(static_cast<Index>(layer), number).value_or(kNoHead));
     }
   }
   return rebuilt(model, layout, std::move(numbers));

@@ -32,8 +32,8 @@ class ShrinkingModel {
   explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {}
 
   const Gpt& model() const { return *current_; }
-  Index heads() const { return std::ssize(HeadSet::all(current_->config())); }
-  bool may_lose_from(Index layer) const { return current_->config().heads(layer) > 1; }
+  Index heads() const { return std::ssize(HeadSet::all(current_->heads())); }
+  bool may_lose_from(Index layer) const { return current_->heads().count(layer) > 1; }
 
   void remove(const HeadId& id) {
     owned_ = prune_heads(*current_, {id});

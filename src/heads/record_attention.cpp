@@ -6,7 +6,9 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/forward_hook.h"
+#include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
+#include "heads/layer_maps.h"
 
 namespace headlight {
 namespace {
@@ -24,12 +26,13 @@ RecordedDocument encode_document(const Tokenizer& tokenizer, const std::string& 
   return document;
 }
 
-std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer& tokenizer,
+std::vector<RecordedDocument> encode_documents(const LanguageModel& model,
+                                               const Tokenizer& tokenizer,
                                                const std::vector<std::string>& texts,
                                                Index max_tokens) {
   require(!texts.empty(), "[record_attention] expected at least one document, got none");
   require(max_tokens >= 0, "max_tokens: expected a number from 0, got ", max_tokens);
-  const Index block = model.config().block_size;
+  const Index block = model.block_size();
   std::vector<RecordedDocument> documents;
   for (const std::string& text : texts) {
     documents.push_back(encode_document(tokenizer, text, max_tokens));
@@ -45,34 +48,31 @@ std::vector<RecordedDocument> encode_documents(const Gpt& model, const Tokenizer
 
 // What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
 // overflow here.
-double bytes_needed(const Gpt& model, const HeadSet& chosen, const RecordedAttention& recorded,
-                    bool vectors) {
+double bytes_needed(const LanguageModel& model, const HeadSet& chosen,
+                    const RecordedAttention& recorded, bool vectors) {
   double squares = 0;
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<double>(document.ids.size());
     squares += length * length;
   }
-  squares *= static_cast<double>(element_size(model.head_weight().dtype()));
+  squares *= static_cast<double>(element_size(model.dtype()));
   const auto longest = static_cast<double>(recorded.longest());
   const double padded =
       longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
   // The projections of all heads, and queries and keys of the chosen ones with their pads.
-  const double width =
-      vectors
-          ? static_cast<double>(block_plan(model.config(), 0).attention.head_width) * sizeof(float)
-          : 0;
+  const double width = vectors ? static_cast<double>(model.heads().head_width) * sizeof(float) : 0;
   const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;
   for (const Index layer : chosen.layers()) {
-    const auto all = static_cast<double>(model.config().heads(layer));
+    const auto all = static_cast<double>(model.heads().count(layer));
     const auto some = static_cast<double>(chosen.of_layer(layer).size());
     bytes += squares * all + padded * some + rows * width * (3 * all + 2 * some);
   }
   return bytes;
 }
 
-void require_memory(const Gpt& model, const HeadSet& chosen, const RecordedAttention& recorded,
-                    const RecordAttentionOptions& options) {
+void require_memory(const LanguageModel& model, const HeadSet& chosen,
+                    const RecordedAttention& recorded, const RecordAttentionOptions& options) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
   const double bytes = bytes_needed(model, chosen, recorded, options.vectors);
   const Index max_bytes = options.max_bytes;
@@ -103,7 +103,7 @@ class KeepVectors final : public ForwardHook {
 };
 
 // `hook` may be null.
-Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& documents,
+Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocument>& documents,
                    const HeadSet& chosen, ForwardHook* hook) {
   std::vector<std::vector<std::int32_t>> sequences;
   for (const RecordedDocument& document : documents) {
@@ -114,7 +114,7 @@ Recorder run_model(const Gpt& model, const std::vector<RecordedDocument>& docume
   context.recorder = &recorder;
   context.hook = hook;
   const NoGrad no_grad;
-  model.hidden(make_batch(sequences), context);
+  model.next_logits(make_batch(sequences), context);
   return recorder;
 }
 
@@ -220,10 +220,11 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
   return maps;
 }
 
-RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
+RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options) {
-  const HeadSet chosen = options.heads.or_all(model.config());
+  const HeadLayout layout = heads_of(model);
+  const HeadSet chosen = options.heads.or_all(layout);
   RecordedAttention recorded;
   recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
   require_memory(model, chosen, recorded, options);
@@ -235,13 +236,16 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
     std::vector<Index> places;
     for (const HeadId& id : chosen.of_layer(layer)) {
       heads.push_back(id.head);
-      places.push_back(place_of(id, model.config()));
+      places.push_back(place_of(id, layout));
     }
     // Taken out of the recorder, so that one layer at a time exists twice.
-    const std::vector<Tensor> sequences = std::exchange(recorder.sequences(layer), {});
+    const std::vector<Tensor> sequences =
+        std::exchange(recorded_weights(recorder, layer, model), {});
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {
+      require(hook.queries.contains(layer) && hook.keys.contains(layer), "a model of type '",
+              model.model_type(), "' gives no ForwardHook the queries and keys of layer ", layer);
       recorded.layers.back().queries = padded_vectors(hook.queries.at(layer), places, recorded);
       recorded.layers.back().keys = padded_vectors(hook.keys.at(layer), places, recorded);
     }
@@ -249,8 +253,8 @@ RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& toke
   return recorded;
 }
 
-AttentionMaps record_attention(const Gpt& model, const Tokenizer& tokenizer, std::string_view text,
-                               const RecordAttentionOptions& options) {
+AttentionMaps record_attention(const LanguageModel& model, const Tokenizer& tokenizer,
+                               std::string_view text, const RecordAttentionOptions& options) {
   return record_attention_batch(model, tokenizer, {std::string(text)}, options).maps(0);
 }
 

@@ -12,14 +12,14 @@ namespace {
 using Sequences = std::vector<std::vector<std::int32_t>>;
 
 // Every head's weights on one sequence, [heads] of [T, T].
-std::vector<Tensor> maps_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
+std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::int32_t>& tokens,
                             const HeadSet& heads) {
   std::vector<Tensor> maps(heads.size());
   visit_layer_maps(model, {tokens}, [&](Index layer, const std::vector<Tensor>& weights) {
     const Index length = weights[0].size(1);
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (heads[i].layer == layer) {
-        const Index begin = place_of(heads[i], model.config()) * length * length;
+        const Index begin = place_of(heads[i], model.heads()) * length * length;
         maps[i] = weights[0].strided_view({length, length}, {length, 1}, begin).clone();
       }
     }
@@ -150,16 +150,16 @@ std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>&
   return clusters;
 }
 
-HeadDistances head_distances(const Gpt& model, const Sequences& sequences,
+HeadDistances head_distances(const LanguageModel& model, const Sequences& sequences,
                              const RedundancyOptions& options) {
   HeadDistances result;
-  result.heads = options.heads.or_all(model.config());
+  result.heads = options.heads.or_all(heads_of(model));
   require(options.documents >= 1 && options.max_tokens >= 2,
           "[head_distances] expected at least 1 document of at least 2 tokens, got ",
           options.documents, " and ", options.max_tokens);
   const std::size_t count = result.heads.size();
   result.distance.assign(count * count, 0);
-  const std::vector<SequencePiece> pieces = sample(sequences, options, model.config().block_size);
+  const std::vector<SequencePiece> pieces = sample(sequences, options, model.block_size());
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Index length = std::min(pieces[i].length, options.max_tokens);
     const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;

@@ -1,5 +1,7 @@
 #include "headlight/nn/gpt_config.h"
 
+#include <numeric>
+
 namespace headlight {
 namespace {
 
@@ -38,22 +40,14 @@ Index GptConfig::heads(Index layer) const {
   return heads_per_layer.empty() ? n_head : heads_per_layer[static_cast<std::size_t>(layer)];
 }
 
-Index GptConfig::head_number(Index layer, Index place) const {
-  return head_numbers.empty()
-             ? place
-             : head_numbers[static_cast<std::size_t>(layer)][static_cast<std::size_t>(place)];
-}
-
-std::optional<Index> GptConfig::head_place(Index layer, Index number) const {
-  if (layer < 0 || layer >= n_layer) {
-    return std::nullopt;
+HeadLayout GptConfig::head_layout() const {
+  HeadLayout layout{.numbers = head_numbers,
+                    .head_width = head_width > 0 ? head_width : n_embd / n_head};
+  for (Index layer = layout.layers(); layer < n_layer; ++layer) {
+    layout.numbers.emplace_back(static_cast<std::size_t>(heads(layer)));
+    std::iota(layout.numbers.back().begin(), layout.numbers.back().end(), Index{0});
   }
-  for (Index place = 0; place < heads(layer); ++place) {
-    if (head_number(layer, place) == number) {
-      return place;
-    }
-  }
-  return std::nullopt;
+  return layout;
 }
 
 void GptConfig::validate() const {

@@ -25,12 +25,13 @@ TEST_CASE("heads that a model lacks are refused, layers of different sizes inclu
   GptConfig config{.vocab_size = 5, .n_layer = 2, .n_head = 2, .n_embd = 8};
   config.heads_per_layer = {1, 3};
   config.head_width = 4;
-  const HeadSet all = HeadSet::all(config);
+  const HeadLayout layout = config.head_layout();
+  const HeadSet all = HeadSet::all(layout);
   CHECK(all == HeadSet{{0, 0}, {1, 0}, {1, 1}, {1, 2}});
-  CHECK_NOTHROW(all.require_in(config));
-  CHECK(HeadSet{}.or_all(config) == all);
-  CHECK(HeadSet{{1, 2}}.or_all(config) == HeadSet{{1, 2}});
-  const auto error = [&](const HeadSet& heads) { return error_of([&] { heads.or_all(config); }); };
+  CHECK_NOTHROW(all.require_in(layout));
+  CHECK(HeadSet{}.or_all(layout) == all);
+  CHECK(HeadSet{{1, 2}}.or_all(layout) == HeadSet{{1, 2}});
+  const auto error = [&](const HeadSet& heads) { return error_of([&] { heads.or_all(layout); }); };
   CHECK(error({{0, 1}}) == "heads: layer 0 has heads 0 to 0, got 0.1");
   CHECK(error({{1, -1}}) == "heads: layer 1 has heads 0 to 2, got 1.-1");
   CHECK(error({{2, 0}}) == "heads: the model has layers 0 to 1, got 2.0");
@@ -40,15 +41,16 @@ TEST_CASE("heads are chosen by layers and numbers, under the numbers that a prun
   GptConfig config{.vocab_size = 5, .n_layer = 3, .n_head = 2, .n_embd = 8};
   config.head_width = 2;
   config.head_numbers = {{1, 3}, {0, 3}, {0, 1}};
-  CHECK(HeadSet::of_layers(config, {}) == HeadSet::all(config));
-  CHECK(HeadSet::of_layers(config, {1}) == HeadSet{{1, 0}, {1, 3}});
-  CHECK(HeadSet::of_layers(config, {1, 0, 1}, {3, 3}) == HeadSet{{0, 3}, {1, 3}});
+  const HeadLayout layout = config.head_layout();
+  CHECK(HeadSet::of_layers(layout, {}) == HeadSet::all(layout));
+  CHECK(HeadSet::of_layers(layout, {1}) == HeadSet{{1, 0}, {1, 3}});
+  CHECK(HeadSet::of_layers(layout, {1, 0, 1}, {3, 3}) == HeadSet{{0, 3}, {1, 3}});
   const auto error = [&](const std::vector<Index>& layers, const std::vector<Index>& numbers) {
-    return error_of([&] { HeadSet::of_layers(config, layers, numbers); });
+    return error_of([&] { HeadSet::of_layers(layout, layers, numbers); });
   };
   CHECK(error({0, 3}, {}) == "layers: the model has layers 0 to 2, got 3");
   CHECK(error({-1}, {}) == "layers: the model has layers 0 to 2, got -1");
-  CHECK(error({}, {3}) == "heads: layer 2 has heads 0 and 1, got 2.3");
+  CHECK(error({}, {3}) == "heads: layer 2 has heads 0 to 1, got 2.3");
 }
 
 TEST_CASE("a set of heads knows its layers and what is in them") {

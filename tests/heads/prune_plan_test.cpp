@@ -11,7 +11,7 @@ namespace {
 
 double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const TokenDataset& data) {
   const auto pruned = prune_heads(gpt, heads);
-  return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->config())[0]}}).loss.mean;
+  return ablate_heads(*pruned, data, {.heads = {HeadSet::all(pruned->heads())[0]}}).loss.mean;
 }
 
 }  // namespace

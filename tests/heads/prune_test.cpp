@@ -81,13 +81,13 @@ TEST_CASE("the heads of a layer cannot all go, nor heads that are not there") {
 TEST_CASE("heads keep their numbers when others are pruned, again and again") {
   const auto gpt = random_gpt(three_layers());
   const auto once = prune_heads(*gpt, {{0, 0}, {2, 1}});
-  CHECK(HeadSet::all(once->config()) ==
+  CHECK(HeadSet::all(once->heads()) ==
         HeadSet{{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 2}});
   const auto twice = prune_heads(*once, {{0, 1}, {2, 2}});
   CHECK(same_bits(logits_of(*twice),
                   logits_of(*prune_heads(*gpt, {{0, 0}, {0, 1}, {2, 1}, {2, 2}}))));
-  CHECK(HeadSet::all(twice->config())[0] == HeadId{0, 2});
-  CHECK(place_of({0, 2}, twice->config()) == 0);
+  CHECK(HeadSet::all(twice->heads())[0] == HeadId{0, 2});
+  CHECK(place_of({0, 2}, twice->heads()) == 0);
   CHECK(mentions(error_of([&] {
                    prune_heads(*once, {{0, 0}});
                  }),

@@ -205,7 +205,7 @@ TEST_CASE("the maps of one document have no pads and fit the views") {
 TEST_CASE("recorded queries and keys explain the weights, pads are zeros") {
   const RecordedAttention recorded = record_attention_batch(
       model(), ByteTokenizer(), {"abcdef", "xyz"},
-      {.heads = HeadSet::of_layers(model().config(), {}, {0, 2}), .vectors = true});
+      {.heads = HeadSet::of_layers(model().heads(), {}, {0, 2}), .vectors = true});
   const RecordedLayer& layer = recorded.layers[1];
   REQUIRE(layer.queries.shape() == Shape{2, 6, 2, 8});
   REQUIRE(layer.keys.shape() == layer.queries.shape());

@@ -164,10 +164,10 @@ TEST_CASE("numbers of heads must fit the heads and rise") {
   GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 8};
   config.head_numbers = {{0, 2}, {1, 5}};
   CHECK_NOTHROW(config.validate());
-  CHECK(config.head_number(1, 1) == 5);
-  CHECK(config.head_place(1, 5) == 1);
-  CHECK_FALSE(config.head_place(1, 0).has_value());
-  CHECK_FALSE(config.head_place(2, 0).has_value());
+  CHECK(config.head_layout().numbers[1][1] == 5);
+  CHECK(config.head_layout().place(1, 5) == 1);
+  CHECK_FALSE(config.head_layout().place(1, 0).has_value());
+  CHECK_FALSE(config.head_layout().place(2, 0).has_value());
   const auto refused = [&](std::vector<std::vector<Index>> numbers, const char* message) {
     config.head_numbers = std::move(numbers);
     CHECK_THROWS_WITH(config.validate(), contains_text(message));

@@ -16,6 +16,10 @@ class OwnModel final : public headlight::LanguageModel {
                            const headlight::ForwardContext& context = {}) const override {
     return inner.logits(batch, context);
   }
+  headlight::HeadLayout heads() const override {
+    return shows_heads ? inner.heads() : headlight::HeadLayout{};
+  }
 
   headlight::Gpt inner;
+  bool shows_heads = true;
 };

@@ -6,7 +6,7 @@
 #include "headlight/data/dataset.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -58,7 +58,7 @@ struct AblationResult {
 //
 // Throws Error for heads that do not exist, for fewer than two pair_heads, when the data has no
 // target, and for resample with a single document.
-AblationResult ablate_heads(const Gpt& model, const TokenDataset& data,
+AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options = {});
 
 }  // namespace headlight

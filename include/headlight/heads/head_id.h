@@ -3,7 +3,7 @@
 #include <compare>
 #include <string>
 
-#include "headlight/nn/gpt_config.h"
+#include "headlight/nn/head_layout.h"
 
 namespace headlight {
 
@@ -11,7 +11,7 @@ namespace headlight {
 // keeps the number that it had before.
 struct HeadId {
   Index layer = 0;
-  Index head = 0;  // its number in the layer, GptConfig::head_number
+  Index head = 0;  // its number in the layer, HeadLayout::numbers
 
   auto operator<=>(const HeadId&) const = default;
 };
@@ -21,6 +21,6 @@ std::string head_name(const HeadId& id);
 
 // Where the weights of a head stand among those of its layer's heads. Throws Error for a head that
 // the model does not have.
-Index place_of(const HeadId& id, const GptConfig& config);
+Index place_of(const HeadId& id, const HeadLayout& layout);
 
 }  // namespace headlight

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "headlight/heads/attention_maps.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -19,6 +19,6 @@ struct HeadScoreFile {
 // missing. Heads without a verdict or a score are left out. Throws Error naming the file when it is
 // something else, holds the scores of another model (see HeadScores::model_fingerprint), or tells
 // of heads that the model does not have.
-HeadScoreFile read_head_scores(const std::filesystem::path& path, const Gpt& model);
+HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model);
 
 }  // namespace headlight

@@ -12,7 +12,7 @@
 #include "headlight/heads/head_set.h"
 #include "headlight/heads/head_verdict.h"
 #include "headlight/heads/weight_scores.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -89,7 +89,7 @@ struct HeadScoreOptions {
   Index batch_size = 12;
   Index max_tokens = 0;  // cut sequences to their first tokens; 0: do not
   RepeatOptions repeats = {};
-  bool weight_scores = true;                     // copying and k_composition
+  bool weight_scores = true;                     // copying and k_composition, of a Gpt
   std::vector<SequencePairs> annotations = {};   // of every sequence; empty: none
   bool exclude_bos = false;                      // DetectorScores: not the first key
   bool exclude_current_token = false;            // DetectorScores: not the query itself
@@ -117,7 +117,8 @@ struct HeadScores {
 // Sequences are token ids; one that is longer than the block is cut. Throws Error when there is no
 // token, for heads or tokens that the model does not have, annotations for another number of
 // sequences, and a model whose weights give no numbers.
-HeadScores score_heads(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
+HeadScores score_heads(const LanguageModel& model,
+                       const std::vector<std::vector<std::int32_t>>& sequences,
                        const HeadScoreOptions& options = {});
 
 }  // namespace headlight

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/heads/head_id.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -19,16 +20,16 @@ class HeadSet {
   // The heads named by "0.1,2.3", or in the form of transformers' prune_heads "0:1,2;3:0" (heads 1
   // and 2 of layer 0, head 0 of layer 3). Throws Error for other text.
   static HeadSet parse(std::string_view text);
-  static HeadSet all(const GptConfig& config);
+  static HeadSet all(const HeadLayout& layout);
   // The heads of these numbers in each of these layers; none named: all layers, all heads. Throws
   // Error for a layer or head that the model does not have.
-  static HeadSet of_layers(const GptConfig& config, const std::vector<Index>& layers,
+  static HeadSet of_layers(const HeadLayout& layout, const std::vector<Index>& layers,
                            const std::vector<Index>& numbers = {});
 
   // These heads, or all of the model where these are none. Throws Error as require_in() does.
-  HeadSet or_all(const GptConfig& config) const;
+  HeadSet or_all(const HeadLayout& layout) const;
   // Throws Error for a head that the model does not have.
-  void require_in(const GptConfig& config) const;
+  void require_in(const HeadLayout& layout) const;
 
   bool contains(const HeadId& id) const;
   std::vector<Index> layers() const;                    // that have heads here, ascending
@@ -45,5 +46,8 @@ class HeadSet {
  private:
   std::vector<HeadId> heads_;  // ascending, each once
 };
+
+// The heads of a model. Throws Error for a model that shows none.
+HeadLayout heads_of(const LanguageModel& model);
 
 }  // namespace headlight

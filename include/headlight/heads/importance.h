@@ -5,7 +5,7 @@
 #include "headlight/data/dataset.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_id.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -40,7 +40,7 @@ struct ImportanceResult {
 // absolute value is taken document by document, whatever the batch size. The gradients of the
 // model's parameters are cleared.
 // Throws Error when the data has no target.
-ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
+ImportanceResult head_importance(const LanguageModel& model, const TokenDataset& data,
                                  const ImportanceOptions& options = {});
 
 // Spearman's rank correlation, equal values sharing their mean rank; 0 when either side has no two

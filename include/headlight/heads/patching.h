@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/heads/head_id.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -53,7 +53,7 @@ struct PatchingResult {
 // puts out on the clean text. A head that recovers much carries what the texts differ in.
 // Throws Error when the texts differ in length, are empty or longer than the block, an id is
 // outside the vocabulary, answer and wrong are the same, or both texts have the same difference.
-PatchingResult patch_heads(const Gpt& model, const PatchingTask& task);
+PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task);
 
 // In one line, why `recovered` cannot be relied on; "" when the task is done clearly. The labels
 // are those of the task's two tokens.
@@ -64,6 +64,6 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
 NextToken likeliest_token(const std::vector<double>& logits);
 
 // The most likely next token after a text. Throws Error as patch_heads does.
-std::int32_t likeliest_next(const Gpt& model, const std::vector<std::int32_t>& text);
+std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text);
 
 }  // namespace headlight

@@ -6,7 +6,7 @@
 
 #include "headlight/heads/attention_maps.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
@@ -54,12 +54,12 @@ struct RecordedAttention {
 // Throws Error when there is no document, one is empty, not UTF-8 or longer than the model's block,
 // a head does not exist, the maps would take more than max_bytes, or the model gives
 // weights that are not numbers.
-RecordedAttention record_attention_batch(const Gpt& model, const Tokenizer& tokenizer,
+RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options = {});
 
 // The same for one text, ready for attention_svg() and attention_html().
-AttentionMaps record_attention(const Gpt& model, const Tokenizer& tokenizer, std::string_view text,
-                               const RecordAttentionOptions& options = {});
+AttentionMaps record_attention(const LanguageModel& model, const Tokenizer& tokenizer,
+                               std::string_view text, const RecordAttentionOptions& options = {});
 
 }  // namespace headlight

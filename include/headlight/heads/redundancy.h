@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headlight/heads/head_set.h"
-#include "headlight/nn/gpt.h"
+#include "headlight/nn/language_model.h"
 
 namespace headlight {
 
@@ -32,7 +32,7 @@ struct HeadDistances {
 
 // Compares all pairs of heads on the same queries. Throws Error for heads that the model does not
 // have, options out of range, and when there is no query.
-HeadDistances head_distances(const Gpt& model,
+HeadDistances head_distances(const LanguageModel& model,
                              const std::vector<std::vector<std::int32_t>>& sequences,
                              const RedundancyOptions& options = {});
 

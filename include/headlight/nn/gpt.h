@@ -81,6 +81,8 @@ class Gpt : public LanguageModel {
 
   Index vocab_size() const override { return config_.vocab_size; }
   Index block_size() const override { return config_.block_size; }
+  DType dtype() const override { return dtype_; }
+  HeadLayout heads() const override { return config_.head_layout(); }
   std::string model_type() const override { return "gpt2"; }
 
   const GptConfig& config() const { return config_; }
@@ -89,7 +91,6 @@ class Gpt : public LanguageModel {
   // The weight or bias of a part; undefined when the model has none.
   Tensor weight(Part part, Index layer = kNoLayer) const { return find(part, layer, false); }
   Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
-  DType dtype() const { return dtype_; }
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // [V, C]: the token embedding when tied.
   const Tensor& head_weight() const;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
+#include "headlight/nn/head_layout.h"
 #include "headlight/nn/layers.h"
 
 namespace headlight {
@@ -36,10 +36,7 @@ struct GptConfig {
   std::vector<std::vector<Index>> head_numbers = {};
 
   Index heads(Index layer) const;
-  // The number of the head at a place of a layer's weights.
-  Index head_number(Index layer, Index place) const;
-  // The place of the head with a number; none: the layer has no such head.
-  std::optional<Index> head_place(Index layer, Index number) const;
+  HeadLayout head_layout() const;
   // Throws Error for sizes that are not positive, not sensible or do not divide.
   void validate() const;
 };

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "headlight/nn/batch.h"
+#include "headlight/nn/head_layout.h"
 #include "headlight/nn/module.h"
 
 namespace headlight {
 
-// What training, evaluation, checkpoints and generation need of a model that continues texts. Gpt
-// is one; a class of your own that says these few things is another. It may do more by more
-// interfaces: AttentionHeads opens the head tools to it. What needs a Gpt says so.
+// What training, evaluation, checkpoints, generation and the head tools need of a model that
+// continues texts. Gpt is one; a class of your own that says these few things is another. What
+// needs a Gpt has one as its parameter.
 class LanguageModel : public Module {
  public:
   virtual Index vocab_size() const = 0;  // V: ids from 0 to V - 1
@@ -24,6 +25,11 @@ class LanguageModel : public Module {
                       Index normalizer = 0) const;
   // What follows the last token of each sequence, [B, V].
   virtual Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const;
+  virtual DType dtype() const { return DType::float32; }  // of its weights
+  // The attention heads whose weights its passes give to ForwardContext::recorder, and whose
+  // outputs they give to ForwardContext::hook at Point::z, as MultiHeadAttention does. None: what
+  // looks at heads refuses the model.
+  virtual HeadLayout heads() const { return {}; }
   // What config.json calls a model of this class, so that no other reads its checkpoints.
   virtual std::string model_type() const { return "custom"; }
 };

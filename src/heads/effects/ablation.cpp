@@ -25,9 +25,9 @@ struct Experiment {
 
 class Ablation {
  public:
-  Ablation(const Gpt& model, const TokenDataset& data, const AblationOptions& options)
+  Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model),
-        batches_(data, {.batch_size = options.batch_size, .block_size = model.config().block_size}),
+        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()}),
         substitutes_(model, batches_, options.mode) {}
 
   // Fills in the losses of the experiments and those of the whole model.
@@ -55,7 +55,7 @@ class Ablation {
     to.insert(to.end(), from.begin(), from.end());
   }
 
-  const Gpt& model_;
+  const LanguageModel& model_;
   SequentialBatches batches_;
   HeadSubstitutes substitutes_;
   std::vector<double> base_;     // loss of each document
@@ -137,9 +137,9 @@ std::string_view ablation_mode_name(AblationMode mode) {
   return kModes[static_cast<std::size_t>(mode)].name;
 }
 
-AblationResult ablate_heads(const Gpt& model, const TokenDataset& data,
+AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options) {
-  const HeadSet heads = options.heads.or_all(model.config());
+  const HeadSet heads = options.heads.or_all(heads_of(model));
   require(options.pair_heads == 0 || options.pair_heads >= 2,
           "pairs: expected 0 or at least 2 heads, got ", options.pair_heads);
   std::vector<Experiment> singles;

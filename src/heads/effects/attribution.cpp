@@ -99,7 +99,7 @@ Index check(const AttributionTask& task, const Gpt& model) {
 Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& projection,
                   const HeadId& id, Index position) {
   const Index width = model.block(id.layer).attention().head_width();
-  const Index begin = place_of(id, model.config()) * width;
+  const Index begin = place_of(id, model.heads()) * width;
   return linear(slice(slice(outputs, 0, position, position + 1), 1, begin, begin + width),
                 slice(projection, 1, begin, begin + width))
       .to_vector();
@@ -110,7 +110,7 @@ void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& rea
   const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
   Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
                            row_of(replay.residual(layer), position));
-  for (const HeadId& id : HeadSet::of_layers(model.config(), {layer})) {
+  for (const HeadId& id : HeadSet::of_layers(model.heads(), {layer})) {
     const Vector written = written_by(model, replay.outputs(layer), projection, id, position);
     parts.push_back({head_name(id), id, readout.logit_of(written)});
     rest = subtracted(rest, written);

@@ -1,9 +1,12 @@
 #include "heads/effects/forward_replay.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/token_distribution.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -13,81 +16,107 @@ namespace {
 
 class KeepOutputs final : public ForwardHook {
  public:
-  bool wants(Point point, Index) const override { return point == Point::z; }
-  Tensor visit(const Place&, const Tensor& z) override {
-    kept = reshape(z, {z.size(0), z.size(1) * z.size(2)});
+  explicit KeepOutputs(std::vector<Tensor>& outputs) : outputs_(outputs) {}
+
+  bool wants(Point point, Index layer) const override {
+    return point == Point::z && layer < std::ssize(outputs_);
+  }
+  Tensor visit(const Place& place, const Tensor& z) override {
+    outputs_[static_cast<std::size_t>(place.layer)] =
+        reshape(z, {z.size(0), z.size(1) * z.size(2)});
     return z;
   }
 
-  Tensor kept;
+ private:
+  std::vector<Tensor>& outputs_;
 };
+
+// -log p(target) of each row of logits [N, V], in nats; 0 without a target.
+std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) {
+  const Tensor rows = to_contiguous(convert(logits, DType::float32));
+  const auto vocabulary = static_cast<std::size_t>(rows.size(1));
+  std::vector<double> losses(static_cast<std::size_t>(rows.size(0)));
+  for (std::size_t row = 0; row < losses.size(); ++row) {
+    const std::int32_t target = targets.data<std::int32_t>()[row];
+    if (target != kIgnoreTarget) {
+      const TokenDistribution expected({rows.data<float>() + row * vocabulary, vocabulary});
+      losses[row] = -expected.log_probability(target);
+    }
+  }
+  return losses;
+}
 
 }  // namespace
 
-ForwardReplay::ForwardReplay(const Gpt& model, Batch batch)
-    : model_(model), batch_(std::move(batch)) {
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch)
+    : model_(model),
+      gpt_(dynamic_cast<const Gpt*>(&model)),
+      batch_(std::move(batch)),
+      outputs_(model.heads().numbers.size()) {
   const NoGrad no_grad;
-  KeepOutputs hook;
-  ForwardContext context;
-  context.hook = &hook;
-  Tensor x = model.residual(batch_, 0);
-  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    residuals_.push_back(x);
-    x = model.block(layer).forward(x, batch_.offsets, context);
-    outputs_.push_back(hook.kept);
+  KeepOutputs hook(outputs_);
+  const ForwardContext context{.hook = &hook};
+  if (gpt_ == nullptr) {
+    ends_ = model.logits(batch_, context);
+  } else {
+    residuals_.push_back(gpt_->residual(batch_, 0));
+    for (Index layer = 0; layer < gpt_->config().n_layer; ++layer) {
+      residuals_.push_back(gpt_->block(layer).forward(residuals_.back(), batch_.offsets, context));
+    }
+    ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_.offsets);
   }
-  residuals_.push_back(x);
-  hidden_ = model.hidden_from(model.config().n_layer, x, batch_.offsets);
+  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
+    require(outputs_[layer].defined(), "a model of type '", model.model_type(),
+            "' gives no ForwardHook what the heads of layer ", layer, " put out");
+  }
   if (batch_.targets.defined()) {
-    losses_ = losses_of(hidden_);
+    losses_ = losses_of(ends_);
     targets_ = target_counts(batch_);
   }
 }
 
 std::vector<double> ForwardReplay::losses(Index layer, ForwardHook& hook) const {
-  return losses_of(hidden_with(layer, hook));
+  return losses_of(ends_with(layer, hook));
 }
 
-Tensor ForwardReplay::logits_after(Index place) const {
-  const NoGrad no_grad;
-  return linear(slice(hidden_, 0, place, place + 1), model_.head_weight());
-}
+Tensor ForwardReplay::logits_after(Index place) const { return logits_of(ends_, place); }
 
-Tensor ForwardReplay::last_logits(Index sequence) const {
-  return last_logits_of(hidden_, sequence);
-}
+Tensor ForwardReplay::last_logits(Index sequence) const { return last_logits_of(ends_, sequence); }
 
 Tensor ForwardReplay::last_logits(Index sequence, Index layer, ForwardHook& hook) const {
-  return last_logits_of(hidden_with(layer, hook), sequence);
+  return last_logits_of(ends_with(layer, hook), sequence);
 }
 
-Tensor ForwardReplay::hidden_with(Index layer, ForwardHook& hook) const {
+Tensor ForwardReplay::ends_with(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
-  ForwardContext context;
-  context.hook = &hook;
-  return model_.hidden_from(layer, residual(layer), batch_.offsets, context);
+  const ForwardContext context{.hook = &hook};
+  return gpt_ == nullptr ? model_.logits(batch_, context)
+                         : gpt_->hidden_from(layer, residual(layer), batch_.offsets, context);
 }
 
-std::vector<double> ForwardReplay::losses_of(const Tensor& hidden) const {
-  const Tensor rows = linear_cross_entropy_rows(hidden, model_.head_weight(), batch_.targets,
-                                                {.ignore_index = kIgnoreTarget});  // [N]
+Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
+  const NoGrad no_grad;
+  const Tensor row = slice(ends, 0, place, place + 1);
+  return gpt_ == nullptr ? row : linear(row, gpt_->head_weight());
+}
+
+Tensor ForwardReplay::last_logits_of(const Tensor& ends, Index sequence) const {
+  const Index end = batch_.offsets[static_cast<std::size_t>(sequence) + 1];
+  return reshape(logits_of(ends, end - 1), {model_.vocab_size()});
+}
+
+std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {
+  const std::vector<double> rows =
+      gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
+                      : linear_cross_entropy_rows(ends, gpt_->head_weight(), batch_.targets,
+                                                  {.ignore_index = kIgnoreTarget})
+                            .to_vector();
   std::vector<double> sums;
-  for (Index b = 0; b < batch_.sequence_count(); ++b) {
-    const auto place = static_cast<std::size_t>(b);
-    double sum = 0;
-    for (Index n = batch_.offsets[place]; n < batch_.offsets[place + 1]; ++n) {
-      sum += rows.data<double>()[n];
-    }
-    sums.push_back(sum);
+  for (std::size_t b = 0; b + 1 < batch_.offsets.size(); ++b) {
+    sums.push_back(std::accumulate(rows.begin() + batch_.offsets[b],
+                                   rows.begin() + batch_.offsets[b + 1], 0.0));
   }
   return sums;
-}
-
-Tensor ForwardReplay::last_logits_of(const Tensor& hidden, Index sequence) const {
-  const NoGrad no_grad;
-  const Index end = batch_.offsets[static_cast<std::size_t>(sequence) + 1];
-  return reshape(linear(slice(hidden, 0, end - 1, end), model_.head_weight()),
-                 {model_.config().vocab_size});
 }
 
 std::vector<double> target_counts(const Batch& batch) {

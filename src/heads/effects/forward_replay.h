@@ -7,15 +7,15 @@
 
 namespace headlight {
 
-// One batch through a model, keeping what every layer began with, so that a pass that differs from
-// some layer on need not compute the layers below again. Records no gradient. The model must
-// outlive it.
+// One batch through a model, keeping what every layer of a Gpt began with, so that a pass that
+// differs from some layer on need not compute the layers below again; another model computes them.
+// Records no gradient. The model must outlive it.
 class ForwardReplay {
  public:
-  ForwardReplay(const Gpt& model, Batch batch);
+  ForwardReplay(const LanguageModel& model, Batch batch);
 
   const Batch& batch() const { return batch_; }
-  // The residual stream as it enters a layer, [N, C]; n_layer: as it leaves the last one.
+  // Of a Gpt: the residual stream as it enters a layer, [N, C]; n_layer: as it leaves the last one.
   const Tensor& residual(Index layer) const { return residuals_[static_cast<std::size_t>(layer)]; }
   // The heads' outputs of a layer, [N, H D]; see Point::z.
   const Tensor& outputs(Index layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
@@ -32,15 +32,18 @@ class ForwardReplay {
   Tensor last_logits(Index sequence, Index layer, ForwardHook& hook) const;
 
  private:
-  std::vector<double> losses_of(const Tensor& hidden) const;
-  Tensor last_logits_of(const Tensor& hidden, Index sequence) const;
-  Tensor hidden_with(Index layer, ForwardHook& hook) const;
+  // What the last logits are made of: hidden states [N, C] of a Gpt, the logits [N, V] of another.
+  Tensor ends_with(Index layer, ForwardHook& hook) const;
+  Tensor logits_of(const Tensor& ends, Index place) const;
+  Tensor last_logits_of(const Tensor& ends, Index sequence) const;
+  std::vector<double> losses_of(const Tensor& ends) const;
 
-  const Gpt& model_;
+  const LanguageModel& model_;
+  const Gpt* gpt_;  // the model, if it is one
   Batch batch_;
   std::vector<Tensor> residuals_;  // [L + 1] of [N, C]
   std::vector<Tensor> outputs_;    // [L] of [N, H D]
-  Tensor hidden_;                  // [N, C]
+  Tensor ends_;                    // see ends_with
   std::vector<double> losses_;
   std::vector<double> targets_;
 };

@@ -58,7 +58,7 @@ Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
 void ReplaceHeads::replace(const HeadId& id, Tensor& z) const {
   const Index width = z.size(2);
   const Shape shape{z.size(0), width};
-  const Index begin = place_of(id, config_) * width;
+  const Index begin = place_of(id, layout_) * width;
   Tensor head = z.strided_view(shape, {z.size(1) * width, 1}, begin);
   if (substitutes_.empty()) {
     head.fill(0);
@@ -68,7 +68,7 @@ void ReplaceHeads::replace(const HeadId& id, Tensor& z) const {
   head.copy_from(from.strided_view(shape, from.strides(), begin));
 }
 
-HeadSubstitutes::HeadSubstitutes(const Gpt& model, const SequentialBatches& batches,
+HeadSubstitutes::HeadSubstitutes(const LanguageModel& model, const SequentialBatches& batches,
                                  AblationMode mode)
     : model_(model), batches_(batches), mode_(mode) {
   if (mode == AblationMode::mean) {
@@ -94,14 +94,14 @@ std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& re
           "resample: expected at least two documents or blocks, got one: use zero or mean");
   const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
   std::vector<Tensor> result;
-  for (Index layer = 0; layer < model_.config().n_layer; ++layer) {
+  for (Index layer = 0; layer < model_.heads().layers(); ++layer) {
     result.push_back(shifted(replay, following, layer));
   }
   return result;
 }
 
 void HeadSubstitutes::find_means() {
-  std::vector<std::vector<double>> sums(static_cast<std::size_t>(model_.config().n_layer));
+  std::vector<std::vector<double>> sums(static_cast<std::size_t>(model_.heads().layers()));
   double tokens = 0;
   for (Index i = 0; i < batches_.count(); ++i) {
     const ForwardReplay replay(model_, batches_.batch(i));

@@ -12,8 +12,8 @@ namespace headlight {
 // [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
 class ReplaceHeads final : public ForwardHook {
  public:
-  ReplaceHeads(const Gpt& model, HeadSet heads, const std::vector<Tensor>& substitutes)
-      : config_(model.config()), heads_(std::move(heads)), substitutes_(substitutes) {}
+  ReplaceHeads(const LanguageModel& model, HeadSet heads, const std::vector<Tensor>& substitutes)
+      : layout_(model.heads()), heads_(std::move(heads)), substitutes_(substitutes) {}
 
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& z) override;
@@ -21,7 +21,7 @@ class ReplaceHeads final : public ForwardHook {
  private:
   void replace(const HeadId& id, Tensor& z) const;
 
-  const GptConfig& config_;
+  HeadLayout layout_;
   HeadSet heads_;
   const std::vector<Tensor>& substitutes_;
 };
@@ -30,7 +30,7 @@ class ReplaceHeads final : public ForwardHook {
 class HeadSubstitutes {
  public:
   // Walks over all batches when it needs means.
-  HeadSubstitutes(const Gpt& model, const SequentialBatches& batches, AblationMode mode);
+  HeadSubstitutes(const LanguageModel& model, const SequentialBatches& batches, AblationMode mode);
 
   // For ReplaceHeads in the replay of batch `index`: [L] of [N, H D], or none for zeros. Throws
   // Error when there is no other document to take values from.
@@ -41,7 +41,7 @@ class HeadSubstitutes {
   void find_means();
   std::vector<Tensor> repeated_means(Index tokens) const;
 
-  const Gpt& model_;
+  const LanguageModel& model_;
   const SequentialBatches& batches_;
   AblationMode mode_;
   std::vector<Tensor> means_;  // [L] of [H D]

@@ -20,10 +20,10 @@ namespace {
 // A gate on every head of every sequence, all open.
 class GateHook final : public ForwardHook {
  public:
-  GateHook(const Gpt& model, const Batch& batch) {
-    for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-      Tensor open =
-          Tensor::empty({batch.sequence_count(), model.config().heads(layer)}, model.dtype());
+  GateHook(const LanguageModel& model, const Batch& batch) {
+    const HeadLayout heads = model.heads();
+    for (Index layer = 0; layer < heads.layers(); ++layer) {
+      Tensor open = Tensor::empty({batch.sequence_count(), heads.count(layer)}, model.dtype());
       open.fill(1);
       gates_.push_back(open.set_requires_grad());
     }
@@ -37,13 +37,19 @@ class GateHook final : public ForwardHook {
     sequences_ = Tensor::from(sequences, {batch.token_count()});
   }
 
-  bool wants(Point point, Index) const override { return point == Point::z; }
+  bool wants(Point point, Index layer) const override {
+    return point == Point::z && layer < std::ssize(gates_);
+  }
   Tensor visit(const Place& place, const Tensor& z) override {
     const Tensor& of_layer = gates_[static_cast<std::size_t>(place.layer)];
     const Tensor gates = embedding(of_layer, sequences_);  // [N, H]
     return mul(z, reshape(gates, {z.size(0), z.size(1), 1}));
   }
 
+  bool was_asked() const {
+    return std::all_of(gates_.begin(), gates_.end(),
+                       [](const Tensor& gates) { return gates.grad().defined(); });
+  }
   // [B, H]
   Tensor gradient(Index layer) const { return gates_[static_cast<std::size_t>(layer)].grad(); }
 
@@ -58,7 +64,7 @@ struct Sums {
   std::vector<DocumentSum> falling;  // minus the derivative
 };
 
-void add_gradients(const GateHook& hook, const GptConfig& config, const Batch& batch,
+void add_gradients(const GateHook& hook, const HeadLayout& layout, const Batch& batch,
                    std::map<HeadId, Sums>& sums) {
   const std::vector<double> targets = target_counts(batch);
   std::map<Index, std::vector<double>> by_layer;  // [B, H] each
@@ -68,7 +74,7 @@ void add_gradients(const GateHook& hook, const GptConfig& config, const Batch& b
       gradients = hook.gradient(id.layer).to_vector();
     }
     const std::size_t heads = gradients.size() / targets.size();
-    const auto place = static_cast<std::size_t>(place_of(id, config));
+    const auto place = static_cast<std::size_t>(place_of(id, layout));
     for (std::size_t b = 0; b < targets.size(); ++b) {
       const double value = gradients[b * heads + place];
       head.absolute.push_back({std::abs(value), targets[b]});
@@ -77,7 +83,7 @@ void add_gradients(const GateHook& hook, const GptConfig& config, const Batch& b
   }
 }
 
-void clear_gradients(const Gpt& model) {
+void clear_gradients(const LanguageModel& model) {
   for (auto [name, parameter] : model.parameters()) {
     parameter.zero_grad();
   }
@@ -116,12 +122,13 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 
 }  // namespace
 
-ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
+ImportanceResult head_importance(const LanguageModel& model, const TokenDataset& data,
                                  const ImportanceOptions& options) {
   const SequentialBatches batches(
-      data, {.batch_size = options.batch_size, .block_size = model.config().block_size});
+      data, {.batch_size = options.batch_size, .block_size = model.block_size()});
+  const HeadLayout layout = heads_of(model);
   std::map<HeadId, Sums> sums;
-  for (const HeadId& id : HeadSet::all(model.config())) {
+  for (const HeadId& id : HeadSet::all(layout)) {
     sums[id] = {};
   }
   ImportanceResult result;
@@ -133,7 +140,9 @@ ImportanceResult head_importance(const Gpt& model, const TokenDataset& data,
     const Tensor loss = model.loss(batch, context, 1);
     backward(loss);
     clear_gradients(model);  // which collect some by the way
-    add_gradients(hook, model.config(), batch, sums);
+    require(hook.was_asked(), "a model of type '", model.model_type(),
+            "' gives no ForwardHook what the heads of every layer put out");
+    add_gradients(hook, layout, batch, sums);
     result.loss += loss.item();
     result.tokens += batch.target_count;
     result.sequences += batch.sequence_count();

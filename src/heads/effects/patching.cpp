@@ -11,12 +11,12 @@ namespace {
 
 constexpr double kTwiceAsLikely = 0.6931471805599453;  // ln 2, as a difference of logits
 
-void require_token(std::int32_t id, const Gpt& model, const char* name) {
-  require(id >= 0 && id < model.config().vocab_size, name, ": expected a token from 0 to ",
-          model.config().vocab_size - 1, ", got ", id);
+void require_token(std::int32_t id, const LanguageModel& model, const char* name) {
+  require(id >= 0 && id < model.vocab_size(), name, ": expected a token from 0 to ",
+          model.vocab_size() - 1, ", got ", id);
 }
 
-void check(const PatchingTask& task, const Gpt& model) {
+void check(const PatchingTask& task, const LanguageModel& model) {
   require(!task.clean.empty(), "clean: expected at least one token");
   require(task.clean.size() == task.corrupt.size(),
           "corrupt: expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
@@ -29,7 +29,7 @@ void check(const PatchingTask& task, const Gpt& model) {
 
 }  // namespace
 
-PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
+PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
   check(task, model);
   const ForwardReplay clean(model, make_batch({task.clean}));
   const ForwardReplay corrupt(model, make_batch({task.corrupt}));
@@ -51,10 +51,11 @@ PatchingResult patch_heads(const Gpt& model, const PatchingTask& task) {
           "corrupt: expected texts after which answer and wrong differ in their logits, got ",
           result.clean_difference, " for both");
   std::vector<Tensor> substitutes;  // [L] of [T, H D]
-  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+  const HeadLayout layout = heads_of(model);
+  for (Index layer = 0; layer < layout.layers(); ++layer) {
     substitutes.push_back(to_contiguous(clean.outputs(layer)));
   }
-  for (const HeadId& id : HeadSet::all(model.config())) {
+  for (const HeadId& id : HeadSet::all(layout)) {
     ReplaceHeads hook(model, {id}, substitutes);
     const double patched = difference(corrupt.last_logits(0, id.layer, hook).to_vector());
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
@@ -101,7 +102,7 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
          ", so that the shares (marked ?) are shares of nothing";
 }
 
-std::int32_t likeliest_next(const Gpt& model, const std::vector<std::int32_t>& text) {
+std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text) {
   require(!text.empty(), "text: expected at least one token");
   return likeliest_token(ForwardReplay(model, make_batch({text})).last_logits(0).to_vector()).id;
 }

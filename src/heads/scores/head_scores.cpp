@@ -36,7 +36,7 @@ class ScoreSums {
     DetectorOptions detector = {};
   };
 
-  ScoreSums(const GptConfig& config, HeadSet heads, const Options& options)
+  ScoreSums(const HeadLayout& layout, HeadSet heads, const Options& options)
       : heads_(std::move(heads)),
         options_(options),
         groups_(heads_.size() * score_definitions().size()),
@@ -44,7 +44,7 @@ class ScoreSums {
         detector_(heads_.size()),
         detected_(heads_.size()) {
     for (std::size_t head = 0; head < heads_.size(); ++head) {
-      places_.push_back(place_of(heads_[head], config));
+      places_.push_back(place_of(heads_[head], layout));
       for (std::size_t score = 0; score < score_definitions().size(); ++score) {
         const ScoreDefinition& definition = score_definitions()[score];
         if (definition.measure != nullptr && definition.source == options.source) {
@@ -190,12 +190,14 @@ class EvenScores {
 
 class HeadScoring {
  public:
-  HeadScoring(const Gpt& model, const Sequences& sequences, const HeadScoreOptions& options)
+  HeadScoring(const LanguageModel& model, const Sequences& sequences,
+              const HeadScoreOptions& options)
       : model_(model),
         sequences_(sequences),
         options_(options),
-        heads_(options.heads.or_all(model.config())),
-        pieces_(cut_sequences(sequences, model.config().block_size, options.max_tokens)) {
+        layout_(heads_of(model)),
+        heads_(options.heads.or_all(layout_)),
+        pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
     for (const SequencePiece& piece : pieces_) {
       tokens_ += piece.length;
     }
@@ -216,8 +218,8 @@ class HeadScoring {
     }
     measure_text(result);
     measure_repeats(result);
-    if (options_.weight_scores) {
-      measure_weights(result);
+    if (const auto* gpt = dynamic_cast<const Gpt*>(&model_); gpt != nullptr) {
+      measure_weights(*gpt, result);
     }
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
@@ -235,7 +237,7 @@ class HeadScoring {
     for (const SequencePiece& piece : pieces_) {
       longest = std::max(longest, piece.length);
     }
-    ScoreSums sums(model_.config(), heads_,
+    ScoreSums sums(layout_, heads_,
                    {.source = ScoreSource::text,
                     .groups = std::min(units, kMaxGroups),
                     .longest = longest,
@@ -266,8 +268,8 @@ class HeadScoring {
 
   Index most_heads() const {
     Index most = 1;
-    for (Index layer = 0; layer < model_.config().n_layer; ++layer) {
-      most = std::max(most, model_.config().heads(layer));
+    for (Index layer = 0; layer < layout_.layers(); ++layer) {
+      most = std::max(most, layout_.count(layer));
     }
     return most;
   }
@@ -293,11 +295,11 @@ class HeadScoring {
 
   void measure_repeats(HeadScores& result) const {
     const RepeatOptions& repeats = options_.repeats;
-    const Index length = repeat_length(repeats, model_.config().block_size);
+    const Index length = repeat_length(repeats, model_.block_size());
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(model_.config(), heads_,
+    ScoreSums sums(layout_, heads_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = (repeats.first ? 1 : 0) + 2 * length});
@@ -305,7 +307,7 @@ class HeadScoring {
       std::vector<MeasuredSequence> batch;
       const Index end = std::min(begin + options_.batch_size, repeats.sequences);
       for (Index i = begin; i < end; ++i) {
-        RepeatedTokens sequence = repeated_tokens(repeats, model_.config().vocab_size, length, i);
+        RepeatedTokens sequence = repeated_tokens(repeats, model_.vocab_size(), length, i);
         SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
         facts.repeat_begin = sequence.repeat_begin;
         batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
@@ -372,8 +374,11 @@ class HeadScoring {
     }
   }
 
-  void measure_weights(HeadScores& result) const {
-    result.weights = weight_scores(model_);
+  void measure_weights(const Gpt& model, HeadScores& result) const {
+    if (!options_.weight_scores) {
+      return;
+    }
+    result.weights = weight_scores(model);
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();
     for (ScoredHead& head : result.heads) {
@@ -393,9 +398,10 @@ class HeadScoring {
     }
   }
 
-  const Gpt& model_;
+  const LanguageModel& model_;
   const Sequences& sequences_;
   const HeadScoreOptions& options_;
+  HeadLayout layout_;
   HeadSet heads_;
   std::vector<SequencePiece> pieces_;
   Index tokens_ = 0;
@@ -403,7 +409,8 @@ class HeadScoring {
 
 }  // namespace
 
-HeadScores score_heads(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences,
+HeadScores score_heads(const LanguageModel& model,
+                       const std::vector<std::vector<std::int32_t>>& sequences,
                        const HeadScoreOptions& options) {
   require(options.batch_size >= 1, "batch_size: expected at least 1, got ", options.batch_size);
   require(options.max_tokens >= 0, "max_tokens: expected a number from 0, got ",

@@ -100,7 +100,7 @@ double composition(const Grams& earlier, const HeadMatrices& earlier_head, const
 WeightScores weight_scores(const Gpt& model) {
   const NoGrad no_grad;
   WeightScores scores;
-  scores.heads = HeadSet::all(model.config());
+  scores.heads = HeadSet::all(model.heads());
   const std::vector<HeadMatrices> heads = matrices_of(model);
   // In the model's own precision: a large vocabulary in double would take twice its memory.
   const Tensor to_logits =

@@ -43,7 +43,7 @@ Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
     heads.push_back(head_name(id));
   }
   Json kept_heads = Json::array();
-  for (const HeadId& id : HeadSet::all(outcome.model->config())) {
+  for (const HeadId& id : HeadSet::all(outcome.model->heads())) {
     kept_heads.push_back(head_name(id));
   }
   Json curve = Json::array();
