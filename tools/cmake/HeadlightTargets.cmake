@@ -24,11 +24,9 @@ function(headlight_defaults target)
   headlight_harden(${target})
 endfunction()
 
-# With precompiled headers, ccache must be told that macros which change with time do not matter.
 if(HEADLIGHT_PRECOMPILED AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-      ${CMAKE_CXX_COMPILER_LAUNCHER})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_CURRENT_LIST_DIR}/ccache.sh
+                                  ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 # Precompiles the headers that follow ${target} for its sources, which include them all the same:
