@@ -29,6 +29,11 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
+void Error::add_place(std::string_view place) {
+  has_place_ = true;
+  static_cast<std::runtime_error&>(*this) = std::runtime_error(shortened(escaped(place) + what()));
+}
+
 std::string escaped(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
@@ -87,5 +92,9 @@ void throw_error(const MessagePart* parts, std::size_t count) {
 }
 
 void throw_error(std::string_view message) { throw Error(shortened(escaped(message))); }
+
+void throw_value_error(std::string_view name, const MessagePart* parts, std::size_t count) {
+  throw Error(shortened(escaped(concat_text(name, ": ", joined_text(parts, count)))), name);
+}
 
 }  // namespace headlight

@@ -53,6 +53,11 @@ void require_utf8(std::string_view text, std::string_view name) {
   require(valid == text.size(), name, ": invalid UTF-8 at byte ", valid);
 }
 
+void require_utf8_value(std::string_view text, std::string_view name) {
+  const std::size_t valid = valid_utf8_prefix(text);
+  require_value(valid == text.size(), name, "invalid UTF-8 at byte ", valid);
+}
+
 Utf8Character first_character(std::string_view text) {
   const std::uint8_t first = byte_at(text, 0);
   const Lead lead = lead_of(first);

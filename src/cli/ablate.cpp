@@ -45,7 +45,8 @@ Options make_options() {
   add_text_data_options(options);
   options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
       .flag("all", "Ablate every head (the default)")
-      .value("mode", "What takes the place of a head: zero, mean or resample", "zero")
+      .value("mode", "What takes the place of a head: " + listed(kChoiceNames<AblationMode>),
+             "zero")
       .value("pairs", "Also ablate the pairs among so many heads that matter most", "0")
       .value("resamples", "Draws of the bootstrap", "1000")
       .value("seed", "Of the bootstrap", "1337");
@@ -55,9 +56,9 @@ Options make_options() {
 AblationOptions ablation_options(const Options& options) {
   require(!options.is_set("all") || !options.given("heads"), "expected either --all or --heads");
   AblationOptions result;
-  result.mode = about_option([&] { return parse_ablation_mode(options.text("mode")); });
+  result.mode = parse_name<AblationMode>("mode", options.text("mode"));
   if (options.given("heads")) {
-    result.heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
+    result.heads = HeadSet::parse(options.text("heads"));
   }
   result.pair_heads = count_option(options, "pairs", 0);
   result.batch_size = count_option(options, "batch_size", 1);
@@ -70,7 +71,7 @@ Json json_of(const AblationResult& result, AblationMode mode) {
   const std::string caution = few_documents_caution(result.sequences);
   Json json{{"caution", caution.empty() ? Json() : Json(caution)},
             {"loss", interval_json(result.loss)},
-            {"mode", ablation_mode_name(mode)},
+            {"mode", name_of(mode)},
             {"sequences", result.sequences},
             {"tokens", result.tokens},
             {"heads", Json::array()},
@@ -114,24 +115,23 @@ void print(AblationResult result) {
   std::cout << "\n" << pairs.text();
 }
 
-}  // namespace
-
-int run_ablate(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const AblationOptions ablation = ablation_options(options);
   const LoadedModel loaded = load_model(options.positional());
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
-  const AblationResult result =
-      about_option([&] { return ablate_heads(*loaded.model, data, ablation); });
+  const AblationResult result = ablate_heads(*loaded.model, data, ablation);
   if (options.json()) {
     print_json(json_of(result, ablation.mode));
   } else {
     print(result);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_ablate(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -79,7 +79,8 @@ Options make_options() {
       .value("scores",
              "heads.json of headlight heads: classes to show beside the heads in the "
              "page; FILE,FILE2 for MODEL and --compare")
-      .value("view", "How the page opens: model, head, neuron or grid; or terminal", "model")
+      .value("view", "How the page opens: " + listed(kChoiceNames<AttentionView>) + "; or terminal",
+             "model")
       .value(
           "page_files",
           "Folder of the page's files to use instead of the program's own, for changing the page")
@@ -109,7 +110,7 @@ HeadSet heads_option(const Options& options, const HeadLayout& layout) {
   }
   require(layers.empty(), "--layers: expected none beside --heads ", heads,
           ", which names layers itself");
-  return about_option([&] { return HeadSet::parse(heads).or_all(layout); });
+  return HeadSet::parse(heads).or_all(layout);
 }
 
 bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
@@ -304,18 +305,12 @@ std::vector<std::string> write_files(
   return files;
 }
 
-}  // namespace
-
-int run_attention(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   on_light_ground(options);  // refuses another value before the work
   if (!is_terminal_view(options)) {
-    wanted.page.view = about_option([&] { return parse_attention_view(options.text("view")); });
+    wanted.page.view = parse_name<AttentionView>("view", options.text("view"));
   }
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
@@ -348,6 +343,12 @@ int run_attention(const std::vector<std::string>& arguments) {
     print_text(files);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_attention(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -120,13 +120,7 @@ void print(AttributionResult result, const AttributionTask& task, const Tokenize
   std::cout << table.text();
 }
 
-}  // namespace
-
-int run_attribute(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const LoadedModel loaded = load_model(options.positional());
   const AttributionTask task = task_of(options, loaded);
   const AttributionResult result = attribute_logit(*loaded.model, task);
@@ -136,6 +130,12 @@ int run_attribute(const std::vector<std::string>& arguments) {
     print(result, task, *loaded.tokenizer);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_attribute(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

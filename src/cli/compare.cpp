@@ -52,7 +52,9 @@ Options make_options() {
                                 "headlight compare runs/* --axis seconds --smooth 0.99",
                                 "headlight compare runs/a runs/b --svg losses.svg",
                                 "headlight compare runs/a runs/b --json"}});
-  options.value("axis", "What the losses are drawn against: updates, tokens or seconds", "updates")
+  options
+      .value("axis", "What the losses are drawn against: " + listed(kChoiceNames<HistoryAxis>),
+             "updates")
       .value("smooth", "Weight of what came before in the average of training losses; 0: none",
              "0.95")
       .value("svg", "Also write the chart to this .svg file");
@@ -107,11 +109,9 @@ double top_of(const std::vector<ComparedRun>& runs) {
 
 Comparison compare(const std::vector<std::string>& directories, const Options& options) {
   Comparison comparison;
-  about_option([&] {
-    comparison.curves = {.axis = parse_history_axis(options.text("axis")),
-                         .smoothing = options.number("smooth")};
-    comparison.curves.validate();
-  });
+  comparison.curves = {.axis = parse_name<HistoryAxis>("axis", options.text("axis")),
+                       .smoothing = options.number("smooth")};
+  comparison.curves.validate();
   std::vector<RunHistory> histories;
   for (const std::string& directory : directories) {
     histories.push_back(read_run_history(directory));
@@ -158,10 +158,10 @@ void warn(const Comparison& comparison) {
     if (run.training.empty() && run.validation.empty()) {
       const bool has_losses = !history.training.empty() || !history.validation.empty();
       log_warning(run.name + ": metrics.jsonl " +
-                  (has_losses ? "does not say how many " +
-                                    std::string(history_axis_name(comparison.curves.axis)) +
-                                    " its losses took"
-                              : "holds no loss yet"));
+                  (has_losses
+                       ? "does not say how many " + std::string(name_of(comparison.curves.axis)) +
+                             " its losses took"
+                       : "holds no loss yet"));
     }
   }
 }
@@ -293,7 +293,7 @@ std::string losses_text(const Comparison& comparison) {
       return number_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss, 4);
     });
   });
-  figures.add("  at " + std::string(history_axis_name(axis)), [&](const ComparedRun& run) {
+  figures.add("  at " + std::string(name_of(axis)), [&](const ComparedRun& run) {
     return best(run, [&](const HistoryPoint& point) { return axis_text(axis, point.on(axis)); });
   });
   if (!comparison.curves.bits_per_byte && comparison.comparability.bits_per_byte) {
@@ -323,14 +323,13 @@ std::string chart_text(const Comparison& comparison) {
   constexpr int kMargin = 12;
   const int columns = columns_of(Stream::output).value_or(kUsualColumns);
   return series_chart(
-      series,
-      {.width = std::clamp(columns - kMargin, 20, 100),
-       .colours = colours,
-       .y_high = comparison.y_high,
-       .x_label = std::string(axis == HistoryAxis::seconds ? "time" : history_axis_name(axis)) +
-                  (colours ? "; lines" : "; small letters") +
-                  ": training, smoothed; capitals: validation",
-       .x_text = [&](double value) { return axis_text(axis, value); }});
+      series, {.width = std::clamp(columns - kMargin, 20, 100),
+               .colours = colours,
+               .y_high = comparison.y_high,
+               .x_label = std::string(axis == HistoryAxis::seconds ? "time" : name_of(axis)) +
+                          (colours ? "; lines" : "; small letters") +
+                          ": training, smoothed; capitals: validation",
+               .x_text = [&](double value) { return axis_text(axis, value); }});
 }
 
 std::string names_text(const Comparison& comparison) {
@@ -344,7 +343,7 @@ std::string names_text(const Comparison& comparison) {
 
 std::string svg_of(const Comparison& comparison) {
   LinePlot plot{.title = "Training (lines, smoothed) and validation (dots) losses",
-                .x_label = std::string(history_axis_name(comparison.curves.axis)),
+                .x_label = std::string(name_of(comparison.curves.axis)),
                 .y_label = comparison.unit(),
                 .y_high = comparison.y_high};
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
@@ -397,7 +396,7 @@ Json run_json(const ComparedRun& run) {
 
 Json json_of(const Comparison& comparison) {
   Json json{{"unit", comparison.curves.bits_per_byte ? "bits_per_byte" : "nats_per_token"},
-            {"x", history_axis_name(comparison.curves.axis)},
+            {"x", name_of(comparison.curves.axis)},
             {"same_tokenizer", comparison.comparability.same_tokenizer},
             {"same_validation", comparison.comparability.same_validation},
             {"settings", Json::object()},
@@ -411,13 +410,7 @@ Json json_of(const Comparison& comparison) {
   return json;
 }
 
-}  // namespace
-
-int run_compare(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const std::vector<std::string>& directories = options.positionals();
   require(!directories.empty() && directories.size() <= kMostRuns, "expected 1 to ", kMostRuns,
           " run directories, got ", directories.size(), " (see headlight compare --help)");
@@ -438,6 +431,12 @@ int run_compare(const std::vector<std::string>& arguments) {
               << chart;
   }
   return 0;
+}
+
+}  // namespace
+
+int run_compare(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -52,7 +52,8 @@ Options make_options() {
            "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
   add_text_data_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
-      .value("weights", "Round the matrices first: float32, bfloat16 or int8", "float32")
+      .value("weights", "Round the matrices first: " + listed(kChoiceNames<WeightFormat>),
+             "float32")
       .flag("per_token", "Also the log-probability of every token, in nats")
       .value("view", "--per_token as table or text (coloured); default: text on a terminal")
       .value("limit", "--per_token: show the first so many tokens; 0: all", "0")
@@ -121,15 +122,8 @@ Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDatase
   return result;
 }
 
-}  // namespace
-
-int run_eval(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
-  const WeightFormat format =
-      about_option([&] { return parse_weight_format(options.text("weights")); });
+int run(const Options& options) {
+  const WeightFormat format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_model(options.positional());
   round_weights(*loaded.model, format);
@@ -146,6 +140,12 @@ int run_eval(const std::vector<std::string>& arguments) {
           ": the loss is not a number: the weights are too large");
   print(result, options.json());
   return 0;
+}
+
+}  // namespace
+
+int run_eval(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

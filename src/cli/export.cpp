@@ -189,18 +189,18 @@ void print(const Report& report, const std::string& format, bool json) {
   }
 }
 
-}  // namespace
-
-int run_export(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   require(options.given("to"), "--to: expected hf, nanogpt, npz or safetensors");
   require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
   const std::string format = options.text("to");
   print(run(format, options.positional(), options.text("out")), format, options.json());
   return 0;
+}
+
+}  // namespace
+
+int run_export(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -73,7 +73,8 @@ Options make_options() {
       .value("repetition_window", "Latest tokens that the penalty sees; 0: all", "0")
       .value("seed", "Of the random choices", "1337")
       .value("num_samples", "Texts to generate, side by side", "1")
-      .value("weights", "Precision of the matrices: float32, bfloat16 or int8", "float32")
+      .value("weights", "Precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
+             "float32")
       .value("logprobs", "Also each token's log-probability, and that of so many of the likeliest")
       .values("stop", "End before this text, or before any of several")
       .flag("stream", "Print the text while it is generated")
@@ -120,7 +121,7 @@ GenerateOptions generate_options(const Options& options) {
     result.logprobs = count_option(options, "logprobs", 0);
   }
   result.use_cache = !options.is_set("no_cache");
-  about_option([&] { result.validate(); });
+  result.validate();
   return result;
 }
 
@@ -147,7 +148,7 @@ void log_statistics(const GenerateResult& result) {
       "%zu tokens: the first after %.3f s (prompt of %lld), then %.1f tokens/s; ended by %s",
       result.tokens.size(), result.seconds_to_first_token,
       static_cast<long long>(result.prompt_tokens), result.tokens_per_second(),
-      std::string(finish_reason_name(result.finish_reason)).c_str());
+      std::string(name_of(result.finish_reason)).c_str());
   log_info(text);
 }
 
@@ -175,7 +176,7 @@ Json to_json(const GenerateResult& result, const Output& output) {
   Json json{{"text", result.text},
             {"tokens", result.tokens.size()},
             {"tokens_per_second", result.tokens_per_second()},
-            {"finish_reason", finish_reason_name(result.finish_reason)}};
+            {"finish_reason", name_of(result.finish_reason)}};
   if (output.logprobs) {
     json["logprobs"] = choices_json(result.choices, output.tokenizer);
   }
@@ -230,20 +231,13 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
   return results;
 }
 
-}  // namespace
-
-int run_generate(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const bool stream = options.is_set("stream");
   require(!options.json() || !stream, "--stream: does not go with --json");
   const GenerateOptions generation = generate_options(options);
   constexpr Index kMostTexts = 10'000;  // side by side, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
-  WeightFormat format{};
-  about_option([&] { format = parse_weight_format(options.text("weights")); });
+  const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::string prompt = read_prompt(options);
   const LoadedModel loaded = load_model(options.positional());
   warn_about_prompt(loaded, prompt);
@@ -263,6 +257,12 @@ int run_generate(const std::vector<std::string>& arguments) {
   }
   log_statistics(results, seconds);
   return 0;
+}
+
+}  // namespace
+
+int run_generate(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -124,7 +124,7 @@ Options make_options() {
       .flag("exclude_current_token", "mul and abs: without the query's own token")
       .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
       .value("seed", "Of the bootstrap and of random tokens", "1337")
-      .value("lang", "Language of tables and sentences: en or ko", "en")
+      .value("lang", "Language of tables and sentences: " + listed(kChoiceNames<Language>), "en")
       .value("out", "Directory for heads.json, .csv, .npz and figures");
   return options;
 }
@@ -166,7 +166,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
 
 // What takes the place of a text when there is none.
 HeadsText random_text(const RepeatOptions& repeats, const GptConfig& config) {
-  return {about_option([&] { return repeated_sequences(repeats, config); }), {}};
+  return {repeated_sequences(repeats, config), {}};
 }
 
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
@@ -180,7 +180,7 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
 HeadScoreOptions score_options(const Options& options) {
   HeadScoreOptions result{.fingerprint = true};
   if (options.given("heads")) {
-    result.heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
+    result.heads = HeadSet::parse(options.text("heads"));
   }
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);
@@ -195,7 +195,7 @@ HeadScoreOptions score_options(const Options& options) {
 HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                         const LoadedModel& loaded) {
   HeadsReport report;
-  report.language = about_option([&] { return parse_language(options.text("lang")); });
+  report.language = parse_name<Language>("lang", options.text("lang"));
   RedundancyOptions redundancy{.heads = scoring.heads,
                                .documents = count_option(options, "redundancy", 0),
                                .threshold = options.number("cluster_below")};
@@ -213,8 +213,7 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   {
     CountProgress progress("scoring heads");
     scoring.progress = [&](double share) { progress.show(share); };
-    report.scores =
-        about_option([&] { return score_heads(*loaded.model, text.sequences, scoring); });
+    report.scores = score_heads(*loaded.model, text.sequences, scoring);
   }
   const bool comparable = loaded.model->config().block_size > 1 &&
                           std::any_of(text.sequences.begin(), text.sequences.end(),
@@ -263,24 +262,16 @@ void check_text_options(const Options& options) {
 // Columns, filter and order, before anything is computed with them.
 void check_display(const Options& options) {
   std::vector<ScoredHead> none;
-  about_option([&] {
-    parse_columns(options.given("columns") ? options.text("columns") : "head");
-    if (options.given("filter")) {
-      filter_heads(options.text("filter"), none);
-    }
-    if (options.given("sort")) {
-      sort_heads(options.text("sort"), false, none);
-    }
-  });
+  parse_columns(options.given("columns") ? options.text("columns") : "head");
+  if (options.given("filter")) {
+    filter_heads(options.text("filter"), none);
+  }
+  if (options.given("sort")) {
+    sort_heads(options.text("sort"), false, none);
+  }
 }
 
-}  // namespace
-
-int run_heads(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   if (options.is_set("over_time")) {
     for (const char* name : {"text", "data", "heads", "filter", "sort"}) {
       require(!options.given(name), "--", name, ": does not go with --over_time");
@@ -312,6 +303,12 @@ int run_heads(const std::vector<std::string>& arguments) {
     }
   }
   return 0;
+}
+
+}  // namespace
+
+int run_heads(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -259,7 +259,7 @@ std::vector<std::string> write_picture(const Options& options, const std::string
 }  // namespace
 
 void show_heads_over_time(const Options& options) {
-  const Language language = about_option([&] { return parse_language(options.text("lang")); });
+  const Language language = parse_name<Language>("lang", options.text("lang"));
   const HeadHistory history = read_head_history(options.positional());
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);

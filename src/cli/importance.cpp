@@ -147,13 +147,7 @@ void print(const Measures& measures) {
   std::cout << "\n";
 }
 
-}  // namespace
-
-int run_importance(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const Index batch_size = count_option(options, "batch_size", 1);
   const LoadedModel loaded = load_model(options.positional());
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
@@ -167,6 +161,12 @@ int run_importance(const std::vector<std::string>& arguments) {
     print(measures);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_importance(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

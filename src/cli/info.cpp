@@ -8,6 +8,7 @@
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
+#include "cli/terminal/config_options.h"
 #include "cli/terminal/options.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -97,7 +98,7 @@ Subject read_subject(const Options& options) {
   }
   TrainConfig config;
   apply_config_file(config, path);
-  config.validate();
+  in_place(kSettings, [&] { config.validate(); });
   const GptConfig model = config.model(vocabulary_of(config, options));
   return {.model = model,
           .batch_tokens = config.batch_size * config.block_size,
@@ -246,13 +247,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   }
 }
 
-}  // namespace
-
-int run_info(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   if (is_tensor_file(options.positional()) &&
       !std::filesystem::is_directory(options.positional())) {
     print_tensor_file(options.positional(), options.json());
@@ -266,6 +261,12 @@ int run_info(const std::vector<std::string>& arguments) {
     print_text(subject, counts);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_info(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

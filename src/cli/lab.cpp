@@ -14,7 +14,6 @@ namespace headlight::cli {
 namespace {
 
 using lab::Experiment;
-using lab::Language;
 using lab::Report;
 
 constexpr const char* kDetails =
@@ -38,14 +37,9 @@ Options make_options() {
       .value("iters", "Updates of every training; 0: what the experiment needs", "0")
       .alias("max_iters", "iters")
       .value("seed", "Of all random numbers", "1337")
-      .value("lang", "Language of the explanations: en or ko", "en")
+      .value("lang", "Language of the explanations: " + listed(kChoiceNames<Language>), "en")
       .value("out", "Directory for the figures and results.json");
   return options;
-}
-
-Language parse_language(const std::string& name) {
-  require(name == "en" || name == "ko", "--lang: expected en or ko, got '", name, "'");
-  return name == "ko" ? Language::korean : Language::english;
 }
 
 const Experiment& find_experiment(const std::string& name) {
@@ -64,7 +58,7 @@ const Experiment& find_experiment(const std::string& name) {
 }
 
 void print_list(const Options& options) {
-  const Report words(parse_language(options.text("lang")));
+  const Report words(parse_name<Language>("lang", options.text("lang")));
   if (options.json()) {
     Json names = Json::array();
     for (const Experiment& experiment : lab::experiments()) {
@@ -106,7 +100,7 @@ lab::Settings settings_of(const Options& options) {
 
 void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options);
-  Report report(parse_language(options.text("lang")));
+  Report report(parse_name<Language>("lang", options.text("lang")));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());
@@ -124,19 +118,19 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   }
 }
 
-}  // namespace
-
-int run_lab(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   if (options.positionals().empty()) {
     print_list(options);
   } else {
     run_experiment(find_experiment(options.positional()), options);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_lab(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -165,16 +165,10 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
   std::cout << table.text();
 }
 
-}  // namespace
-
-int run_patch(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const LoadedModel loaded = load_model(options.positional());
   const PatchingTask task = task_of(options, loaded);
-  const PatchingResult result = about_option([&] { return patch_heads(*loaded.model, task); });
+  const PatchingResult result = patch_heads(*loaded.model, task);
   if (options.given("svg")) {
     write_file(output_file(options, "svg", ".svg"), heat_map(result, loaded.model->config()));
   }
@@ -184,6 +178,12 @@ int run_patch(const std::vector<std::string>& arguments) {
     print(result, task, *loaded.tokenizer);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_patch(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

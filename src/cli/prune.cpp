@@ -108,10 +108,9 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
   const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
-  PrunePlanOptions plan{
-      .ranking = about_option([&] { return parse_prune_ranking(options.text("by")); }),
-      .rounds = count_option(options, "rounds", 1),
-      .batch_size = count_option(options, "batch_size", 1)};
+  PrunePlanOptions plan{.ranking = parse_name<PruneRanking>("by", options.text("by")),
+                        .rounds = count_option(options, "rounds", 1),
+                        .batch_size = count_option(options, "batch_size", 1)};
   if (options.given("keep")) {
     const double keep = part_of(options, "keep", heads);
     require(options.text("keep").ends_with('%') || keep == std::floor(keep),
@@ -129,7 +128,7 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
     const double loss = loss_on(*loaded.model, *loaded.tokenizer, data, options);
     plan.largest_rise = part_of(options, "until_loss", loss);
   }
-  return about_option([&] { return plan_pruning(*loaded.model, data, plan); });
+  return plan_pruning(*loaded.model, data, plan);
 }
 
 void finetune(Gpt& model, const TokenDataset& data, const Options& options, Index updates) {
@@ -160,12 +159,12 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
     data = read_text_data(options, *loaded.tokenizer);
   }
   if (options.given("heads")) {
-    const HeadSet heads = about_option([&] { return HeadSet::parse(options.text("heads")); });
+    const HeadSet heads = HeadSet::parse(options.text("heads"));
     outcome.plan.heads.assign(heads.begin(), heads.end());
   } else {
     outcome.plan = find_plan(loaded, *data, options);
   }
-  outcome.model = about_option([&] { return prune_heads(*loaded.model, outcome.plan.heads); });
+  outcome.model = prune_heads(*loaded.model, outcome.plan.heads);
   if (data) {
     outcome.losses["loss_before"] = loss_on(*loaded.model, *loaded.tokenizer, *data, options);
     outcome.losses["loss_after"] = loss_on(*outcome.model, *loaded.tokenizer, *data, options);
@@ -184,13 +183,7 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
   return outcome;
 }
 
-}  // namespace
-
-int run_prune(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
@@ -205,6 +198,12 @@ int run_prune(const std::vector<std::string>& arguments) {
     print_pruning(json, outcome.plan.points, out);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_prune(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -37,7 +37,7 @@ TensorList list_safetensors(const std::filesystem::path& path) {
 TensorList list_npz(const std::filesystem::path& path) {
   TensorList list{.format = "npz"};
   for (const ArrayInfo& array : read_npz_header(path)) {
-    list.tensors.push_back({array.name, std::string(dtype_name(array.dtype)), array.shape});
+    list.tensors.push_back({array.name, std::string(name_of(array.dtype)), array.shape});
   }
   return list;
 }

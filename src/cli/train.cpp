@@ -235,16 +235,18 @@ void train(const Task& task, bool json) {
   print_result(result, progress, json);
 }
 
+int run(const Options& options) {
+  in_place(kSettings, [&] {
+    const Task task = task_of(options);
+    task.config.eval_only ? evaluate_start(task, options.json()) : train(task, options.json());
+  });
+  return 0;
+}
+
 }  // namespace
 
 int run_train(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
-  const Task task = task_of(options);
-  task.config.eval_only ? evaluate_start(task, options.json()) : train(task, options.json());
-  return 0;
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -29,27 +29,6 @@ std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
 
 }  // namespace
 
-Batching parse_batching(std::string_view name) {
-  for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
-    if (name == batching_name(batching)) {
-      return batching;
-    }
-  }
-  fail("[batching] expected padded, bucketed or packed, got \"", name, "\"");
-}
-
-std::string_view batching_name(Batching batching) {
-  switch (batching) {
-    case Batching::padded:
-      return "padded";
-    case Batching::bucketed:
-      return "bucketed";
-    case Batching::packed:
-      break;
-  }
-  return "packed";
-}
-
 Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
     : source_(make_source(dataset, options)), pad_id_(options.pad_id) {}
 

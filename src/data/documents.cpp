@@ -50,20 +50,6 @@ std::vector<std::string_view> split_at_blank_lines(std::string_view text) {
 
 }  // namespace
 
-DocumentSplit parse_document_split(std::string_view name) {
-  if (name == "none") {
-    return DocumentSplit::none;
-  }
-  if (name == "line") {
-    return DocumentSplit::line;
-  }
-  if (name == "blank_line") {
-    return DocumentSplit::blank_line;
-  }
-  require(name == "token", "documents: expected none, line, blank_line or token, got '", name, "'");
-  return DocumentSplit::token;
-}
-
 std::vector<std::string_view> find_documents(std::string_view text,
                                              const DocumentSplitOptions& options) {
   switch (options.mode) {
@@ -72,7 +58,7 @@ std::vector<std::string_view> find_documents(std::string_view text,
     case DocumentSplit::blank_line:
       return split_at_blank_lines(text);
     case DocumentSplit::token:
-      require(!options.separator.empty(), "separator: expected a text, got none");
+      require_value(!options.separator.empty(), "separator", "expected a text, got none");
       return split_at(text, options.separator);
     case DocumentSplit::none:
       break;
@@ -83,7 +69,7 @@ std::vector<std::string_view> find_documents(std::string_view text,
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options) {
   const std::vector<std::string_view> documents = find_documents(text, options);
-  require(!documents.empty(), "documents: expected at least one in the text, got none");
+  require_value(!documents.empty(), "documents", "expected at least one in the text, got none");
   return {documents.begin(), documents.end()};
 }
 

@@ -52,8 +52,8 @@ std::vector<std::int32_t> joined_in_memory(std::vector<TokenSequence> parts) {
     count += part.size();
   }
   const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
-  require(missing.empty(), "data: ", count, " tokens in ", parts.size(),
-          " files do not fit in memory: they take ", missing);
+  require_value(missing.empty(), "data", count, " tokens in ", parts.size(),
+                " files do not fit in memory: they take ", missing);
   std::vector<std::int32_t> ids;
   ids.reserve(static_cast<std::size_t>(count));
   for (TokenSequence& part : parts) {

@@ -16,9 +16,9 @@ struct Decoder::State {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
     }
-    require(packed.has_value() || format == WeightFormat::float32,
-            "weights: expected float32 for a model of type '", whole.model_type(), "', got ",
-            weight_format_name(format));
+    require_value(packed.has_value() || format == WeightFormat::float32, "weights",
+                  "expected float32 for a model of type '", whole.model_type(), "', got ",
+                  name_of(format));
   }
 
   const DecoderModel& steps() const {

@@ -302,14 +302,16 @@ Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions
   const Index known = tokenizer.vocab_size();
   const Index all = decoder.model().vocab_size();
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
-  require(options.together >= 1, "together: expected a number from 1, got ", options.together);
+  require_value(options.together >= 1, "together", "expected a number from 1, got ",
+                options.together);
 }
 
 Engine::~Engine() = default;
 
 RequestId Engine::begin(Request request) {
   request.options.validate();
-  require(request.samples >= 0, "num_samples: expected a number from 0, got ", request.samples);
+  require_value(request.samples >= 0, "num_samples", "expected a number from 0, got ",
+                request.samples);
   if (request.prompt.empty()) {
     request.prompt.push_back(state_->tokenizer.end_of_text());
   }

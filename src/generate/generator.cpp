@@ -45,29 +45,16 @@ std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
 }  // namespace
 
 void GenerateOptions::validate() const {
-  require(max_new_tokens >= 0, "max_new_tokens: expected a number from 0, got ", max_new_tokens);
-  require(sample >= 0, "sample: expected a number from 0, got ", sample);
-  require(!logprobs.has_value() || *logprobs >= 0, "logprobs: expected a number from 0, got ",
-          logprobs.value_or(0));
+  require_value(max_new_tokens >= 0, "max_new_tokens", "expected a number from 0, got ",
+                max_new_tokens);
+  require_value(sample >= 0, "sample", "expected a number from 0, got ", sample);
+  require_value(!logprobs.has_value() || *logprobs >= 0, "logprobs",
+                "expected a number from 0, got ", logprobs.value_or(0));
   for (const std::string& text : stop) {
-    require(!text.empty(), "stop: expected a text, got an empty one");
-    require_utf8(text, "stop");
+    require_value(!text.empty(), "stop", "expected a text, got an empty one");
+    require_utf8_value(text, "stop");
   }
   sampling.validate();
-}
-
-std::string_view finish_reason_name(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::end_of_text:
-      return "end_of_text";
-    case FinishReason::stop:
-      return "stop";
-    case FinishReason::cancelled:
-      return "cancelled";
-    case FinishReason::length:
-      break;
-  }
-  return "length";
 }
 
 double GenerateResult::tokens_per_second() const {
@@ -94,7 +81,7 @@ GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::string_view prompt,
                                              const GenerateOptions& options, Index count) {
-  require(count >= 0, "num_samples: expected a number from 0, got ", count);
+  require_value(count >= 0, "num_samples", "expected a number from 0, got ", count);
   return run(decoder, tokenizer, prompt, options, count, {});
 }
 

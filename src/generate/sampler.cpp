@@ -136,15 +136,15 @@ void keep_min_p(double min_p, Candidates& candidates) {
 }  // namespace
 
 void SamplingOptions::validate() const {
-  require(std::isfinite(repetition_penalty) && repetition_penalty > 0,
-          "repetition_penalty: expected a number above 0, got ", repetition_penalty);
-  require(repetition_window >= 0, "repetition_window: expected a number from 0, got ",
-          repetition_window);
-  require(std::isfinite(temperature) && temperature >= 0,
-          "temperature: expected a number from 0, got ", temperature);
-  require(top_k >= 0, "top_k: expected a number from 0, got ", top_k);
-  require(top_p >= 0 && top_p <= 1, "top_p: expected 0 to 1, got ", top_p);
-  require(min_p >= 0 && min_p <= 1, "min_p: expected 0 to 1, got ", min_p);
+  require_value(std::isfinite(repetition_penalty) && repetition_penalty > 0, "repetition_penalty",
+                "expected a number above 0, got ", repetition_penalty);
+  require_value(repetition_window >= 0, "repetition_window", "expected a number from 0, got ",
+                repetition_window);
+  require_value(std::isfinite(temperature) && temperature >= 0, "temperature",
+                "expected a number from 0, got ", temperature);
+  require_value(top_k >= 0, "top_k", "expected a number from 0, got ", top_k);
+  require_value(top_p >= 0 && top_p <= 1, "top_p", "expected 0 to 1, got ", top_p);
+  require_value(min_p >= 0 && min_p <= 1, "min_p", "expected 0 to 1, got ", min_p);
 }
 
 std::int32_t choose_token(std::span<const TokenProbability> distribution, double uniform) {
@@ -166,7 +166,7 @@ std::int32_t choose_token(std::span<const TokenProbability> distribution, double
 Sampler::Sampler(const SamplingOptions& options, Index sample, std::vector<std::int32_t> excluded)
     : options_(options), excluded_(std::move(excluded)) {
   options.validate();
-  require(sample >= 0, "sample: expected a number from 0, got ", sample);
+  require_value(sample >= 0, "sample", "expected a number from 0, got ", sample);
   random_ = RandomStream{options.seed, kSamplingStream}.fork(static_cast<std::uint64_t>(sample));
 }
 

@@ -9,8 +9,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<std::string_view, kPairKinds> kNames{"quote", "bracket", "agreement", "name",
-                                                          "phrase"};
+constexpr auto& kNames = kChoiceNames<PairKind>;
 
 // Where the tokens of a text begin, counted in characters or bytes, and at last where it ends.
 class TokenPlaces {
@@ -126,8 +125,6 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view pair_kind_name(PairKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,

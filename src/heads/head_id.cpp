@@ -23,12 +23,12 @@ std::string numbers_text(const std::vector<Index>& numbers) {
 std::string head_name(const HeadId& id) { return concat_text(id.layer, ".", id.head); }
 
 Index place_of(const HeadId& id, const HeadLayout& layout) {
-  require(id.layer >= 0 && id.layer < layout.layers(), "heads: the model has layers 0 to ",
-          layout.layers() - 1, ", got ", head_name(id));
+  require_value(id.layer >= 0 && id.layer < layout.layers(), "heads", "the model has layers 0 to ",
+                layout.layers() - 1, ", got ", head_name(id));
   const std::optional<Index> place = layout.place(id.layer, id.head);
-  require(place.has_value(), "heads: layer ", id.layer, " has heads ",
-          numbers_text(layout.numbers[static_cast<std::size_t>(id.layer)]), ", got ",
-          head_name(id));
+  require_value(place.has_value(), "heads", "layer ", id.layer, " has heads ",
+                numbers_text(layout.numbers[static_cast<std::size_t>(id.layer)]), ", got ",
+                head_name(id));
   return *place;
 }
 

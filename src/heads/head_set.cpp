@@ -9,7 +9,8 @@ namespace headlight {
 namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
-  fail("heads: expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '", text, "'");
+  fail_value("heads", "expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '", text,
+             "'");
 }
 
 // Reads a list of heads from its front.
@@ -74,8 +75,8 @@ HeadSet HeadSet::of_layers(const HeadLayout& layout, const std::vector<Index>& l
   const HeadSet all = HeadSet::all(layout);
   std::vector<HeadId> heads;
   for (const Index layer : layers.empty() ? all.layers() : layers) {
-    require(layer >= 0 && layer < layout.layers(), "layers: the model has layers 0 to ",
-            layout.layers() - 1, ", got ", layer);
+    require_value(layer >= 0 && layer < layout.layers(), "layers", "the model has layers 0 to ",
+                  layout.layers() - 1, ", got ", layer);
     if (numbers.empty()) {
       const std::span<const HeadId> whole = all.of_layer(layer);
       heads.insert(heads.end(), whole.begin(), whole.end());

@@ -250,11 +250,6 @@ const std::vector<VerdictRule>& verdict_rules() {
   return kRules;
 }
 
-Language parse_language(std::string_view name) {
-  require(name == "en" || name == "ko", "lang: expected en or ko, got '", name, "'");
-  return name == "en" ? Language::english : Language::korean;
-}
-
 Verdict judge_head(const ScoredHead& head) {
   for (int rank = 0; rank < verdict_rules().back().rank; ++rank) {
     if (const VerdictRule* rule = best_rule(rank, true, head)) {

@@ -115,8 +115,8 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     }
   }
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require(!layout[layer].empty(), "heads: layer ", layer,
-            " would have no head left, expected at least one");
+    require_value(!layout[layer].empty(), "heads", "layer ", layer,
+                  " would have no head left, expected at least one");
   }
   return rebuilt(model, layout, std::move(numbers));
 }
@@ -137,8 +137,8 @@ std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
   HeadNumbers numbers = kept.numbers;
   Layout layout(numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require(std::ssize(numbers[layer]) <= heads, "heads: layer ", layer, " has ",
-            numbers[layer].size(), ", more than ", heads);
+    require_value(std::ssize(numbers[layer]) <= heads, "heads", "layer ", layer, " has ",
+                  numbers[layer].size(), ", more than ", heads);
     numbers[layer] = filled_up(numbers[layer], heads);
     for (const Index number : numbers[layer]) {
       layout[layer].push_back(kept.place(static_cast<Index>(layer), number).value_or(kNoHead));

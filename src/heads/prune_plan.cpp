@@ -73,11 +73,11 @@ std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& da
 }
 
 void check(const PrunePlanOptions& options, Index heads) {
-  require(options.keep >= 0 && options.keep <= heads, "keep: expected 0 to ", heads, " heads, got ",
-          options.keep);
-  require(options.largest_rise >= 0, "until_loss: expected a rise from 0, got ",
-          options.largest_rise);
-  require(options.rounds >= 1, "rounds: expected at least 1, got ", options.rounds);
+  require_value(options.keep >= 0 && options.keep <= heads, "keep", "expected 0 to ", heads,
+                " heads, got ", options.keep);
+  require_value(options.largest_rise >= 0, "until_loss", "expected a rise from 0, got ",
+                options.largest_rise);
+  require_value(options.rounds >= 1, "rounds", "expected at least 1, got ", options.rounds);
 }
 
 class Planner {
@@ -131,12 +131,6 @@ class Planner {
 };
 
 }  // namespace
-
-PruneRanking parse_prune_ranking(std::string_view name) {
-  require(name == "ablation" || name == "sensitivity",
-          "by: expected ablation or sensitivity, got '", name, "'");
-  return name == "ablation" ? PruneRanking::ablation : PruneRanking::sensitivity;
-}
 
 PrunePlan plan_pruning(const Gpt& model, const TokenDataset& data,
                        const PrunePlanOptions& options) {

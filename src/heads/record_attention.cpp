@@ -31,7 +31,7 @@ std::vector<RecordedDocument> encode_documents(const LanguageModel& model,
                                                const std::vector<std::string>& texts,
                                                Index max_tokens) {
   require(!texts.empty(), "[record_attention] expected at least one document, got none");
-  require(max_tokens >= 0, "max_tokens: expected a number from 0, got ", max_tokens);
+  require_value(max_tokens >= 0, "max_tokens", "expected a number from 0, got ", max_tokens);
   const Index block = model.block_size();
   std::vector<RecordedDocument> documents;
   for (const std::string& text : texts) {

@@ -53,7 +53,7 @@ class Hash {
 std::string fingerprint(const NamedTensors& tensors) {
   Hash hash;
   for (const auto& [name, tensor] : tensors) {
-    const std::string_view type = dtype_name(tensor.dtype());
+    const std::string_view type = name_of(tensor.dtype());
     const Tensor elements = to_contiguous(tensor);
     const std::span<const std::byte> bytes = bytes_of(elements);
     hash.add(name.data(), name.size());

@@ -128,8 +128,8 @@ void require_any(bool any, const std::vector<TextFile>& files, const TextFormat&
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                           const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
   if (is_token_file(file.path)) {
-    require(format.split.mode == DocumentSplit::none, "documents: ", file.name(),
-            " holds one stream of token ids, expected none");
+    require_value(format.split.mode == DocumentSplit::none, "documents", file.name(),
+                  " holds one stream of token ids, expected none");
     return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings);
   }
   return read_text_dataset(file, format, tokenizer, warnings);

@@ -22,10 +22,6 @@ constexpr Index kUint16Ids = 65536;
 
 Index width_of(TokenDtype dtype) { return dtype == TokenDtype::uint32 ? 4 : 2; }  // bytes
 
-std::string_view dtype_name(TokenDtype dtype) {
-  return dtype == TokenDtype::uint32 ? "uint32" : "uint16";
-}
-
 // Where the ids of a file lie, and how.
 struct Layout {
   TokenDtype dtype = TokenDtype::uint16;
@@ -121,10 +117,10 @@ std::optional<Header> read_header(const InputFile& file) {
 Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted) {
   const std::string name = shown(file.path());
   require(wanted == TokenDtype::automatic || wanted == header.dtype, name, ": llm.c's header says ",
-          dtype_name(header.dtype), " ids, token_dtype says ", dtype_name(wanted));
+          name_of(header.dtype), " ids, token_dtype says ", name_of(wanted));
   const Index bytes = file.size() - kHeaderBytes;
   require(header.count >= 0 && bytes == header.count * width_of(header.dtype), name,
-          ": expected the ", header.count, " ", dtype_name(header.dtype),
+          ": expected the ", header.count, " ", name_of(header.dtype),
           " ids that llm.c's header says, got ", bytes, " bytes after it");
   return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
 }
@@ -229,15 +225,6 @@ Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted
 }
 
 }  // namespace
-
-TokenDtype parse_token_dtype(std::string_view name) {
-  if (name == "auto") {
-    return TokenDtype::automatic;
-  }
-  require(name == "uint16" || name == "uint32",
-          "token_dtype: expected auto, uint16 or uint32, got ", in_quotes(name));
-  return name == "uint16" ? TokenDtype::uint16 : TokenDtype::uint32;
-}
 
 TokenDtype token_dtype_for(Index vocab_size) {
   return vocab_size > kUint16Ids ? TokenDtype::uint32 : TokenDtype::uint16;

@@ -48,7 +48,7 @@ Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value) {
   Tensor result = hook->visit(place, value);
   require(result.defined() && result.shape() == value.shape() && result.dtype() == value.dtype(),
           "[ForwardHook] ", point_name(place.point, place.layer), ": expected ", value.shape(), " ",
-          dtype_name(value.dtype()), " in return, as it was given");
+          name_of(value.dtype()), " in return, as it was given");
   return result;
 }
 

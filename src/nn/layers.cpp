@@ -11,15 +11,6 @@
 namespace headlight {
 namespace {
 
-struct ActivationName {
-  Activation activation;
-  std::string_view name;
-};
-
-constexpr std::array<ActivationName, 3> kActivations{{{Activation::gelu_tanh, "gelu_new"},
-                                                      {Activation::gelu_erf, "gelu"},
-                                                      {Activation::relu, "relu"}}};
-
 // Uniform in +-1 / sqrt(inputs), as torch.nn.Linear starts weight and bias.
 Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
   if (options.zeros) {
@@ -159,19 +150,6 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
   const Tensor active = activate(visited(context.hook, {Point::mlp_pre, layer_}, up), activation_);
   return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, active),
                          context.precision);
-}
-
-Activation parse_activation(std::string_view name) {
-  for (const ActivationName& entry : kActivations) {
-    if (entry.name == name) {
-      return entry.activation;
-    }
-  }
-  fail("activation: expected gelu_new, gelu or relu, got '", name, "'");
-}
-
-std::string_view activation_name(Activation activation) {
-  return kActivations[static_cast<std::size_t>(activation)].name;
 }
 
 }  // namespace headlight

@@ -17,7 +17,7 @@ inline void require_same_type(const Tensor& a, const Tensor& b, std::string_view
 inline void require_type(const Tensor& x, DType dtype, std::string_view where,
                          std::string_view argument) {
   require(x.defined() && x.dtype() == dtype, "[", where, "] ", argument, ": expected ", dtype,
-          ", got ", x.defined() ? dtype_name(x.dtype()) : "an undefined tensor");
+          ", got ", x.defined() ? name_of(x.dtype()) : "an undefined tensor");
 }
 
 inline void require_shape(const Tensor& x, const Shape& shape, std::string_view where,

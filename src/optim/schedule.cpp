@@ -3,20 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "headlight/base/error.h"
-
 namespace headlight {
-
-ScheduleKind parse_schedule(std::string_view name) {
-  if (name == "constant") {
-    return ScheduleKind::constant;
-  }
-  if (name == "linear") {
-    return ScheduleKind::linear;
-  }
-  require(name == "cosine", "schedule: expected constant, linear or cosine, got '", name, "'");
-  return ScheduleKind::cosine;
-}
 
 double LearningRateSchedule::at(Index step) const {
   if (step < warmup_steps) {

@@ -446,22 +446,24 @@ CountedWords words_of(const PieceCounter& counter, std::int32_t first_byte) {
 
 void BpeTrainerOptions::validate() const {
   const auto specials = static_cast<Index>(special_tokens.size());
-  require(vocab_size >= kBytes + specials, "vocab_size: expected at least ", kBytes + specials,
-          " (256 bytes and ", specials, " special tokens), got ", vocab_size);
-  require(vocab_size <= std::numeric_limits<std::int32_t>::max(), "vocab_size: expected at most ",
-          std::numeric_limits<std::int32_t>::max(), ", got ", vocab_size);
-  require(min_frequency >= 0, "min_frequency: expected at least 0, got ", min_frequency);
+  require_value(vocab_size >= kBytes + specials, "vocab_size", "expected at least ",
+                kBytes + specials, " (256 bytes and ", specials, " special tokens), got ",
+                vocab_size);
+  require_value(vocab_size <= std::numeric_limits<std::int32_t>::max(), "vocab_size",
+                "expected at most ", std::numeric_limits<std::int32_t>::max(), ", got ",
+                vocab_size);
+  require_value(min_frequency >= 0, "min_frequency", "expected at least 0, got ", min_frequency);
   std::set<std::string> seen;
   for (const std::string& name : special_tokens) {
-    require(!name.empty(), "special_tokens: expected names, got an empty one");
-    require_utf8(name, "special_tokens");
-    require(seen.insert(name).second, "special_tokens: ", in_quotes(name), " comes twice");
-    require(!is_one_piece(name) && !is_one_piece(bytes_of_name(name).value_or("")),
-            "special_tokens: ", in_quotes(name),
-            " could be learned from text as well; choose a name like <|pad|>");
+    require_value(!name.empty(), "special_tokens", "expected names, got an empty one");
+    require_utf8_value(name, "special_tokens");
+    require_value(seen.insert(name).second, "special_tokens", in_quotes(name), " comes twice");
+    require_value(!is_one_piece(name) && !is_one_piece(bytes_of_name(name).value_or("")),
+                  "special_tokens", in_quotes(name),
+                  " could be learned from text as well; choose a name like <|pad|>");
   }
-  require(seen.count(std::string(kEndOfTextName)) > 0, "special_tokens: expected ", kEndOfTextName,
-          " among them");
+  require_value(seen.count(std::string(kEndOfTextName)) > 0, "special_tokens", "expected ",
+                kEndOfTextName, " among them");
 }
 
 // One for each thread.

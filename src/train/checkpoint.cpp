@@ -105,6 +105,8 @@ bool leads_beyond(const fs::path& link, Index iteration) {
 
 fs::path save_checkpoint(const fs::path& run, const CheckpointParts& parts,
                          const CheckpointOptions& options) {
+  std::error_code told_by_writing;
+  fs::create_directories(run, told_by_writing);
   const std::string name = checkpoint_name(parts.state.iteration);
   const fs::path target = run / name;
   const bool is_complete = is_usable({target, parts.state.iteration});

@@ -29,58 +29,58 @@ const ConfigField* find_field(std::string_view key) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-[[noreturn]] void fail_unknown(std::string_view key, const std::string& where) {
+[[noreturn]] void fail_unknown(std::string_view key) {
   std::vector<std::string> known;
   for (const ConfigField& field : config_fields()) {
     known.emplace_back(field.key);
   }
   const std::string near = nearest_name(canonical_key(key), known);
-  fail(where, "unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+  fail("unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
 template <class T>
-T parse_number(const std::string& value, const char* expected, const std::string& place) {
+T parse_number(std::string_view key, const std::string& value, const char* expected) {
   T number{};
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, number);
-  require(error == std::errc{} && stop == end && !value.empty(), place, "expected ", expected,
-          ", got '", value, "'");
+  require_value(error == std::errc{} && stop == end && !value.empty(), key, "expected ", expected,
+                ", got '", value, "'");
   return number;
 }
 
-bool parse_boolean(const std::string& value, const std::string& place) {
+bool parse_boolean(std::string_view key, const std::string& value) {
   const bool yes = value == "true" || value == "True" || value == "1";
-  require(yes || value == "false" || value == "False" || value == "0", place,
-          "expected true or false, got '", value, "'");
+  require_value(yes || value == "false" || value == "False" || value == "0", key,
+                "expected true or false, got '", value, "'");
   return yes;
 }
 
 // Texts go into files of JSON and TOML, which must be UTF-8.
-const std::string& checked_text(const std::string& value, const std::string& place) {
-  const std::size_t valid = valid_utf8_prefix(value);
-  require(valid == value.size(), place, "invalid UTF-8 at byte ", valid);
-  require(value.find('\0') == std::string::npos, place, "expected a text without zero bytes");
+const std::string& checked_text(std::string_view key, const std::string& value) {
+  require_utf8_value(value, key);
+  require_value(value.find('\0') == std::string::npos, key, "expected a text without zero bytes");
   return value;
 }
 
 struct Assign {
   TrainConfig& config;
+  std::string_view key;  // as it was given
   const std::string& value;
-  const std::string place;  // begins every message
 
   void operator()(Index TrainConfig::*member) const {
-    config.*member = parse_number<Index>(value, "a whole number", place);
+    config.*member = parse_number<Index>(key, value, "a whole number");
   }
   void operator()(double TrainConfig::*member) const {
-    config.*member = parse_number<double>(value, "a number", place);
-    require(std::isfinite(config.*member), place, "expected a finite number, got '", value, "'");
+    config.*member = parse_number<double>(key, value, "a number");
+    require_value(std::isfinite(config.*member), key, "expected a finite number, got '", value,
+                  "'");
   }
-  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(value, place); }
+  void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(key, value); }
   void operator()(std::string TrainConfig::*member) const {
-    config.*member = checked_text(value, place);
+    config.*member = checked_text(key, value);
   }
   void operator()(TextList TrainConfig::*member) const {
-    config.*member = value.empty() ? TextList() : TextList{checked_text(value, place)};
+    config.*member = value.empty() ? TextList() : TextList{checked_text(key, value)};
   }
 };
 
@@ -217,8 +217,8 @@ std::string canonical_key(std::string_view given) {
   return key;
 }
 
-ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
-                               const std::string& where) {
+ConfigOutcome set_config_value(TrainConfig& config, std::string_view key,
+                               const std::string& value) {
   const std::string name = canonical_key(key);
   const ConfigField* field = find_field(name);
   if (field == nullptr) {
@@ -226,35 +226,31 @@ ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const 
     if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
       return ConfigOutcome::ignored;
     }
-    fail_unknown(key, where);
+    fail_unknown(key);
   }
-  std::visit(Assign{config, value, where + std::string(key) + ": "}, field->member);
+  std::visit(Assign{config, key, value}, field->member);
   return ConfigOutcome::set;
 }
 
-void set_config_list(TrainConfig& config, std::string_view key, const TextList& values,
-                     const std::string& where) {
+void set_config_list(TrainConfig& config, std::string_view key, const TextList& values) {
   const ConfigField* field = find_field(canonical_key(key));
-  require(field != nullptr && is_list(*field), where, key, ": takes one value, got ",
-          values.size());
-  const std::string place = where + std::string(key) + ": ";
+  require_value(field != nullptr && is_list(*field), key, "takes one value, got ", values.size());
   for (const std::string& value : values) {
-    checked_text(value, place);
+    checked_text(key, value);
   }
   config.*std::get<TextList TrainConfig::*>(field->member) = values;
 }
 
-ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
-                               const std::string& where) {
+ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry) {
   const ConfigField* field = find_field(canonical_key(entry.key));
-  require(field == nullptr || type_fits(*field, entry.type), where, entry.key, ": expected ",
-          kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
-          entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
+  require_value(field == nullptr || type_fits(*field, entry.type), entry.key, "expected ",
+                kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
+                entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
   if (field != nullptr && entry.type == ConfigEntry::Type::list) {
-    set_config_list(config, entry.key, entry.items, where);
+    set_config_list(config, entry.key, entry.items);
     return ConfigOutcome::set;
   }
-  return set_config_value(config, entry.key, entry.value, where);
+  return set_config_value(config, entry.key, entry.value);
 }
 
 void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {
@@ -346,13 +342,16 @@ std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folde
 AppliedConfig apply_config_file(TrainConfig& config, const fs::path& path) {
   AppliedConfig applied;
   TrainConfig own;  // of the file alone: paths from elsewhere have nothing to do with its folder
-  for (const ConfigEntry& entry : read_config_file(path)) {
-    if (set_config_entry(own, entry, shown(path) + ": ") == ConfigOutcome::ignored) {
-      applied.warnings.push_back(entry.key + " means nothing here and is ignored");
-    } else {
-      applied.keys.push_back(canonical_key(entry.key));
+  const std::vector<ConfigEntry> entries = read_config_file(path);
+  in_place(shown(path) + ": ", [&] {
+    for (const ConfigEntry& entry : entries) {
+      if (set_config_entry(own, entry) == ConfigOutcome::ignored) {
+        applied.warnings.push_back(entry.key + " means nothing here and is ignored");
+      } else {
+        applied.keys.push_back(canonical_key(entry.key));
+      }
     }
-  }
+  });
   std::error_code error;
   applied.notes = locate_paths(own, fs::absolute(path, error).parent_path());
   copy_keys(own, applied.keys, config);

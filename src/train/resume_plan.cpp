@@ -94,12 +94,15 @@ DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index updat
 
 TrainConfig settings_of(const TrainingState& state, const std::filesystem::path& where) {
   TrainConfig config;
-  for (const ConfigEntry& entry : parse_config(state.config, where)) {
-    if (is_config_key(entry.key)) {
-      set_config_entry(config, entry, where.string() + ": ");
+  const std::vector<ConfigEntry> entries = parse_config(state.config, where);
+  in_place(where.string() + ": ", [&] {
+    for (const ConfigEntry& entry : entries) {
+      if (is_config_key(entry.key)) {
+        set_config_entry(config, entry);
+      }
     }
-  }
-  require_allowed_values(config, where.string() + ": ");
+    require_allowed_values(config);
+  });
   return config;
 }
 

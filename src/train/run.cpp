@@ -285,9 +285,9 @@ std::string settings_text(const RunStart& start) {
 RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
   config.eval_only = false;  // the run itself goes on without it
   const RunStart start = prepare_run(config, resume);
-  require(!start.data.validation.sequences.empty(),
-          "eval_only: expected validation data, got none (validation_fraction is ",
-          config.validation_fraction, ")");
+  require_value(!start.data.validation.sequences.empty(), "eval_only",
+                "expected validation data, got none (validation_fraction is ",
+                config.validation_fraction, ")");
   const RunPlan plan =
       plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
   const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration);

@@ -306,24 +306,10 @@ Comparability comparability(std::span<const RunHistory> runs) {
   return result;
 }
 
-std::string_view history_axis_name(HistoryAxis axis) {
-  constexpr std::array<std::string_view, 3> kNames{"updates", "tokens", "seconds"};
-  return kNames[static_cast<std::size_t>(axis)];
-}
-
-HistoryAxis parse_history_axis(std::string_view name) {
-  for (const HistoryAxis axis : {HistoryAxis::updates, HistoryAxis::tokens, HistoryAxis::seconds}) {
-    if (history_axis_name(axis) == name) {
-      return axis;
-    }
-  }
-  fail("axis: expected updates, tokens or seconds, got ", in_quotes(name));
-}
-
 void CurveOptions::validate() const {
-  require(smoothing >= 0 && smoothing < 1, "smooth: expected a number from 0 to below 1, got ",
-          smoothing);
-  require(points >= 2, "points: expected a number from 2, got ", points);
+  require_value(smoothing >= 0 && smoothing < 1, "smooth",
+                "expected a number from 0 to below 1, got ", smoothing);
+  require_value(points >= 2, "points", "expected a number from 2, got ", points);
 }
 
 double LossCurve::at(double where) const {

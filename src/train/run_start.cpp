@@ -65,8 +65,8 @@ TrainConfig go_on(RunStart& start) {
   }
   const Index done = start.state.iteration;
   const std::vector<SettingChange> changes = changed_settings(past, config, done);
-  require(config.max_iters >= done, "max_iters: expected at least ", done, ", which ",
-          shown(start.checkpoint), " has done, got ", config.max_iters);
+  require_value(config.max_iters >= done, "max_iters", "expected at least ", done, ", which ",
+                shown(start.checkpoint), " has done, got ", config.max_iters);
   if (!start.checkpoint.empty()) {
     start.notes.push_back(
         "resuming from " + shown(start.checkpoint) +
@@ -95,8 +95,8 @@ LoadedModel initial_model(RunStart& start) {
 void require_vocabulary(const TrainConfig& config, Index ids) {
   // A text that ran out of pairs gave fewer tokens than bpe was to learn.
   const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
-  require(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size: expected ",
-          ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
+  require_value(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size",
+                "expected ", ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
 }
 
 // A run must not find out at its first evaluation.

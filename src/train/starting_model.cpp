@@ -25,8 +25,8 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
 // A model brings its tokenizer along.
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
   const std::string present(load_tokenizer(model)->kind());
-  require(run.tokenizer == present, "tokenizer: ", run.tokenizer, " contradicts the ", present,
-          " of the model that the run starts from");
+  require_value(run.tokenizer == present, "tokenizer", run.tokenizer, " contradicts the ", present,
+                " of the model that the run starts from");
 }
 
 }  // namespace

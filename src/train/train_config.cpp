@@ -28,7 +28,6 @@ constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 
-constexpr std::array<std::string_view, 2> kNorms{"pre", "post"};
 constexpr std::array<std::string_view, 2> kOptimizers{"adamw", "sgd"};
 constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
 constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
@@ -52,16 +51,21 @@ constexpr std::array kFields{
     ConfigField{"validation_fraction", &C::validation_fraction,
                 "Share of every file of data, from its end, kept for evaluation", training,
                 kFraction},
-    ConfigField{"documents", &C::documents,
-                "How the text is cut: none (one stream), line, blank_line, token"},
+    ConfigField{.key = "documents",
+                .member = &C::documents,
+                .help = "How the text is cut: none (one stream), line, blank_line, token",
+                .choices = kChoiceNames<DocumentSplit>},
     ConfigField{"separator", &C::separator, "Text between documents when documents = 'token'"},
     ConfigField{"jsonl", &C::jsonl,
                 "Key of the text in JSON lines, a document each; empty: 'text' in .jsonl files, "
                 "others are plain text"},
-    ConfigField{"token_dtype", &C::token_dtype,
-                "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look "
+    ConfigField{
+        .key = "token_dtype",
+        .member = &C::token_dtype,
+        .help = "Ids in .bin files: uint16 (nanoGPT), uint32, or auto (llm.c's header, or a look "
                 "at the file)",
-                free},
+        .role = free,
+        .choices = kChoiceNames<TokenDtype>},
     ConfigField{
         .key = "tokenizer",
         .member = &C::tokenizer,
@@ -72,8 +76,10 @@ constexpr std::array kFields{
                 "Tokens that bpe learns; else 0, the tokenizer's own (bench and info, which read "
                 "no data, take any)",
                 start, kCount},
-    ConfigField{"batching", &C::batching,
-                "packed (blocks of one stream), padded or bucketed (documents)"},
+    ConfigField{.key = "batching",
+                .member = &C::batching,
+                .help = "packed (blocks of one stream), padded or bucketed (documents)",
+                .choices = kChoiceNames<Batching>},
     ConfigField{"repeat_share", &C::repeat_share,
                 "packed: share of the sequences that are random tokens, repeated", training,
                 kShare},
@@ -101,11 +107,17 @@ constexpr std::array kFields{
                 .member = &C::norm,
                 .help = "pre (GPT-2) or post (the original transformer)",
                 .role = architecture,
-                .choices = kNorms},
-    ConfigField{"activation", &C::activation, "gelu_new, gelu or relu", architecture},
+                .choices = kChoiceNames<NormPosition>},
+    ConfigField{.key = "activation",
+                .member = &C::activation,
+                .help = "gelu_new, gelu or relu",
+                .role = architecture,
+                .choices = kChoiceNames<Activation>},
     ConfigField{"mlp", &C::mlp, "false: layers of attention alone", architecture},
-    ConfigField{"dtype", &C::dtype,
-                "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)"},
+    ConfigField{.key = "dtype",
+                .member = &C::dtype,
+                .help = "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)",
+                .choices = kChoiceNames<Precision>},
     ConfigField{.key = "optimizer",
                 .member = &C::optimizer,
                 .help = "adamw or sgd",
@@ -214,43 +226,34 @@ template <class T>
 concept Number = std::same_as<T, Index> || std::same_as<T, double>;
 
 template <Number T>
-void require_number(const ConfigField& field, T value, const std::string& where) {
+void require_number(const ConfigField& field, T value) {
   const ConfigRange& range = *field.range;
   const auto number = static_cast<double>(value);
   const bool is_too_much = range.below_most ? number >= range.most : number > range.most;
   if (range.is_guard && is_too_much) {
-    fail(where, field.key, ": expected at most ", static_cast<T>(range.most), ", got ", value);
+    fail_value(field.key, "expected at most ", static_cast<T>(range.most), ", got ", value);
   }
-  require(number >= range.least && !is_too_much, where, field.key, ": expected ", range_text(field),
-          ", got ", value);
+  require_value(number >= range.least && !is_too_much, field.key, "expected ", range_text(field),
+                ", got ", value);
 }
 
-// "a", "a or b", "a, b or c".
-std::string listed(std::span<const std::string_view> choices) {
-  std::string text;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == choices.size() ? " or " : ", ") + std::string(choices[i]);
+void require_choice(const ConfigField& field, const std::string& value) {
+  const std::span<const std::string_view> choices = field.choices;
+  if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
+    fail_choice(field.key, choices, value);
   }
-  return text;
-}
-
-void require_choice(const ConfigField& field, const std::string& value, const std::string& where) {
-  const bool is_choice =
-      std::find(field.choices.begin(), field.choices.end(), value) != field.choices.end();
-  require(is_choice || field.choices.empty(), where, field.key, ": expected ",
-          listed(field.choices), ", got '", value, "'");
 }
 
 // What a batch and an update may be at most, beyond what each of its numbers may be.
 void require_batch(const TrainConfig& config) {
   const Index block = config.block_size;
-  require(block <= kLargestBatch && config.batch_size <= kLargestBatch / block,
-          "batch_size: expected at most ", kLargestBatch, " tokens in a batch, got ",
-          config.batch_size, " sequences of ", block);
-  require(config.gradient_accumulation_steps <= kLargestBatch / (config.batch_size * block),
-          "gradient_accumulation_steps: expected at most ", kLargestBatch,
-          " tokens in an update, got ", config.gradient_accumulation_steps, " batches of ",
-          config.batch_size * block);
+  require_value(block <= kLargestBatch && config.batch_size <= kLargestBatch / block, "batch_size",
+                "expected at most ", kLargestBatch, " tokens in a batch, got ", config.batch_size,
+                " sequences of ", block);
+  require_value(config.gradient_accumulation_steps <= kLargestBatch / (config.batch_size * block),
+                "gradient_accumulation_steps", "expected at most ", kLargestBatch,
+                " tokens in an update, got ", config.gradient_accumulation_steps, " batches of ",
+                config.batch_size * block);
 }
 
 // A path is only looked at when the tokenizer is needed: a run that goes on has its own.
@@ -258,8 +261,8 @@ void require_tokenizer(const std::string& tokenizer) {
   const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
   std::error_code error;
-  require(known || path || std::filesystem::exists(tokenizer, error),
-          "tokenizer: expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
+  require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
+                "expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
 }
 
 // In decimals, so that a tenth of 6e-4 is 6e-5, nanoGPT's.
@@ -323,17 +326,17 @@ std::string range_text(const ConfigField& field) {
              : concat_text(range.least, " to ", range.below_most ? "below " : "", range.most);
 }
 
-void require_allowed_values(const TrainConfig& config, const std::string& where) {
+void require_allowed_values(const TrainConfig& config) {
   for (const ConfigField& field : config_fields()) {
     std::visit(
         [&](auto member) {
           using Value = std::remove_cvref_t<decltype(config.*member)>;
           if constexpr (Number<Value>) {
             if (field.follows.empty() || config.*member != kFollows) {
-              require_number(field, config.*member, where);
+              require_number(field, config.*member);
             }
           } else if constexpr (std::is_same_v<Value, std::string>) {
-            require_choice(field, config.*member, where);
+            require_choice(field, config.*member);
           }
         },
         field.member);
@@ -343,27 +346,27 @@ void require_allowed_values(const TrainConfig& config, const std::string& where)
 TrainConfig described(const GptConfig& model) {
   TrainConfig config;
   for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
-  config.norm = model.norm == NormPosition::post ? "post" : "pre";
-  config.activation = activation_name(model.activation);
+  config.norm = name_of(model.norm);
+  config.activation = name_of(model.activation);
   return config;
 }
 
 void TrainConfig::validate() const {
-  require_precision(parse_precision(dtype));
+  require_precision(parse_name<Precision>("dtype", dtype));
   require_tokenizer(tokenizer);
   require_allowed_values(*this);
   require_batch(*this);
-  require(repeat_share == 0 || batching == "packed",
-          "repeat_share: expected batching = packed beside it, got ", batching);
-  require(repeat_share == 0 || block_size >= 4,
-          "repeat_share: expected a block_size of 4 or more, got ", block_size);
+  require_value(repeat_share == 0 || batching == "packed", "repeat_share",
+                "expected batching = packed beside it, got ", batching);
+  require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
+                "expected a block_size of 4 or more, got ", block_size);
   // What is in a folder or behind a pattern, is seen when it is read.
   const bool may_be_documents = documents != "none" || !jsonl.empty() ||
                                 std::any_of(data.begin(), data.end(), [](const std::string& name) {
                                   return is_json_lines_name(name) || !is_text_name(name);
                                 });
-  require(batching == "packed" || may_be_documents, "batching: ", batching,
-          " needs documents; set documents to line, blank_line or token");
+  require_value(batching == "packed" || may_be_documents, "batching", batching,
+                " needs documents; set documents to line, blank_line or token");
   model(1).validate();
   batcher();
   text_format();
@@ -387,14 +390,14 @@ TrainConfig TrainConfig::resolved() const {
 GptConfig TrainConfig::model(Index vocabulary) const {
   const TrainConfig all = resolved();
   GptConfig model{.vocab_size = vocabulary,
-                  .norm = norm == "post" ? NormPosition::post : NormPosition::pre,
-                  .activation = parse_activation(activation)};
+                  .norm = parse_name<NormPosition>("norm", norm),
+                  .activation = parse_name<Activation>("activation", activation)};
   for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
   return model;
 }
 
 BatcherOptions TrainConfig::batcher() const {
-  return {.batching = parse_batching(batching),
+  return {.batching = parse_name<Batching>("batching", batching),
           .batch_size = batch_size,
           .block_size = block_size,
           .seed = static_cast<std::uint64_t>(seed),
@@ -403,14 +406,16 @@ BatcherOptions TrainConfig::batcher() const {
 }
 
 TextFormat TrainConfig::text_format() const {
-  return {.split = {.mode = parse_document_split(documents), .separator = separator},
-          .jsonl = jsonl,
-          .token_dtype = parse_token_dtype(token_dtype)};
+  return {
+      .split = {.mode = parse_name<DocumentSplit>("documents", documents), .separator = separator},
+      .jsonl = jsonl,
+      .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype)};
 }
 
 LearningRateSchedule TrainConfig::schedule() const {
   const TrainConfig all = resolved();
-  return {.kind = decay_lr ? parse_schedule(lr_schedule) : ScheduleKind::constant,
+  return {.kind = decay_lr ? parse_name<ScheduleKind>("lr_schedule", lr_schedule)
+                           : ScheduleKind::constant,
           .learning_rate = learning_rate,
           .min_learning_rate = all.min_lr,
           .warmup_steps = all.warmup_iters,

@@ -34,7 +34,7 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       dataset_(dataset),
       parameters_(model.parameters()),
       schedule_(config.schedule()),
-      precision_(parse_precision(config.dtype)),
+      precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
       optimizer_(make_optimizer(config, parameters_)) {}
 

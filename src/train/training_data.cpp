@@ -18,9 +18,9 @@ bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
 // Learned document by document, so that no token spans two of them.
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
-  require(config.vocab_size > 0,
-          "vocab_size: expected the number of tokens to learn, as tokenizer "
-          "is bpe, got 0");
+  require_value(config.vocab_size > 0, "vocab_size",
+                "expected the number of tokens to learn, as tokenizer "
+                "is bpe, got 0");
   BpeTrainer trainer({.vocab_size = config.vocab_size});
   for (const TextFile& file : files) {
     read_text(file, config.text_format(), [&](const TextPart& part) { trainer.feed(part.text); });
@@ -38,10 +38,10 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
 std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
                                             std::vector<std::string>& notes) {
   auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
-  require(tokenizer != nullptr, "tokenizer: ", ids.name(), " holds token ids, from which no ",
-          config.tokenizer, " tokenizer can be made",
-          config.tokenizer == "char" ? ", and beside it is no meta.pkl of nanoGPT" : "",
-          "; name the tokenizer that made them, or start from its model with init_from");
+  require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
+                config.tokenizer, " tokenizer can be made",
+                config.tokenizer == "char" ? ", and beside it is no meta.pkl of nanoGPT" : "",
+                "; name the tokenizer that made them, or start from its model with init_from");
   notes.push_back("the characters are those of meta.pkl beside " + ids.name());
   return tokenizer;
 }
@@ -73,13 +73,14 @@ struct DataFiles {
 };
 
 DataFiles find_files(const TrainConfig& config) {
-  require(!config.data.empty(), "data: expected a text or token file to train on (--data FILE)");
+  require_value(!config.data.empty(), "data",
+                "expected a text or token file to train on (--data FILE)");
   DataFiles files{.train = find_text_files(config.data),
                   .validation = find_text_files(config.validation_data, "val.bin")};
   const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
-  require(std::none_of(files.train.begin(), files.train.end(), is_input) ||
-              std::none_of(files.validation.begin(), files.validation.end(), is_input),
-          "validation_data: standard input can be read only once, and data has it");
+  require_value(std::none_of(files.train.begin(), files.train.end(), is_input) ||
+                    std::none_of(files.validation.begin(), files.validation.end(), is_input),
+                "validation_data", "standard input can be read only once, and data has it");
   return files;
 }
 
@@ -134,8 +135,8 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }
   DatasetSplit split = read_split(config, files, *tokenizer, result.warnings);
-  require(config.batching == "packed" || split.train.documents, "batching: ", config.batching,
-          " needs documents; set documents to line, blank_line or token");
+  require_value(config.batching == "packed" || split.train.documents, "batching", config.batching,
+                " needs documents; set documents to line, blank_line or token");
   result.train = std::move(split.train);
   result.validation = std::move(split.validation);
   for (const TokenDataset* data : {&result.train, &result.validation}) {

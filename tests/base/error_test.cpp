@@ -2,11 +2,32 @@
 
 #include <limits>
 #include <sstream>
+#include <string>
 
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
 
 using namespace headlight;
+
+namespace {
+
+// What `work` throws.
+template <class Work>
+Error caught(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error("nothing was thrown");
+}
+
+class OwnError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace
 
 TEST_CASE("messages have the numbers that streams write") {
   for (const double number :
@@ -28,4 +49,41 @@ TEST_CASE("messages are made of text, shapes and types of elements") {
   std::ostringstream streamed;
   streamed << Shape{4, 8} << DType::int32;
   CHECK(streamed.str() == "[4, 8]int32");
+}
+
+TEST_CASE("an error knows the value that it is about", "[base]") {
+  CHECK_NOTHROW(require_value(true, "top_k", "expected more"));
+  const Error error = caught([] { require_value(false, "top_k", "expected ", 3, ", got ", 2); });
+  CHECK(error.about() == "top_k");
+  CHECK(!error.has_place());
+  CHECK(std::string(error.what()) == "top_k: expected 3, got 2");
+  CHECK(caught([] { fail_value("stop", "expected a text"); }).about() == "stop");
+  CHECK(caught([] { fail("top_k: expected 3"); }).about().empty());
+}
+
+TEST_CASE("an error says once where each of its places is, the outermost first", "[base]") {
+  CHECK(in_place("file: ", [] { return 3; }) == 3);
+  const Error error = caught([] {
+    in_place("model: ", [] {
+      in_place("config.json: ", [] { fail_value("n_embd", "expected 1 to 9, got 0"); });
+    });
+  });
+  CHECK(error.about() == "n_embd");
+  CHECK(error.has_place());
+  CHECK(std::string(error.what()) == "model: config.json: n_embd: expected 1 to 9, got 0");
+  const Error unnamed = caught([] { in_place("", [] { fail_value("seed", "expected 1"); }); });
+  CHECK(unnamed.has_place());
+  CHECK(std::string(unnamed.what()) == "seed: expected 1");
+}
+
+TEST_CASE("an error keeps its type in a place, which cannot steer a terminal", "[base]") {
+  try {
+    in_place("a\nb: ", [] { throw OwnError("broken"); });
+    FAIL("nothing was thrown");
+  } catch (const OwnError& error) {
+    CHECK(std::string(error.what()) == "a\\x0ab: broken");
+  }
+  const Error error = caught([] { in_place(std::string(5000, 'p'), [] { fail("broken"); }); });
+  CHECK(std::string(error.what()).size() < 1100);
+  CHECK(std::string(error.what()).ends_with("broken"));
 }

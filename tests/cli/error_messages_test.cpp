@@ -103,6 +103,23 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
             .rfind(file + "/maps: cannot be made a directory", 0) == 0);
 }
 
+TEST_CASE("a value is called an option only where it can come from nowhere else", "[cli]") {
+  const ScratchFolder folder;
+  const std::string file = folder.write("negative.toml", "vocab_size = -5\n");
+  const std::string line = "vocab_size: expected at least 0, got -5";
+  CHECK(refusal({"info", file, "--vocab_size", "65"}) == line);
+  CHECK(refusal({"train", file}) == line);
+  CHECK(refusal({"bench", "--config", file}) == line);
+  CHECK(refusal({"train", "--batching", "some"}) ==
+        "batching: expected padded, bucketed or packed, got 'some'");
+  const std::string typed = folder.write("typed.toml", "seed = \"a\"\n");
+  CHECK(refusal({"train", typed, "--seed", "1"}) ==
+        typed + ": seed: expected a whole number, got a");
+  CHECK(refusal({"lab", "--lang", "fr"}) == "--lang: expected en or ko, got 'fr'");
+  CHECK(refusal({"gradcheck", "--products", "mkl"}) ==
+        "--products: expected own, blas or auto, got 'mkl'");
+}
+
 TEST_CASE("attention names the option that does not fit", "[cli]") {
   const Given given;
   const auto error = [&](const Arguments& options) { return given.refused("attention", options); };

@@ -209,7 +209,7 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
       error("--heads", "0.x") ==
       "error: --heads: expected LAYER.HEAD like 0.1,2.3 or LAYER:HEADS like 0:1,2;3:0, got '0.x'");
   CHECK(error("--heads", "0.2") == "error: --heads: layer 0 has heads 0 to 1, got 0.2");
-  CHECK(error("--layers", "2") == "error: layers: the model has layers 0 to 1, got 2");
+  CHECK(error("--layers", "2") == "error: --layers: the model has layers 0 to 1, got 2");
   CHECK(error("--format", "gif") ==
         "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
         "'gif'");

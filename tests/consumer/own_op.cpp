@@ -3,6 +3,7 @@
 #include <headlight/autograd/gradient_check.h>
 #include <headlight/kernels/parallel.h>
 #include <headlight/ops/elementwise.h>
+#include <headlight/tensor/random.h>
 
 #include <cmath>
 #include <iostream>

@@ -80,11 +80,11 @@ double mean_padding(const TokenDataset& dataset, const BatcherOptions& options) 
 
 TEST_CASE("names of batchings are read and written and others refused") {
   for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
-    CHECK(parse_batching(batching_name(batching)) == batching);
+    CHECK(parse_name<Batching>("batching", name_of(batching)) == batching);
   }
-  CHECK(batching_name(Batching::bucketed) == "bucketed");
-  CHECK_THROWS_WITH(parse_batching("pad"),
-                    "[batching] expected padded, bucketed or packed, got \"pad\"");
+  CHECK(name_of(Batching::bucketed) == "bucketed");
+  CHECK_THROWS_WITH(parse_name<Batching>("batching", "pad"),
+                    "batching: expected padded, bucketed or packed, got 'pad'");
 }
 
 TEST_CASE("an epoch of documents visits every target exactly once, padded and bucketed") {

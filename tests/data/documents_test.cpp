@@ -14,11 +14,11 @@ Texts split(std::string_view text, DocumentSplit mode) { return split_documents(
 }  // namespace
 
 TEST_CASE("names of document splits are read and others refused") {
-  CHECK(parse_document_split("none") == DocumentSplit::none);
-  CHECK(parse_document_split("line") == DocumentSplit::line);
-  CHECK(parse_document_split("blank_line") == DocumentSplit::blank_line);
-  CHECK(parse_document_split("token") == DocumentSplit::token);
-  CHECK_THROWS_WITH(parse_document_split("lines"),
+  CHECK(parse_name<DocumentSplit>("documents", "none") == DocumentSplit::none);
+  CHECK(parse_name<DocumentSplit>("documents", "line") == DocumentSplit::line);
+  CHECK(parse_name<DocumentSplit>("documents", "blank_line") == DocumentSplit::blank_line);
+  CHECK(parse_name<DocumentSplit>("documents", "token") == DocumentSplit::token);
+  CHECK_THROWS_WITH(parse_name<DocumentSplit>("documents", "lines"),
                     "documents: expected none, line, blank_line or token, got 'lines'");
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") 
       round_weights(gpt, format);
       const Tensor after = gpt.logits(make_batch({draw_ids(40, 53)}));
       Decoder decoder(gpt, format);
-      INFO(weight_format_name(format) << ", width " << config.n_embd);
+      INFO(name_of(format) << ", width " << config.n_embd);
       CHECK(compare(decoder, draw_ids(40, 53), 9) < 1e-5);
       CHECK(largest_difference(before, after) > 1e-4);  // it has rounded
       CHECK(largest_difference(before, after) < 0.5);
@@ -221,10 +221,10 @@ TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
 TEST_CASE("weight formats have names") {
   for (const WeightFormat format :
        {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
-    CHECK(parse_weight_format(weight_format_name(format)) == format);
+    CHECK(parse_name<WeightFormat>("weights", name_of(format)) == format);
   }
-  CHECK(weight_format_name(WeightFormat::int8) == "int8");
-  CHECK_THROWS_WITH(parse_weight_format("int4"),
+  CHECK(name_of(WeightFormat::int8) == "int8");
+  CHECK_THROWS_WITH(parse_name<WeightFormat>("weights", "int4"),
                     "weights: expected float32, bfloat16 or int8, got 'int4'");
 }
 

@@ -176,7 +176,7 @@ TEST_CASE("a cancelled request ends with what it has, and one that waits does no
   CHECK(outcomes[1].results.at(0).finish_reason == FinishReason::cancelled);
   CHECK(outcomes[2].results.empty());
   CHECK(outcomes[3].results.at(0).finish_reason == FinishReason::length);
-  CHECK(finish_reason_name(FinishReason::cancelled) == "cancelled");
+  CHECK(name_of(FinishReason::cancelled) == "cancelled");
 }
 
 TEST_CASE("a request that fails takes no other with it", "[engine]") {

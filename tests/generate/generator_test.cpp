@@ -237,7 +237,7 @@ TEST_CASE("a model with damaged weights gives an error, not a text") {
 }
 
 TEST_CASE("finish reasons have names") {
-  CHECK(finish_reason_name(FinishReason::length) == "length");
-  CHECK(finish_reason_name(FinishReason::end_of_text) == "end_of_text");
-  CHECK(finish_reason_name(FinishReason::stop) == "stop");
+  CHECK(name_of(FinishReason::length) == "length");
+  CHECK(name_of(FinishReason::end_of_text) == "end_of_text");
+  CHECK(name_of(FinishReason::stop) == "stop");
 }

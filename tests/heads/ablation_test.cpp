@@ -142,10 +142,10 @@ TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
 
 TEST_CASE("ablation refuses heads, modes and numbers of pairs that make no sense") {
   const auto gpt = random_gpt(three_layers());
-  CHECK(parse_ablation_mode("resample") == AblationMode::resample);
-  CHECK(ablation_mode_name(AblationMode::mean) == "mean");
-  CHECK(
-      mentions(error_of([] { parse_ablation_mode("none"); }), {"zero, mean or resample", "none"}));
+  CHECK(parse_name<AblationMode>("mode", "resample") == AblationMode::resample);
+  CHECK(name_of(AblationMode::mean) == "mean");
+  CHECK(mentions(error_of([] { parse_name<AblationMode>("mode", "none"); }),
+                 {"zero, mean or resample", "none"}));
   CHECK(mentions(error_of([&] {
                    ablate_heads(*gpt, small_documents(), {.heads = {{3, 0}}});
                  }),

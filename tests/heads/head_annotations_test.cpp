@@ -54,7 +54,7 @@ BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
 std::vector<std::array<Index, 4>> pairs_of(const std::string& text, PairKind kind,
                                            const std::string& spans, const Tokenizer& tokenizer) {
   const std::string line = R"({"byte":{"length":)" + std::to_string(text.size()) + ",\"" +
-                           std::string(pair_kind_name(kind)) + "\":[" + spans + "]}}";
+                           std::string(name_of(kind)) + "\":[" + spans + "]}}";
   std::vector<std::array<Index, 4>> result;
   const std::vector<SequencePairs> all = read(line, {text}, tokenizer);
   for (const TokenPair& pair : all[0].of(kind)) {

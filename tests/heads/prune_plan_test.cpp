@@ -73,5 +73,6 @@ TEST_CASE("pruning plans refuse what makes no sense") {
   CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.largest_rise = -1}); }),
                  {"until_loss", "-1"}));
   CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.rounds = 0}); }), {"rounds", "0"}));
-  CHECK(mentions(error_of([] { parse_prune_ranking("size"); }), {"ablation or sensitivity"}));
+  CHECK(mentions(error_of([] { parse_name<PruneRanking>("by", "size"); }),
+                 {"ablation or sensitivity"}));
 }

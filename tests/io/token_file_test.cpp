@@ -179,7 +179,7 @@ TEST_CASE("a token file that does not fit is refused in one line") {
   CHECK(contains(error(folder.path()), "not a regular file"));
   REQUIRE(::mkfifo((folder / "pipe.bin").c_str(), 0600) == 0);
   CHECK(contains(error(folder / "pipe.bin"), "not a regular file"));
-  CHECK_THROWS_WITH(parse_token_dtype("16"),
+  CHECK_THROWS_WITH(parse_name<TokenDtype>("token_dtype", "16"),
                     "token_dtype: expected auto, uint16 or uint32, got '16'");
 }
 

@@ -257,15 +257,15 @@ TEST_CASE("dropout refuses a probability outside 0 to below 1") {
 }
 
 TEST_CASE("activations go by the names of GPT-2 configurations") {
-  CHECK(parse_activation("gelu_new") == Activation::gelu_tanh);
-  CHECK(parse_activation("gelu") == Activation::gelu_erf);
-  CHECK(parse_activation("relu") == Activation::relu);
+  CHECK(parse_name<Activation>("activation", "gelu_new") == Activation::gelu_tanh);
+  CHECK(parse_name<Activation>("activation", "gelu") == Activation::gelu_erf);
+  CHECK(parse_name<Activation>("activation", "relu") == Activation::relu);
   for (const char* name : {"gelu_new", "gelu", "relu"}) {
-    CHECK(activation_name(parse_activation(name)) == name);
+    CHECK(name_of(parse_name<Activation>("activation", name)) == name);
   }
-  CHECK_THROWS_WITH(parse_activation("swish"),
+  CHECK_THROWS_WITH(parse_name<Activation>("activation", "swish"),
                     "activation: expected gelu_new, gelu or relu, got 'swish'");
-  CHECK_THROWS_AS(parse_activation(""), Error);
+  CHECK_THROWS_AS(parse_name<Activation>("activation", ""), Error);
 }
 
 TEST_CASE("each activation computes its own formula") {

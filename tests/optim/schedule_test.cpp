@@ -106,10 +106,10 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
 }
 
 TEST_CASE("schedules go by their names") {
-  CHECK(parse_schedule("constant") == ScheduleKind::constant);
-  CHECK(parse_schedule("linear") == ScheduleKind::linear);
-  CHECK(parse_schedule("cosine") == ScheduleKind::cosine);
-  CHECK_THROWS_WITH(parse_schedule("step"),
-                    "schedule: expected constant, linear or cosine, got 'step'");
-  CHECK_THROWS_AS(parse_schedule(""), Error);
+  CHECK(parse_name<ScheduleKind>("lr_schedule", "constant") == ScheduleKind::constant);
+  CHECK(parse_name<ScheduleKind>("lr_schedule", "linear") == ScheduleKind::linear);
+  CHECK(parse_name<ScheduleKind>("lr_schedule", "cosine") == ScheduleKind::cosine);
+  CHECK_THROWS_WITH(parse_name<ScheduleKind>("lr_schedule", "step"),
+                    "lr_schedule: expected constant, linear or cosine, got 'step'");
+  CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
 }

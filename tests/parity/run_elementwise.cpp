@@ -74,7 +74,7 @@ Runners elementwise_runners() {
       {"cast",
        [](Run& run) {
          const auto to = run.attribute<std::string>("to", "float32");
-         run.output("y", cast(run.input("x"), parse_dtype(to)));
+         run.output("y", cast(run.input("x"), parse_name<DType>("dtype", to)));
        }},
       {"dropout", [](Run& run) { run.output("y", run_dropout(run)); }},
   };

@@ -20,7 +20,8 @@ GptConfig config_of(const Run& run) {
   config.vocab_size = run.attribute<Index>("vocab_size", 0);
   config.block_size = run.attribute<Index>("block_size", 0);
   config.tie_weights = run.attribute("tie_weights", true);
-  config.activation = parse_activation(run.attribute<std::string>("activation", "gelu_new"));
+  config.activation =
+      parse_name<Activation>("activation", run.attribute<std::string>("activation", "gelu_new"));
   return config;
 }
 

@@ -12,7 +12,7 @@ NormParameters norm_of(const Run& run) {
 }
 
 Precision precision_of(const Run& run) {
-  return parse_precision(run.attribute<std::string>("precision", "float32"));
+  return parse_name<Precision>("dtype", run.attribute<std::string>("precision", "float32"));
 }
 
 void run_layer_norm(Run& run) {

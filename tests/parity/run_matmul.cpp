@@ -14,7 +14,8 @@ void run_einsum(Run& run) {
 
 void run_linear(Run& run) {
   run.output("y", linear(run.input("x"), run.input("weight"), run.input("bias"),
-                         parse_precision(run.attribute<std::string>("precision", "float32"))));
+                         parse_name<Precision>(
+                             "dtype", run.attribute<std::string>("precision", "float32"))));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ GptConfig block_config(const Run& run) {
   return {.n_head = run.attribute("heads", Index{1}),
           .n_embd = run.input("x").size(-1),
           .norm = run.attribute("norm_first", true) ? NormPosition::pre : NormPosition::post,
-          .activation = parse_activation(run.attribute<std::string>("activation", "gelu_new"))};
+          .activation = parse_name<Activation>(
+              "activation", run.attribute<std::string>("activation", "gelu_new"))};
 }
 
 // The causal layer of the program's own models, on sequences laid end to end.

@@ -136,7 +136,7 @@ TEST_CASE("the fingerprint of a run changes with one update and with one seed", 
 TEST_CASE("texts have the same tokens for any number of threads and every format", "[parity]") {
   for (const WeightFormat format :
        {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
-    INFO(weight_format_name(format));
+    INFO(name_of(format));
     for (const double temperature : {0.0, 1.0}) {
       check_same_bits([&] {
         Decoder decoder(trained_model(), format);

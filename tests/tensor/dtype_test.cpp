@@ -21,10 +21,10 @@ TEST_CASE("every type has a size and a name that parses back") {
   CHECK(element_size(DType::bfloat16) == 2);
   CHECK(element_size(DType::int32) == 4);
   CHECK(element_size(DType::boolean) == 1);
-  CHECK(dtype_name(DType::boolean) == "bool");
+  CHECK(name_of(DType::boolean) == "bool");
   for (const DType dtype :
        {DType::float32, DType::float64, DType::bfloat16, DType::int32, DType::boolean}) {
-    CHECK(parse_dtype(dtype_name(dtype)) == dtype);
+    CHECK(parse_name<DType>("dtype", name_of(dtype)) == dtype);
   }
   std::ostringstream out;
   out << DType::bfloat16;
@@ -32,8 +32,9 @@ TEST_CASE("every type has a size and a name that parses back") {
 }
 
 TEST_CASE("an unknown type name is quoted in the error") {
-  CHECK(mentions(error_of([] { parse_dtype("float16"); }), {"'float16'", "float32", "bfloat16"}));
-  CHECK(mentions(error_of([] { parse_dtype(""); }), {"''"}));
+  CHECK(mentions(error_of([] { parse_name<DType>("dtype", "float16"); }),
+                 {"'float16'", "float32", "bfloat16"}));
+  CHECK(mentions(error_of([] { parse_name<DType>("dtype", ""); }), {"''"}));
 }
 
 TEST_CASE("floating types are float32, float64 and bfloat16") {

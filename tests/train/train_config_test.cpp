@@ -13,15 +13,18 @@ namespace {
 TrainConfig read_back(const std::string& toml) {
   const ScratchFolder folder;
   TrainConfig config;
-  for (const ConfigEntry& entry : read_config_file(folder.write("config.toml", toml))) {
-    set_config_entry(config, entry, "config.toml: ");
-  }
+  const std::vector<ConfigEntry> entries = read_config_file(folder.write("config.toml", toml));
+  in_place("config.toml: ", [&] {
+    for (const ConfigEntry& entry : entries) {
+      set_config_entry(config, entry);
+    }
+  });
   return config;
 }
 
 // What validate() says of `config` with another value of a key; "" when it says nothing.
 std::string refusal(const std::string& key, const std::string& value, TrainConfig config = {}) {
-  set_config_value(config, key, value, "");
+  set_config_value(config, key, value);
   try {
     config.validate();
   } catch (const Error& error) {
@@ -90,15 +93,15 @@ TEST_CASE("batches of documents need documents, where it is known that there are
 
 TEST_CASE("names of other trainers and both dashes are understood", "[train]") {
   TrainConfig config;
-  CHECK(set_config_value(config, "lr", "0.25", "") == ConfigOutcome::set);
+  CHECK(set_config_value(config, "lr", "0.25") == ConfigOutcome::set);
   CHECK(config.learning_rate == 0.25);
-  CHECK(set_config_value(config, "max-steps", "7", "") == ConfigOutcome::set);
+  CHECK(set_config_value(config, "max-steps", "7") == ConfigOutcome::set);
   CHECK(config.max_iters == 7);
-  CHECK(set_config_value(config, "d_model", "48", "") == ConfigOutcome::set);
+  CHECK(set_config_value(config, "d_model", "48") == ConfigOutcome::set);
   CHECK(config.n_embd == 48);
-  CHECK(set_config_value(config, "bias", "False", "") == ConfigOutcome::set);
+  CHECK(set_config_value(config, "bias", "False") == ConfigOutcome::set);
   CHECK(config.bias == false);
-  CHECK(set_config_value(config, "device", "cpu", "") == ConfigOutcome::ignored);
+  CHECK(set_config_value(config, "device", "cpu") == ConfigOutcome::ignored);
 }
 
 TEST_CASE("the model's dropouts follow the general one unless they are set", "[train]") {
@@ -197,7 +200,7 @@ TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("optimizer", "lion").find("optimizer") == 0);
   CHECK(refusal("norm", "none").find("norm") == 0);
   CHECK(refusal("activation", "swish").find("activation") == 0);
-  CHECK(refusal("lr_schedule", "step").find("schedule") == 0);
+  CHECK(refusal("lr_schedule", "step").find("lr_schedule: ") == 0);
   CHECK(refusal("n_head", "7").find("n_head") == 0);
   CHECK(refusal("on_nan", "ignore") == "on_nan: expected stop, skip or rollback, got 'ignore'");
   CHECK(refusal("repeat_share", "1.5") == "repeat_share: expected 0 to 1, got 1.5");

@@ -107,8 +107,8 @@ TEST_CASE("The page refuses queries and keys that do not fit their layer") {
 }
 
 TEST_CASE("The page refuses unknown views and documents to stand beside") {
-  REQUIRE(parse_attention_view("neuron") == AttentionView::neuron);
-  REQUIRE(error_of([] { parse_attention_view("list"); }) ==
+  REQUIRE(parse_name<AttentionView>("view", "neuron") == AttentionView::neuron);
+  REQUIRE(error_of([] { parse_name<AttentionView>("view", "list"); }) ==
           "view: expected model, head, neuron or grid, got 'list'");
   const AttentionMaps maps = one_layer({"a"}, 0, {0}, {1});
   REQUIRE(error_of([&] { attention_html({maps}, {.beside = 1}); }) ==

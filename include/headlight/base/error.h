@@ -13,11 +13,27 @@ namespace headlight {
 template <class T>
 concept PrintedInteger = std::integral<T> &&(sizeof(T) > 1 || std::same_as<T, bool>);
 
-// The one exception type of the library. Its message names the function or option, what was
-// expected and what came: "[matmul] inner sizes differ: a [4, 8], b [9, 2]".
+// The one exception type of the library. Its message names the function or value, what was expected
+// and what came: "[matmul] inner sizes differ: a [4, 8], b [9, 2]", "top_k: expected a number from
+// 0, got -1".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  // About the value called `about`, with which the message begins.
+  Error(const std::string& message, std::string_view about)
+      : std::runtime_error(message), about_(about) {}
+
+  // The option, field or key whose value is wrong, "top_k"; empty: none.
+  const std::string& about() const { return about_; }
+
+  // True once the message says where the value comes from; see in_place().
+  bool has_place() const { return has_place_; }
+  // Puts "config.json: " in front of the message.
+  void add_place(std::string_view place);
+
+ private:
+  std::string about_;
+  bool has_place_ = false;
 };
 
 // A part of a message, which it refers to and does not own: text, a character, a number or a value
@@ -87,6 +103,10 @@ std::string joined_text(const MessagePart* parts, std::size_t count);
 // its middle.
 [[noreturn]] void throw_error(std::string_view message);
 
+// Throws Error about `name`, whose message is "NAME: " with the joined parts.
+[[noreturn]] void throw_value_error(std::string_view name, const MessagePart* parts,
+                                    std::size_t count);
+
 // `text` with control characters as \xNN: one line that cannot steer a terminal.
 std::string escaped(std::string_view text);
 
@@ -109,6 +129,34 @@ template <class... Parts>
 void require(bool condition, const Parts&... parts) {
   if (!condition) [[unlikely]] {
     fail(parts...);
+  }
+}
+
+// Throws Error about a value: fail_value("top_k", "expected ...") says "top_k: expected ...".
+template <class... Parts>
+[[noreturn]] void fail_value(std::string_view name, const Parts&... parts) {
+  const MessagePart all[] = {MessagePart(parts)...};
+  throw_value_error(name, all, sizeof...(parts));
+}
+
+// Throws Error about the value called `name`, as fail_value() does, unless `condition` holds.
+template <class... Parts>
+void require_value(bool condition, std::string_view name, const Parts&... parts) {
+  if (!condition) [[unlikely]] {
+    fail_value(name, parts...);
+  }
+}
+
+// Does `work`; an Error of it begins with the place that its values come from, "config.json: ".
+// Places within places stand one after the other, the outermost first. An empty one says that the
+// values come from somewhere else than their name suggests, and leaves the message as it is.
+template <class Work>
+decltype(auto) in_place(std::string_view place, const Work& work) {
+  try {
+    return work();
+  } catch (Error& error) {
+    error.add_place(place);
+    throw;
   }
 }
 

@@ -13,6 +13,8 @@ inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 // Throws Error "NAME: invalid UTF-8 at byte 1203" (counted from 0) when `text` is not UTF-8.
 // Overlong forms, surrogates and values above U+10FFFF are not UTF-8.
 void require_utf8(std::string_view text, std::string_view name);
+// The same about the value called `name`.
+void require_utf8_value(std::string_view text, std::string_view name);
 
 // Number of bytes of `text` before the first that is not UTF-8: text.size() when all are.
 std::size_t valid_utf8_prefix(std::string_view text);

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/batch.h"
 
@@ -17,9 +17,9 @@ enum class Batching {
   packed,    // blocks from random places of one stream, all of the same length: no pads
 };
 
-// The batching with that name: "padded", "bucketed" or "packed". Throws Error for other text.
-Batching parse_batching(std::string_view name);
-std::string_view batching_name(Batching batching);
+template <>
+inline constexpr auto kChoices<Batching> = std::to_array<Choice<Batching>>(
+    {{"padded", Batching::padded}, {"bucketed", Batching::bucketed}, {"packed", Batching::packed}});
 
 struct BatcherOptions {
   Batching batching = Batching::packed;

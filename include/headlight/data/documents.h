@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
+
 namespace headlight {
 
 // How a text is cut into documents.
@@ -14,8 +16,12 @@ enum class DocumentSplit {
   token,       // documents are separated by the text DocumentSplitOptions::separator
 };
 
-// The split with that name: "none", "line", "blank_line" or "token". Throws Error for other text.
-DocumentSplit parse_document_split(std::string_view name);
+template <>
+inline constexpr auto kChoices<DocumentSplit> =
+    std::to_array<Choice<DocumentSplit>>({{"none", DocumentSplit::none},
+                                          {"line", DocumentSplit::line},
+                                          {"blank_line", DocumentSplit::blank_line},
+                                          {"token", DocumentSplit::token}});
 
 struct DocumentSplitOptions {
   DocumentSplit mode = DocumentSplit::none;

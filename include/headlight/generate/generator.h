@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/nn/gpt.h"
@@ -48,8 +49,12 @@ enum class FinishReason {
   cancelled,    // Engine::cancel
 };
 
-// "length", "end_of_text", "stop" or "cancelled".
-std::string_view finish_reason_name(FinishReason reason);
+template <>
+inline constexpr auto kChoices<FinishReason> =
+    std::to_array<Choice<FinishReason>>({{"length", FinishReason::length},
+                                         {"end_of_text", FinishReason::end_of_text},
+                                         {"stop", FinishReason::stop},
+                                         {"cancelled", FinishReason::cancelled}});
 
 struct GenerateResult {
   // Every token that was chosen, a final <|endoftext|> and those of a stop text included.

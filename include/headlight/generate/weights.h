@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string_view>
-
+#include "headlight/base/choices.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight {
@@ -14,10 +13,11 @@ enum class WeightFormat {
   int8,      // 32 neighbours in a row share a float32 scale, rounded to nearest: 36 bytes for 128
 };
 
-// "float32", "bfloat16" or "int8".
-std::string_view weight_format_name(WeightFormat format);
-// Throws Error for any other text.
-WeightFormat parse_weight_format(std::string_view name);
+template <>
+inline constexpr auto kChoices<WeightFormat> =
+    std::to_array<Choice<WeightFormat>>({{"float32", WeightFormat::float32},
+                                         {"bfloat16", WeightFormat::bfloat16},
+                                         {"int8", WeightFormat::int8}});
 
 // Gives the matrices of a float32 model the values that a Decoder of that format computes with, so
 // that the model itself shows what the format costs. With tied weights that includes the token

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/data/dataset.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_set.h"
@@ -17,9 +17,11 @@ enum class AblationMode {
   resample,  // what it puts out at the same place of the next document
 };
 
-// "zero", "mean" or "resample". Throws Error for other names.
-AblationMode parse_ablation_mode(std::string_view name);
-std::string_view ablation_mode_name(AblationMode mode);
+template <>
+inline constexpr auto kChoices<AblationMode> =
+    std::to_array<Choice<AblationMode>>({{"zero", AblationMode::zero},
+                                         {"mean", AblationMode::mean},
+                                         {"resample", AblationMode::resample}});
 
 struct AblationOptions {
   AblationMode mode = AblationMode::zero;

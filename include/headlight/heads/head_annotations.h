@@ -6,14 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
 // What two places of a text have to do with each other; see data/README.md.
 enum class PairKind { quote, bracket, agreement, name, phrase };
-inline constexpr std::size_t kPairKinds = 5;
-std::string_view pair_kind_name(PairKind kind);
+template <>
+inline constexpr auto kChoices<PairKind> =
+    std::to_array<Choice<PairKind>>({{"quote", PairKind::quote},
+                                     {"bracket", PairKind::bracket},
+                                     {"agreement", PairKind::agreement},
+                                     {"name", PairKind::name},
+                                     {"phrase", PairKind::phrase}});
+inline constexpr std::size_t kPairKinds = kChoices<PairKind>.size();
 
 // Tokens of a sequence: a later span that belongs to an earlier one. Ends are one past the last.
 struct TokenPair {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/tensor/shape.h"
 
@@ -46,8 +47,9 @@ struct Verdict {
 
 enum class Language { english, korean };
 
-// "en" or "ko". Throws Error "lang: ..." for other names.
-Language parse_language(std::string_view name);
+template <>
+inline constexpr auto kChoices<Language> =
+    std::to_array<Choice<Language>>({{"en", Language::english}, {"ko", Language::korean}});
 
 Verdict judge_head(const ScoredHead& head);
 // "previous token" or "바로 앞 토큰" for "previous_token". Throws Error for what is no verdict.

@@ -2,9 +2,9 @@
 
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/data/dataset.h"
 #include "headlight/heads/head_id.h"
 #include "headlight/nn/gpt.h"
@@ -19,8 +19,9 @@ enum class PruneRanking {
   sensitivity,
 };
 
-// "ablation" or "sensitivity". Throws Error for other names.
-PruneRanking parse_prune_ranking(std::string_view name);
+template <>
+inline constexpr auto kChoices<PruneRanking> = std::to_array<Choice<PruneRanking>>(
+    {{"ablation", PruneRanking::ablation}, {"sensitivity", PruneRanking::sensitivity}});
 
 struct PrunePlanOptions {
   Index keep = 0;  // stop with so many heads left; a layer keeps one in any case

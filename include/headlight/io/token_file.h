@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/data/dataset.h"
 #include "headlight/text/tokenizer.h"
 
@@ -19,8 +20,11 @@ namespace headlight {
 // How wide the ids of a file are; the names are NumPy's.
 enum class TokenDtype { automatic, uint16, uint32 };
 
-// The type with that name: "auto", "uint16" or "uint32". Throws Error for other text.
-TokenDtype parse_token_dtype(std::string_view name);
+template <>
+inline constexpr auto kChoices<TokenDtype> =
+    std::to_array<Choice<TokenDtype>>({{"auto", TokenDtype::automatic},
+                                       {"uint16", TokenDtype::uint16},
+                                       {"uint32", TokenDtype::uint32}});
 
 // What a file needs for the ids below `vocab_size`: uint16 up to 65,536 of them, as nanoGPT has it.
 TokenDtype token_dtype_for(Index vocab_size);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string_view>
+#include "headlight/base/choices.h"
 
 namespace headlight {
 
@@ -10,9 +10,9 @@ enum class Precision {
   bfloat16,  // to nearest, ties to even; needs a CPU with such products
 };
 
-// "float32" or "bfloat16". Throws Error for other names.
-Precision parse_precision(std::string_view name);
-std::string_view precision_name(Precision precision);
+template <>
+inline constexpr auto kChoices<Precision> = std::to_array<Choice<Precision>>(
+    {{"float32", Precision::float32}, {"bfloat16", Precision::bfloat16}});
 
 // Throws Error when this machine, or the CPU variant or products that were chosen, cannot compute
 // so.

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/nn/head_layout.h"
 #include "headlight/nn/layers.h"
 
@@ -11,6 +12,10 @@ enum class NormPosition {
   pre,   // x + f(norm(x)), with a final norm: GPT-2
   post,  // norm(x + f(x)): Vaswani et al.
 };
+
+template <>
+inline constexpr auto kChoices<NormPosition> =
+    std::to_array<Choice<NormPosition>>({{"pre", NormPosition::pre}, {"post", NormPosition::post}});
 
 // The shape of a GPT. Names and meaning follow nanoGPT and GPT-2.
 struct GptConfig {

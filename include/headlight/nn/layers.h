@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "headlight/base/choices.h"
 #include "headlight/nn/module.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/fused_layers.h"
@@ -102,10 +103,13 @@ class Dropout : public Module {
 
 enum class Activation { gelu_tanh, gelu_erf, relu };
 
-// The activation that GPT-2 configurations call "gelu_new", "gelu" or "relu". Throws Error for
-// other names.
-Activation parse_activation(std::string_view name);
-std::string_view activation_name(Activation activation);
+// The names of GPT-2's configurations.
+template <>
+inline constexpr auto kChoices<Activation> =
+    std::to_array<Choice<Activation>>({{"gelu_new", Activation::gelu_tanh},
+                                       {"gelu", Activation::gelu_erf},
+                                       {"relu", Activation::relu}});
+
 Tensor activate(const Tensor& x, Activation activation);
 
 struct MlpOptions {

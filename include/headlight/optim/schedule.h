@@ -1,15 +1,17 @@
 #pragma once
 
-#include <string_view>
-
+#include "headlight/base/choices.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {
 
 enum class ScheduleKind { constant, linear, cosine };
 
-// "constant", "linear" or "cosine". Throws Error for other names.
-ScheduleKind parse_schedule(std::string_view name);
+template <>
+inline constexpr auto kChoices<ScheduleKind> =
+    std::to_array<Choice<ScheduleKind>>({{"constant", ScheduleKind::constant},
+                                         {"linear", ScheduleKind::linear},
+                                         {"cosine", ScheduleKind::cosine}});
 
 // The learning rate of every step: a linear warm-up, then from learning_rate down to
 // min_learning_rate at decay_steps, and that from there on. Cosine is nanoGPT's formula (Loshchilov

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -13,6 +14,13 @@ namespace headlight {
 // Element types. Arithmetic runs in float32 and float64; bfloat16 is storage (convert with
 // to(DType::float32) to compute), int32 holds token ids, boolean holds masks.
 enum class DType : std::uint8_t { float32, float64, bfloat16, int32, boolean };
+
+template <>
+inline constexpr auto kChoices<DType> = std::to_array<Choice<DType>>({{"float32", DType::float32},
+                                                                      {"float64", DType::float64},
+                                                                      {"bfloat16", DType::bfloat16},
+                                                                      {"int32", DType::int32},
+                                                                      {"bool", DType::boolean}});
 
 // One brain floating point number: the upper 16 bits of a float32.
 struct BFloat16 {
@@ -28,12 +36,6 @@ struct BFloat16 {
 
 // Bytes of one element.
 std::size_t element_size(DType dtype);
-
-// "float32", "float64", "bfloat16", "int32" or "bool".
-std::string_view dtype_name(DType dtype);
-
-// The type with that name. Throws Error for any other text.
-DType parse_dtype(std::string_view name);
 
 bool is_floating(DType dtype);
 

@@ -44,11 +44,11 @@ struct CheckpointOptions {
   bool replace = false;
 };
 
-// Writes RUN/step_XXXXXXXX, complete or not at all: a model directory with optimizer.safetensors,
-// state.json and a manifest of checksums. It is read again and compared with the manifest; then
-// RUN/latest leads to it. A damaged checkpoint of that name is replaced, a complete one kept unless
-// `replace` is set. Returns its path. Throws Error when a step fails and when a weight or moment is
-// not finite. Older checkpoints stay as they are.
+// Writes RUN/step_XXXXXXXX, complete or not at all, and RUN where it is missing: a model directory
+// with optimizer.safetensors, state.json and a manifest of checksums. It is read again and compared
+// with the manifest; then RUN/latest leads to it. A damaged checkpoint of that name is replaced, a
+// complete one kept unless `replace` is set. Returns its path. Throws Error when a step fails and
+// when a weight or moment is not finite. Older checkpoints stay as they are.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run,
                                       const CheckpointParts& parts,
                                       const CheckpointOptions& options);

@@ -24,18 +24,16 @@ enum class ConfigOutcome {
 };
 
 // Sets one key from text. '-' counts as '_', and config_aliases() are understood; a key that takes
-// several texts gets this one, or none when it is empty. Throws Error, one line that begins with
-// `where`, for an unknown key, naming the nearest known one, and for a value of another type.
-ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value,
-                               const std::string& where);
+// several texts gets this one, or none when it is empty. Throws Error for an unknown key, naming
+// the nearest known one, and Error about the key for a value of another type.
+ConfigOutcome set_config_value(TrainConfig& config, std::string_view key, const std::string& value);
 
 // The same for all texts of a key that takes several.
 void set_config_list(TrainConfig& config, std::string_view key,
-                     const std::vector<std::string>& values, const std::string& where);
+                     const std::vector<std::string>& values);
 
 // The same for an entry of a configuration file, whose value has a type of its own.
-ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry,
-                               const std::string& where);
+ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry);
 
 // Copies the values of these keys.
 void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to);

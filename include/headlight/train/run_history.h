@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/files/config_file.h"
 #include "headlight/tensor/shape.h"
 
@@ -14,9 +15,11 @@ namespace headlight {
 // What a curve is drawn against.
 enum class HistoryAxis { updates, tokens, seconds };
 
-std::string_view history_axis_name(HistoryAxis axis);
-// Throws Error for a text that is no axis.
-HistoryAxis parse_history_axis(std::string_view name);
+template <>
+inline constexpr auto kChoices<HistoryAxis> =
+    std::to_array<Choice<HistoryAxis>>({{"updates", HistoryAxis::updates},
+                                        {"tokens", HistoryAxis::tokens},
+                                        {"seconds", HistoryAxis::seconds}});
 
 // A loss of a run, and where the run stood then.
 struct HistoryPoint {

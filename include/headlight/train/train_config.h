@@ -142,9 +142,8 @@ std::span<const std::string_view> ignored_config_keys();
 // "0 to below 1" or "at least 1"; empty for what is no number.
 std::string range_text(const ConfigField& field);
 
-// Throws Error, one line that begins with `where` and names the key, for the first number out of
-// its range and the first word that is no choice.
-void require_allowed_values(const TrainConfig& config, const std::string& where = "");
+// Throws Error about the first key whose number is out of its range or whose word is no choice.
+void require_allowed_values(const TrainConfig& config);
 
 // True for a key that takes several texts.
 bool is_list(const ConfigField& field);

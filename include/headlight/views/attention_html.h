@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/heads/attention_maps.h"
 
 namespace headlight {
@@ -16,8 +17,12 @@ enum class AttentionView {
   grid,    // the heads of a layer as labelled panels with values
 };
 
-// Reads "model", "head", "neuron" or "grid"; throws Error for other text.
-AttentionView parse_attention_view(std::string_view name);
+template <>
+inline constexpr auto kChoices<AttentionView> =
+    std::to_array<Choice<AttentionView>>({{"model", AttentionView::model},
+                                          {"head", AttentionView::head},
+                                          {"neuron", AttentionView::neuron},
+                                          {"grid", AttentionView::grid}});
 
 struct AttentionPageOptions {
   AttentionView view = AttentionView::model;

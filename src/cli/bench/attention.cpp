@@ -93,7 +93,7 @@ BenchReport bench_attention(const BenchTask& task) {
   const std::vector<Index> lengths = lengths_of(task);
   const GptConfig config = model_for(task, *std::max_element(lengths.begin(), lengths.end()));
   const Gpt model(config, static_cast<std::uint64_t>(task.config.seed));
-  const Precision precision = parse_precision(task.config.dtype);
+  const Precision precision = parse_name<Precision>("dtype", task.config.dtype);
   BenchReport report;
   report.text = model_text(config) + "\n\n" +
                 line("%7s | %-41s | %-30s\n", "", "attention of one layer, ms",

@@ -9,6 +9,7 @@
 #include "cli/terminal/config_options.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/memory.h"
+#include "headlight/generate/weights.h"
 #include "headlight/kernels/machine.h"
 #include "views/report/json_output.h"
 
@@ -92,7 +93,9 @@ Options make_options() {
       .value("steps", "train: timed steps", "20")
       .value("warmup", "train: steps before them", "5")
       .value("model", "generate: a model directory instead of random weights")
-      .value("weights", "generate: precision of the matrices: float32, bfloat16 or int8", "float32")
+      .value("weights",
+             "generate: precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
+             "float32")
       .value("prompt_tokens", "generate: tokens of the prompt", "16")
       .value("new_tokens", "generate: tokens to generate", "48")
       .value("rounds", "generate: times to generate them", "3")
@@ -154,6 +157,18 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
   print_json(json);
 }
 
+int run(const Options& options) {
+  if (options.is_set("signature")) {
+    require(options.positionals().empty(),
+            "bench: --signature measures nothing; leave either it or the kind away");
+    print("signature", bench_signature(), options.json());
+  } else {
+    const Kind& kind = chosen_kind(options);
+    print(kind.name, in_place(kSettings, [&] { return measure(kind, options); }), options.json());
+  }
+  return 0;
+}
+
 }  // namespace
 
 Index count_of(const Options& options, const std::string& name, Index least) {
@@ -165,19 +180,7 @@ Index count_of(const Options& options, const std::string& name, Index least) {
 }
 
 int run_bench(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
-  if (options.is_set("signature")) {
-    require(options.positionals().empty(),
-            "bench: --signature measures nothing; leave either it or the kind away");
-    print("signature", bench_signature(), options.json());
-  } else {
-    const Kind& kind = chosen_kind(options);
-    print(kind.name, measure(kind, options), options.json());
-  }
-  return 0;
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

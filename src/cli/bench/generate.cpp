@@ -101,7 +101,7 @@ Measured measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
 BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const WeightFormat format = parse_weight_format(task.options.text("weights"));
+  const WeightFormat format = parse_name<WeightFormat>("weights", task.options.text("weights"));
   Decoder decoder(*model, format);
   const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
   const double peak = peak_memory();  // before the bandwidth is measured, which needs some too
@@ -112,7 +112,7 @@ BenchReport bench_generate(const BenchTask& task) {
       prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
   const double prompt_share = prompt_rate / measure_gemm_rates().own;
   BenchReport report;
-  report.json = {{"weights", weight_format_name(format)},
+  report.json = {{"weights", name_of(format)},
                  {"ms_per_token", token_ms.median},
                  {"ms_per_token_min", token_ms.min},
                  {"ms_per_token_max", token_ms.max},

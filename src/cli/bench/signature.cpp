@@ -96,7 +96,7 @@ NamedTensors generate_texts(const Gpt& model) {
   const ByteTokenizer tokenizer;
   for (const WeightFormat format :
        {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
-    const std::string name(weight_format_name(format));
+    const std::string name(name_of(format));
     Decoder decoder(model, format);
     for (const double temperature : {0.0, 0.9}) {
       GenerateOptions options{.max_new_tokens = 40, .ignore_end_of_text = true};

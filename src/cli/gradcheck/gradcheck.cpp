@@ -171,21 +171,26 @@ Json json_of(const std::vector<OpReport>& reports) {
   return result;
 }
 
-}  // namespace
-
-int run_gradcheck(const std::vector<std::string>& arguments) {
+Options make_options() {
   Options options(command_info());
   options.value("op", "Check only this op")
       .value("eps", "Step of the central differences", "1e-6")
       .value("rtol", "Relative tolerance", "1e-5")
       .value("atol", "Absolute tolerance", "1e-7");
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+  return options;
+}
+
+int run(const Options& options) {
   const GradientCheckOptions check = check_options(options);
   const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
   options.json() ? print_json(json_of(reports)) : print_table(reports);
   return all_passed(reports) ? 0 : 1;
+}
+
+}  // namespace
+
+int run_gradcheck(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -4,14 +4,13 @@
 #include <span>
 #include <string_view>
 
+#include "headlight/heads/head_verdict.h"
 #include "headlight/tensor/shape.h"
 
 // Experiments that each show one thing about attention, with fixed seeds.
 namespace headlight::cli::lab {
 
 class Report;
-
-enum class Language { english, korean };
 
 // The same words in both languages; {0}, {1}, ... stand for values that are filled in.
 struct Text {

@@ -117,7 +117,7 @@ TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Se
   config.n_head = 4;
   config.activation = "relu";
   config.tie_weights = false;
-  config.norm = norm == NormPosition::pre ? "pre" : "post";
+  config.norm = name_of(norm);
   return config;
 }
 

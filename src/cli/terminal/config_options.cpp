@@ -54,14 +54,16 @@ std::vector<std::string> keys_of_options(const Options& options) {
 }
 
 void set_from_options(TrainConfig& config, const Options& options) {
-  for (const ConfigField& field : config_fields()) {
-    const std::string key(field.key);
-    if (options.given(key) && is_list(field)) {
-      set_config_list(config, key, options.texts(key), "--");
-    } else if (options.given(key)) {
-      set_config_value(config, key, options.text(key), "--");
+  in_place("--", [&] {
+    for (const ConfigField& field : config_fields()) {
+      const std::string key(field.key);
+      if (options.given(key) && is_list(field)) {
+        set_config_list(config, key, options.texts(key));
+      } else if (options.given(key)) {
+        set_config_value(config, key, options.text(key));
+      }
     }
-  }
+  });
 }
 
 }  // namespace headlight::cli

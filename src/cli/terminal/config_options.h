@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/terminal/options.h"
@@ -8,6 +9,10 @@
 
 // The keys of a training configuration on the command line.
 namespace headlight::cli {
+
+// The place of a run's settings, which files, options and the run so far may have given: what is
+// said about one names its key alone.
+inline constexpr std::string_view kSettings = "";
 
 // An option for every key, with its value in `defaults` named in the help; the names that other
 // trainers use are understood.

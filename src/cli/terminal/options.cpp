@@ -88,7 +88,7 @@ Options& Options::ignored(const std::string& name) {
   return *this;
 }
 
-const Options::Declared* Options::find(const std::string& name) const {
+const Options::Declared* Options::find(std::string_view name) const {
   const auto found = std::find_if(declared_.begin(), declared_.end(),
                                   [&](const Declared& option) { return option.name == name; });
   return found == declared_.end() ? nullptr : &*found;
@@ -265,7 +265,7 @@ void Options::apply_common() const {
     set_cpu_variant(text("cpu_variant"));
   }
   if (given("products")) {
-    about_option([&] { set_products(text("products")); });
+    set_products(text("products"));
   }
 }
 
@@ -323,10 +323,16 @@ Index count_option(const Options& options, const std::string& name, Index least,
   return value;
 }
 
-bool names_value(std::string_view message) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
-  const std::size_t end = message.find_first_not_of(kLetters);
-  return end != 0 && end != std::string_view::npos && message[end] == ':';
+int run_command(Options options, const std::vector<std::string>& arguments,
+                int (*run)(const Options& options)) {
+  try {
+    return options.parse(arguments) ? run(options) : 0;
+  } catch (Error& error) {
+    if (!error.has_place() && options.has(error.about())) {
+      error.add_place("--");
+    }
+    throw;
+  }
 }
 
 std::uint64_t seed_option(const Options& options) {

@@ -64,6 +64,8 @@ class Options {
   // "0,2,5" as numbers; empty when not given.
   std::vector<Index> integers(const std::string& name) const;
   bool json() const { return is_set("json"); }
+  // True when the command has an option of that name.
+  bool has(std::string_view name) const { return find(name) != nullptr; }
 
   const std::vector<std::string>& positionals() const { return positionals_; }
   // The only positional argument. Throws Error naming what was expected.
@@ -83,7 +85,7 @@ class Options {
     std::string option;  // that takes several values and stands before it; empty: none
   };
 
-  const Declared* find(const std::string& name) const;  // nullptr: there is no such option
+  const Declared* find(std::string_view name) const;  // nullptr: there is no such option
   std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
   std::string list_at(const std::string& argument) const;
   void add_value(const std::string& name, const std::string& value);
@@ -120,19 +122,11 @@ Index count_option(const Options& options, const std::string& name, Index least,
 std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension);
 
-// True for "NAME: ..." with the name of a value, as functions of the library begin what they say
-// about their options.
-bool names_value(std::string_view message);
-
-// Calls `body`; its Error about a value, "NAME: ...", becomes one about the option, "--NAME: ...".
-template <class Body>
-auto about_option(const Body& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    fail(names_value(error.what()) ? "--" : "", error.what());
-  }
-}
+// Reads the arguments and does what the command does, unless they ask for --help. Returns the exit
+// code. An Error about a value that has the name of an option says "--NAME: ...", unless it knows
+// another place that the value comes from.
+int run_command(Options options, const std::vector<std::string>& arguments,
+                int (*run)(const Options& options));
 
 // --seed, from 0 on.
 std::uint64_t seed_option(const Options& options);

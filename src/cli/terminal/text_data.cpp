@@ -8,7 +8,8 @@
 namespace headlight::cli {
 
 void add_format_options(Options& options) {
-  options.value("documents", "How plain text is cut: none, line, blank_line or token", "none")
+  options
+      .value("documents", "How plain text is cut: " + listed(kChoiceNames<DocumentSplit>), "none")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("jsonl",
              "Key of the text in JSON lines, a document each; without it 'text' in .jsonl files, "
@@ -23,11 +24,10 @@ void add_text_data_options(Options& options) {
 }
 
 TextFormat text_format(const Options& options) {
-  const TextFormat format{.split = {.mode = about_option([&] {
-                                      return parse_document_split(options.text("documents"));
-                                    }),
-                                    .separator = options.text("separator")},
-                          .jsonl = options.text("jsonl")};
+  const TextFormat format{
+      .split = {.mode = parse_name<DocumentSplit>("documents", options.text("documents")),
+                .separator = options.text("separator")},
+      .jsonl = options.text("jsonl")};
   require(format.split.mode == DocumentSplit::token || !options.given("separator"),
           "--separator: expected --documents token beside it");
   require(!format.split.separator.empty(), "--separator: expected a text, got none");
@@ -36,7 +36,7 @@ TextFormat text_format(const Options& options) {
 }
 
 TokenDtype token_dtype_option(const Options& options) {
-  return about_option([&] { return parse_token_dtype(options.text("token_dtype")); });
+  return parse_name<TokenDtype>("token_dtype", options.text("token_dtype"));
 }
 
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
@@ -51,10 +51,8 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
   TextFormat format = text_format(options);
   format.token_dtype = token_dtype_option(options);
   std::vector<std::string> warnings;
-  TokenDataset data = about_option([&] {
-    return join_datasets(read_datasets(files, format, tokenizer, warnings),
-                         tokenizer.end_of_text());
-  });
+  TokenDataset data =
+      join_datasets(read_datasets(files, format, tokenizer, warnings), tokenizer.end_of_text());
   for (const std::string& warning : warnings) {
     log_warning(warning);
   }

@@ -106,13 +106,7 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
   }
 }
 
-}  // namespace
-
-int run_tokenizer_decode(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
   const auto tokenizer = open_tokenizer(options.positional());
   const bool skip_special = options.is_set("skip_special");
@@ -126,6 +120,12 @@ int run_tokenizer_decode(const std::vector<std::string>& arguments) {
   }
   std::cout.flush();
   return 0;
+}
+
+}  // namespace
+
+int run_tokenizer_decode(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

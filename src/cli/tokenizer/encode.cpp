@@ -186,13 +186,7 @@ class IdPrinter {
   bool has_ids_ = false;  // of the document
 };
 
-}  // namespace
-
-int run_tokenizer_encode(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
   const auto tokenizer = open_tokenizer(options.positionals().front());
@@ -207,6 +201,12 @@ int run_tokenizer_encode(const std::vector<std::string>& arguments) {
                 [&](const Ids& ids, bool begins) { printer.print(ids, begins); });
   printer.close();
   return 0;
+}
+
+}  // namespace
+
+int run_tokenizer_encode(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

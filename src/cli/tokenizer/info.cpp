@@ -87,13 +87,7 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
               tokenizer.prepends_end_of_text() ? "with <|endoftext|>" : "with its text");
 }
 
-}  // namespace
-
-int run_tokenizer_info(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const auto tokenizer = open_tokenizer(options.positional());
   const Summary summary = summary_of(*tokenizer);
   if (options.json()) {
@@ -102,6 +96,12 @@ int run_tokenizer_info(const std::vector<std::string>& arguments) {
     print_text(*tokenizer, summary);
   }
   return 0;
+}
+
+}  // namespace
+
+int run_tokenizer_info(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -112,13 +112,7 @@ Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   return {{"tokens", tokens}};
 }
 
-}  // namespace
-
-int run_tokenizer_show(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
           options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
@@ -131,6 +125,12 @@ int run_tokenizer_show(const std::vector<std::string>& arguments) {
     print_rows(cells_of(ids, *tokenizer), look_of_output());
   }
   return 0;
+}
+
+}  // namespace
+
+int run_tokenizer_show(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

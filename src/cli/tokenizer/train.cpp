@@ -52,11 +52,7 @@ BpeTrainerOptions trainer_options(const Options& options) {
   BpeTrainerOptions result{.vocab_size = options.integer("vocab_size"),
                            .min_frequency = options.integer("min_frequency"),
                            .special_tokens = split_at_commas(options.text("special_tokens"))};
-  try {
-    result.validate();
-  } catch (const Error& error) {
-    fail("--", error.what());
-  }
+  result.validate();
   return result;
 }
 
@@ -117,13 +113,7 @@ void print(const Report& report, bool json) {
               bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
 }
 
-}  // namespace
-
-int run_tokenizer_train(const std::vector<std::string>& arguments) {
-  Options options = make_options();
-  if (!options.parse(arguments)) {
-    return 0;
-  }
+int run(const Options& options) {
   const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
   TextFormat format;
@@ -153,6 +143,12 @@ int run_tokenizer_train(const std::vector<std::string>& arguments) {
   report.seconds = watch.seconds();
   print(report, options.json());
   return 0;
+}
+
+}  // namespace
+
+int run_tokenizer_train(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
 }
 
 }  // namespace headlight::cli

@@ -8,15 +8,6 @@
 namespace headlight {
 namespace {
 
-struct ModeName {
-  AblationMode mode;
-  std::string_view name;
-};
-
-constexpr std::array<ModeName, 3> kModes{{{AblationMode::zero, "zero"},
-                                          {AblationMode::mean, "mean"},
-                                          {AblationMode::resample, "resample"}}};
-
 // Heads that are ablated together, and what that does to every document.
 struct Experiment {
   HeadSet heads;
@@ -124,24 +115,11 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<Exper
 
 }  // namespace
 
-AblationMode parse_ablation_mode(std::string_view name) {
-  for (const ModeName& mode : kModes) {
-    if (mode.name == name) {
-      return mode.mode;
-    }
-  }
-  fail("mode: expected zero, mean or resample, got '", name, "'");
-}
-
-std::string_view ablation_mode_name(AblationMode mode) {
-  return kModes[static_cast<std::size_t>(mode)].name;
-}
-
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options) {
   const HeadSet heads = options.heads.or_all(heads_of(model));
-  require(options.pair_heads == 0 || options.pair_heads >= 2,
-          "pairs: expected 0 or at least 2 heads, got ", options.pair_heads);
+  require_value(options.pair_heads == 0 || options.pair_heads >= 2, "pairs",
+                "expected 0 or at least 2 heads, got ", options.pair_heads);
   std::vector<Experiment> singles;
   for (const HeadId& id : heads) {
     singles.push_back({{id}, {}});

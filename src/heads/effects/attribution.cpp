@@ -84,13 +84,13 @@ Index check(const AttributionTask& task, const Gpt& model) {
           "attribution needs a model with norm = pre: behind other norms the residual stream is no "
           "sum of parts");
   const auto length = static_cast<Index>(task.text.size());
-  require(length > 0, "text: expected at least one token");
+  require_value(length > 0, "text", "expected at least one token");
   const Index position = task.position.value_or(length - 1);
-  require(position >= 0 && position < length, "position: expected 0 to ", length - 1, ", got ",
-          position);
+  require_value(position >= 0 && position < length, "position", "expected 0 to ", length - 1,
+                ", got ", position);
   for (const std::int32_t id : {task.target, task.against.value_or(task.target)}) {
-    require(id >= 0 && id < model.config().vocab_size, "token: expected 0 to ",
-            model.config().vocab_size - 1, ", got ", id);
+    require_value(id >= 0 && id < model.config().vocab_size, "token", "expected 0 to ",
+                  model.config().vocab_size - 1, ", got ", id);
   }
   return position;
 }

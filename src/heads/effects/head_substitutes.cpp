@@ -90,8 +90,8 @@ std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay, Inde
 
 std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& replay,
                                                          Index index) const {
-  require(batches_.count() > 1 || replay.batch().sequence_count() > 1,
-          "resample: expected at least two documents or blocks, got one: use zero or mean");
+  require_value(batches_.count() > 1 || replay.batch().sequence_count() > 1, "mode",
+                "resample needs at least two documents or blocks, got one: use zero or mean");
   const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
   std::vector<Tensor> result;
   for (Index layer = 0; layer < model_.heads().layers(); ++layer) {

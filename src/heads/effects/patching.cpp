@@ -12,19 +12,19 @@ namespace {
 constexpr double kTwiceAsLikely = 0.6931471805599453;  // ln 2, as a difference of logits
 
 void require_token(std::int32_t id, const LanguageModel& model, const char* name) {
-  require(id >= 0 && id < model.vocab_size(), name, ": expected a token from 0 to ",
-          model.vocab_size() - 1, ", got ", id);
+  require_value(id >= 0 && id < model.vocab_size(), name, "expected a token from 0 to ",
+                model.vocab_size() - 1, ", got ", id);
 }
 
 void check(const PatchingTask& task, const LanguageModel& model) {
-  require(!task.clean.empty(), "clean: expected at least one token");
-  require(task.clean.size() == task.corrupt.size(),
-          "corrupt: expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
-          task.corrupt.size());
+  require_value(!task.clean.empty(), "clean", "expected at least one token");
+  require_value(task.clean.size() == task.corrupt.size(), "corrupt",
+                "expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
+                task.corrupt.size());
   require_token(task.answer, model, "answer");
   require_token(task.wrong, model, "wrong");
-  require(task.answer != task.wrong, "wrong: expected another token than the answer, got ",
-          task.wrong, " for both");
+  require_value(task.answer != task.wrong, "wrong", "expected another token than the answer, got ",
+                task.wrong, " for both");
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task)
   const double whole = result.clean_difference - result.corrupt_difference;
   require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
           result.clean_difference, ", corrupt ", result.corrupt_difference);
-  require(whole != 0,
-          "corrupt: expected texts after which answer and wrong differ in their logits, got ",
-          result.clean_difference, " for both");
+  require_value(whole != 0, "corrupt",
+                "expected texts after which answer and wrong differ in their logits, got ",
+                result.clean_difference, " for both");
   std::vector<Tensor> substitutes;  // [L] of [T, H D]
   const HeadLayout layout = heads_of(model);
   for (Index layer = 0; layer < layout.layers(); ++layer) {
@@ -103,7 +103,7 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
 }
 
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text) {
-  require(!text.empty(), "text: expected at least one token");
+  require_value(!text.empty(), "text", "expected at least one token");
   return likeliest_token(ForwardReplay(model, make_batch({text})).last_logits(0).to_vector()).id;
 }
 

@@ -412,12 +412,13 @@ class HeadScoring {
 HeadScores score_heads(const LanguageModel& model,
                        const std::vector<std::vector<std::int32_t>>& sequences,
                        const HeadScoreOptions& options) {
-  require(options.batch_size >= 1, "batch_size: expected at least 1, got ", options.batch_size);
-  require(options.max_tokens >= 0, "max_tokens: expected a number from 0, got ",
-          options.max_tokens);
-  require(options.repeats.sequences >= 0 && options.repeats.length >= 1,
-          "repeats: expected sequences from 0 and a length from 1, got ", options.repeats.sequences,
-          " and ", options.repeats.length);
+  require_value(options.batch_size >= 1, "batch_size", "expected at least 1, got ",
+                options.batch_size);
+  require_value(options.max_tokens >= 0, "max_tokens", "expected a number from 0, got ",
+                options.max_tokens);
+  require_value(options.repeats.sequences >= 0 && options.repeats.length >= 1, "repeats",
+                "expected sequences from 0 and a length from 1, got ", options.repeats.sequences,
+                " and ", options.repeats.length);
   require(options.annotations.empty() || options.annotations.size() == sequences.size(),
           "[score_heads] expected annotations of ", sequences.size(), " sequences, got ",
           options.annotations.size());

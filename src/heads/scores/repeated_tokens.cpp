@@ -48,10 +48,10 @@ RepeatedTokens repeated_tokens(const RepeatOptions& repeats, Index vocab_size, I
 std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& repeats,
                                                           const GptConfig& config) {
   const Index length = repeat_length(repeats, config.block_size);
-  require(repeats.sequences >= 1 && length >= 1,
-          "repeats: expected at least one sequence and a block with room for two copies of a "
-          "token, got ",
-          repeats.sequences, " and a block of ", config.block_size);
+  require_value(repeats.sequences >= 1 && length >= 1, "repeats",
+                "expected at least one sequence and a block with room for two copies of a "
+                "token, got ",
+                repeats.sequences, " and a block of ", config.block_size);
   std::vector<std::vector<std::int32_t>> sequences;
   for (Index number = 0; number < repeats.sequences; ++number) {
     sequences.push_back(repeated_tokens(repeats, config.vocab_size, length, number).tokens);

@@ -1,11 +1,11 @@
 #include "io/formats/gpt2_config.h"
 
 #include <algorithm>
-
-#include "headlight/io/model_directory.h"
+#include <array>
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "headlight/io/model_directory.h"
 
 namespace headlight {
 namespace {
@@ -15,11 +15,11 @@ bool fits_gpt2(const GptConfig& config) {
          config.head_width == 0 && config.head_numbers.empty();
 }
 
-// Reads members of one config.json and says what is wrong with them.
+// Reads members of one config.json; what is wrong is said about their keys.
 class ConfigReader {
  public:
-  ConfigReader(const Json& object, std::string_view name) : object_(object), name_(name) {
-    require(object.is_object(), name, ": expected a JSON object");
+  explicit ConfigReader(const Json& object) : object_(object) {
+    require(object.is_object(), "expected a JSON object");
   }
 
   // Absent and null are the same.
@@ -30,86 +30,106 @@ class ConfigReader {
 
   Index integer(const char* key, Index fallback) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_integer(), name_, ": ", key, ": expected a whole number");
+    require_value(value == nullptr || value->is_integer(), key, "expected a whole number");
     return value == nullptr ? fallback : value->integer();
   }
 
   double number(const char* key, double fallback) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_number(), name_, ": ", key, ": expected a number");
+    require_value(value == nullptr || value->is_number(), key, "expected a number");
     return value == nullptr ? fallback : value->number();
   }
 
   bool boolean(const char* key, bool fallback) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_boolean(), name_, ": ", key, ": expected true or false");
+    require_value(value == nullptr || value->is_boolean(), key, "expected true or false");
     return value == nullptr ? fallback : value->boolean();
   }
 
   std::string text(const char* key, const std::string& fallback) const {
     const Json* value = find(key);
-    require(value == nullptr || value->is_string(), name_, ": ", key, ": expected a text");
+    require_value(value == nullptr || value->is_string(), key, "expected a text");
     return value == nullptr ? fallback : value->text();
   }
 
   // The model would compute something else with any other value.
-  void require_value(const char* key, bool supported) const {
-    require(boolean(key, supported) == supported, name_, ": ", key, ": only ",
-            supported ? "true" : "false", " is supported");
+  void require_default(const char* key, bool supported) const {
+    require_value(boolean(key, supported) == supported, key, "only ", supported ? "true" : "false",
+                  " is supported");
   }
 
  private:
   const Json& object_;
-  std::string_view name_;
 };
 
-void read_headlight_keys(const ConfigReader& reader, std::string_view name, GptConfig& config) {
-  const std::string norm = reader.text("norm", "pre");
-  require(norm == "pre" || norm == "post", name, ": norm: expected pre or post, got ",
-          in_quotes(norm));
-  config.norm = norm == "post" ? NormPosition::post : NormPosition::pre;
+void read_headlight_keys(const ConfigReader& reader, GptConfig& config) {
+  config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
   config.head_width = reader.integer("head_width", 0);
   config.mlp = reader.boolean("mlp", true);
   if (const Json* heads = reader.find("heads_per_layer")) {
-    require(heads->is_array(), name, ": heads_per_layer: expected a list");
+    require_value(heads->is_array(), "heads_per_layer", "expected a list");
     for (const Json& value : *heads) {
-      require(value.is_integer(), name, ": heads_per_layer: expected whole numbers");
+      require_value(value.is_integer(), "heads_per_layer", "expected whole numbers");
       config.heads_per_layer.push_back(value.integer());
     }
   }
   if (const Json* layers = reader.find("head_numbers")) {
-    require(layers->is_array(), name, ": head_numbers: expected a list of lists");
+    require_value(layers->is_array(), "head_numbers", "expected a list of lists");
     for (const Json& layer : *layers) {
-      require(layer.is_array(), name, ": head_numbers: expected a list of lists");
+      require_value(layer.is_array(), "head_numbers", "expected a list of lists");
       config.head_numbers.emplace_back();
       for (const Json& number : layer) {
-        require(number.is_integer(), name, ": head_numbers: expected whole numbers");
+        require_value(number.is_integer(), "head_numbers", "expected whole numbers");
         config.head_numbers.back().push_back(number.integer());
       }
     }
   }
 }
 
-Activation read_activation(const ConfigReader& reader, std::string_view name) {
-  const std::string text = reader.text("activation_function", "gelu_new");
-  if (text == "gelu_pytorch_tanh") {  // transformers has two names for the tanh approximation
-    return Activation::gelu_tanh;
+Activation read_activation(const ConfigReader& reader) {
+  constexpr const char* kKey = "activation_function";
+  const std::string text = reader.text(kKey, "gelu_new");
+  // transformers has two names for the tanh approximation.
+  constexpr std::array<std::string_view, 4> kNames{"gelu_new", "gelu_pytorch_tanh", "gelu", "relu"};
+  if (std::find(kNames.begin(), kNames.end(), text) == kNames.end()) {
+    fail_choice(kKey, kNames, text);
   }
-  try {
-    return parse_activation(text);
-  } catch (const Error&) {
-    fail(name, ": activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or relu, got ",
-         in_quotes(text));
-  }
+  return text == "gelu_pytorch_tanh" ? Activation::gelu_tanh : parse_name<Activation>(kKey, text);
 }
 
-void check_supported(const ConfigReader& reader, std::string_view name, const GptConfig& config) {
+void check_supported(const ConfigReader& reader, const GptConfig& config) {
   const Index inner = reader.integer("n_inner", 4 * config.n_embd);
-  require(inner == 4 * config.n_embd, name, ": n_inner: expected 4 * n_embd = ", 4 * config.n_embd,
-          ", got ", inner);
-  reader.require_value("scale_attn_weights", true);
-  reader.require_value("scale_attn_by_inverse_layer_idx", false);
-  reader.require_value("add_cross_attention", false);
+  require_value(inner == 4 * config.n_embd, "n_inner", "expected 4 * n_embd = ", 4 * config.n_embd,
+                ", got ", inner);
+  reader.require_default("scale_attn_weights", true);
+  reader.require_default("scale_attn_by_inverse_layer_idx", false);
+  reader.require_default("add_cross_attention", false);
+}
+
+GptConfig read_config(const Json& json) {
+  const ConfigReader reader(json);
+  const std::string type = reader.text("model_type", "");
+  require_value(type == "gpt2" || type == "headlight", "model_type", "expected gpt2, got ",
+                in_quotes(type));
+  GptConfig config;
+  config.vocab_size = reader.integer("vocab_size", 50257);
+  config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
+  config.n_embd = reader.integer("n_embd", 768);
+  config.n_layer = reader.integer("n_layer", 12);
+  config.n_head = reader.integer("n_head", 12);
+  config.attention_dropout = reader.number("attn_pdrop", 0.1);
+  config.residual_dropout = reader.number("resid_pdrop", 0.1);
+  config.embedding_dropout = reader.number("embd_pdrop", 0.1);
+  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+  config.bias = reader.boolean("headlight_bias", true);
+  if (type == "headlight") {
+    read_headlight_keys(reader, config);
+  }
+  config.activation = read_activation(reader);
+  config.validate();
+  check_supported(reader, config);
+  return config;
 }
 
 }  // namespace
@@ -146,7 +166,7 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
             {"n_layer", config.n_layer},
             {"n_head", config.n_head},
             {"n_inner", nullptr},
-            {"activation_function", activation_name(config.activation)},
+            {"activation_function", name_of(config.activation)},
             {"resid_pdrop", config.residual_dropout},
             {"embd_pdrop", config.embedding_dropout},
             {"attn_pdrop", config.attention_dropout},
@@ -163,7 +183,7 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
             {"torch_dtype", "float32"},  // and before
             {"headlight_bias", config.bias}};
   if (!gpt2) {
-    json["norm"] = config.norm == NormPosition::post ? "post" : "pre";
+    json["norm"] = name_of(config.norm);
     json["heads_per_layer"] = config.heads_per_layer;
     json["head_width"] = config.head_width;
     json["mlp"] = config.mlp;
@@ -176,33 +196,7 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
 
 GptConfig parse_gpt2_config(std::string_view text, std::string_view name) {
   const Json json = parse_json(text, name);
-  const ConfigReader reader(json, name);
-  const std::string type = reader.text("model_type", "");
-  require(type == "gpt2" || type == "headlight", name, ": model_type: expected gpt2, got ",
-          in_quotes(type));
-  GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", 50257);
-  config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
-  config.n_embd = reader.integer("n_embd", 768);
-  config.n_layer = reader.integer("n_layer", 12);
-  config.n_head = reader.integer("n_head", 12);
-  config.attention_dropout = reader.number("attn_pdrop", 0.1);
-  config.residual_dropout = reader.number("resid_pdrop", 0.1);
-  config.embedding_dropout = reader.number("embd_pdrop", 0.1);
-  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
-  config.tie_weights = reader.boolean("tie_word_embeddings", true);
-  config.bias = reader.boolean("headlight_bias", true);
-  if (type == "headlight") {
-    read_headlight_keys(reader, name, config);
-  }
-  config.activation = read_activation(reader, name);
-  try {
-    config.validate();
-  } catch (const Error& error) {
-    fail(name, ": ", error.what());
-  }
-  check_supported(reader, name, config);
-  return config;
+  return in_place(concat_text(name, ": "), [&] { return read_config(json); });
 }
 
 }  // namespace headlight

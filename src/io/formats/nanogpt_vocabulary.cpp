@@ -291,11 +291,9 @@ CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view 
       alphabet.push_back(static_cast<char32_t>(characters[id]));
     }
   }
-  try {
+  return in_place(concat_text(name, ": "), [&] {
     return CharTokenizer(std::move(alphabet), specials.value_or(SpecialTokens::last));
-  } catch (const Error& error) {
-    fail(name, ": ", error.what());
-  }
+  });
 }
 
 CharTokenizer read_nanogpt_vocabulary(const fs::path& path) {

@@ -1,6 +1,5 @@
 #include "kernels/gemm/products.h"
 
-#include <array>
 #include <atomic>
 
 #include "headlight/base/error.h"
@@ -11,14 +10,6 @@
 namespace headlight {
 namespace kernels {
 namespace {
-
-struct Choice {
-  Products products;
-  std::string_view name;
-};
-
-constexpr std::array kChoices{Choice{Products::automatic, "auto"}, Choice{Products::own, "own"},
-                              Choice{Products::blas, "blas"}};
 
 std::atomic<Products>& chosen_products() {
   static std::atomic<Products> chosen{Products::automatic};
@@ -55,22 +46,10 @@ std::string products_warning() {
 
 }  // namespace kernels
 
-std::string_view products_name() {
-  std::string_view name;
-  for (const kernels::Choice& choice : kernels::kChoices) {
-    name = choice.products == kernels::products() ? choice.name : name;
-  }
-  return name;
-}
+std::string_view products_name() { return name_of(kernels::products()); }
 
 void set_products(std::string_view name) {
-  for (const kernels::Choice& choice : kernels::kChoices) {
-    if (choice.name == name) {
-      kernels::set_products(choice.products);
-      return;
-    }
-  }
-  fail("products: expected own, blas or auto, got '", name, "'");
+  kernels::set_products(parse_name<kernels::Products>("products", name));
 }
 
 std::string products_description() {

@@ -2,11 +2,27 @@
 
 #include <string>
 
+#include "headlight/base/choices.h"
+
 // Who computes matrix products; see headlight/tensor/machine.h.
 namespace headlight::kernels {
 
 // What is asked for.
 enum class Products { automatic, own, blas };
+
+}  // namespace headlight::kernels
+
+namespace headlight {
+
+template <>
+inline constexpr auto kChoices<kernels::Products> =
+    std::to_array<Choice<kernels::Products>>({{"own", kernels::Products::own},
+                                              {"blas", kernels::Products::blas},
+                                              {"auto", kernels::Products::automatic}});
+
+}  // namespace headlight
+
+namespace headlight::kernels {
 
 Products products();
 

@@ -72,16 +72,6 @@ std::string filled_page(const PageReader& read, Values values) {
 
 }  // namespace
 
-AttentionView parse_attention_view(std::string_view name) {
-  constexpr std::string_view kNames[] = {"model", "head", "neuron", "grid"};
-  for (int i = 0; i < 4; ++i) {
-    if (kNames[i] == name) {
-      return static_cast<AttentionView>(i);
-    }
-  }
-  fail("view: expected model, head, neuron or grid, got '", name, "'");
-}
-
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
   return filled_page(page_reader(options.page_files),

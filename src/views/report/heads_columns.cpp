@@ -153,8 +153,8 @@ Condition parse_condition(const std::string& part) {
   const std::size_t begin = part.find_first_of("<>=!");
   const std::size_t end =
       begin == std::string::npos ? begin : part.find_first_not_of("<>=!", begin);
-  require(begin != std::string::npos && begin > 0 && end != std::string::npos,
-          "filter: expected a condition like induction>0.5, got '", part, "'");
+  require_value(begin != std::string::npos && begin > 0 && end != std::string::npos, "filter",
+                "expected a condition like induction>0.5, got '", part, "'");
   Condition condition{head_column(part.substr(0, begin), "filter"), part.substr(begin, end - begin),
                       part.substr(end)};
   if (condition.comparison == "==") {
@@ -163,14 +163,15 @@ Condition parse_condition(const std::string& part) {
   const std::vector<std::string> known =
       condition.column.is_text ? std::vector<std::string>{"=", "!="}
                                : std::vector<std::string>{">", ">=", "<", "<=", "=", "!="};
-  require(std::find(known.begin(), known.end(), condition.comparison) != known.end(),
-          "filter: ", condition.column.name, " cannot be compared by '", condition.comparison, "'");
+  require_value(std::find(known.begin(), known.end(), condition.comparison) != known.end(),
+                "filter", condition.column.name, " cannot be compared by '", condition.comparison,
+                "'");
   if (!condition.column.is_text) {
     const char* last = condition.text.data() + condition.text.size();
     const auto [stop, error] = std::from_chars(condition.text.data(), last, condition.number);
-    require(error == std::errc{} && stop == last && std::isfinite(condition.number),
-            "filter: expected a number after ", condition.column.name, condition.comparison,
-            ", got '", condition.text, "'");
+    require_value(error == std::errc{} && stop == last && std::isfinite(condition.number), "filter",
+                  "expected a number after ", condition.column.name, condition.comparison,
+                  ", got '", condition.text, "'");
   }
   return condition;
 }
@@ -226,8 +227,8 @@ const HeadColumn& head_column(const std::string& name, const std::string& option
     names.push_back(column.name);
   }
   const std::string near = nearest_name(name, names);
-  fail(option, ": no column is called '", name, "'",
-       near.empty() ? "" : "; did you mean '" + near + "'?");
+  fail_value(option, "no column is called '", name, "'",
+             near.empty() ? "" : "; did you mean '" + near + "'?");
 }
 
 std::vector<HeadColumn> parse_columns(const std::string& names) {
@@ -235,7 +236,7 @@ std::vector<HeadColumn> parse_columns(const std::string& names) {
   for (const std::string& name : split_at_commas(names)) {
     columns.push_back(head_column(name));
   }
-  require(!columns.empty(), "columns: expected names of columns, got none");
+  require_value(!columns.empty(), "columns", "expected names of columns, got none");
   return columns;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 void set_all(TrainConfig& config, const std::filesystem::path& path) {
   for (const ConfigEntry& entry : read_config_file(path)) {
-    set_config_entry(config, entry, "input: ");
+    set_config_entry(config, entry);
   }
 }
 
@@ -42,7 +42,7 @@ void config_json(std::string_view input) {
 void key_and_value(std::string_view input) {
   const std::string key(take_text(input));
   TrainConfig config;
-  accepted([&] { set_config_value(config, key, std::string(input), "--"); });
+  accepted([&] { set_config_value(config, key, std::string(input)); });
   accepted([&] { config.validate(); });
   const std::string written = to_toml(config);
   demand(valid_utf8_prefix(written) == written.size(), "the configuration is not UTF-8");

@@ -1,0 +1,46 @@
+#include "headlight/base/choices.h"
+
+#include "headlight/base/error.h"
+#include "support/catch.h"
+
+using namespace headlight;
+
+namespace {
+
+enum class Side { left, right, both };
+
+}  // namespace
+
+template <>
+inline constexpr auto headlight::kChoices<Side> = std::to_array<Choice<Side>>(
+    {{"both", Side::both}, {"left", Side::left}, {"right", Side::right}});
+
+TEST_CASE("a table gives values their names and names their values", "[base]") {
+  static_assert(name_of(Side::right) == "right");
+  CHECK(name_of(Side::both) == "both");
+  for (const Choice<Side>& choice : kChoices<Side>) {
+    CHECK(parse_name<Side>("side", choice.name) == choice.value);
+  }
+}
+
+TEST_CASE("a name that is not in a table is refused with those that are", "[base]") {
+  const auto refusal = [](std::string_view text) {
+    try {
+      parse_name<Side>("side", text);
+    } catch (const Error& error) {
+      CHECK(error.about() == "side");
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal("up") == "side: expected both, left or right, got 'up'");
+  CHECK(refusal("Left") == "side: expected both, left or right, got 'Left'");
+  CHECK(refusal("") == "side: expected both, left or right, got ''");
+  CHECK(refusal("a\nb") == "side: expected both, left or right, got 'a\\x0ab'");
+}
+
+TEST_CASE("names are listed as in a sentence", "[base]") {
+  CHECK(listed(kChoiceNames<Side>) == "both, left or right");
+  CHECK(listed(std::span(kChoiceNames<Side>).first(2)) == "both or left");
+  CHECK(listed(std::span(kChoiceNames<Side>).first(1)) == "both");
+}
