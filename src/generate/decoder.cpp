@@ -53,9 +53,13 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
   }
 }
 
-// The sum of both embeddings.
+// Of the token, and of its position where the model has learned some.
 void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
   const float* token = model.token_embedding.data<float>() + item.token * model.width;
+  if (!model.position_embedding.defined()) {
+    std::copy_n(token, model.width, stream);
+    return;
+  }
   const float* position =
       model.position_embedding.data<float>() + item.cache->length() * model.width;
   kernels::loops<float>().add(token, position, stream, model.width);

@@ -19,7 +19,9 @@ DecoderLayer make_layer(const Gpt& model, Index layer, WeightFormat format) {
                       .attention_in = matrix(Part::query_key_value),
                       .attention_out = matrix(Part::attention_output)};
   if (plan.mlp_width) {
-    result.ln_2 = norm_of(model, Part::mlp_norm, layer);
+    if (!plan.shared_norm) {
+      result.ln_2 = norm_of(model, Part::mlp_norm, layer);
+    }
     result.mlp_in = matrix(Part::mlp_in);
     result.mlp_out = matrix(Part::mlp_out);
   }

@@ -31,7 +31,7 @@ struct DecoderModel {
   WeightFormat format;
   Index width;                // C
   Tensor token_embedding;     // [V, C]
-  Tensor position_embedding;  // [block_size, C]
+  Tensor position_embedding;  // [block_size, C]; undefined where none were learned
   std::vector<DecoderLayer> layers;
   NormWeights ln_f;   // pre-norm only
   PackedMatrix head;  // [V, C]

@@ -68,17 +68,19 @@ StepVectors StepWorkspace::make(Index batch, Index length) {
 StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threads)
     : batch_(batch), threads_(threads) {
   Index inner_width = 1;  // H D
+  Index qkv_width = 1;    // (H + 2 G) D
   for (const DecoderLayer& layer : model.layers) {
     inner_width = std::max(inner_width, layer.plan.attention.inner_width());
+    qkv_width = std::max(qkv_width, layer.plan.attention.qkv_width());
   }
   stream = make(batch, model.width);
   projected = make(batch, model.width);
-  qkv = make(batch, 3 * inner_width);
+  qkv = make(batch, qkv_width);
   attended = make(batch, inner_width);
   inner = make(batch, model.layers[0].mlp_in.rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
-  scores_ = make(threads, model.position_embedding.size(0));
+  scores_ = make(threads, model.gpt->block_size());
 }
 
 StepVectors StepWorkspace::normalized(Index thread) const {
@@ -113,9 +115,14 @@ class DecoderStep::Layer {
 
  private:
   StepVectors projection(Index part) const {
-    return {work_.qkv.start + part * layer_.plan.attention.inner_width(), work_.qkv.stride};
+    return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
   }
   void attend();
+  // Whether every member can compute queries, keys and values of heads of its own.
+  bool heads_are_shared_evenly() const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    return plan.key_heads % me_.size == 0 && plan.head_width % kPanelRows == 0;
+  }
   void project();
   bool is_watched() const;
   void visit_projections();
@@ -150,10 +157,13 @@ void DecoderStep::Layer::visit(Point point) {
 void DecoderStep::Layer::attend() {
   const Index heads = layer_.plan.attention.heads;
   const Index batch = step_.batch_;
+  const Index key_heads = layer_.plan.attention.key_heads;
   project();
-  if (!is_watched() && heads % me_.size == 0 &&
-      layer_.plan.attention.head_width % kPanelRows == 0) {
+  if (!is_watched() && heads_are_shared_evenly()) {
     for (Index b = 0; b < batch; ++b) {
+      for (Index head = me_.share_begin(key_heads); head < me_.share_end(key_heads); ++head) {
+        keep_key_and_value(b, head);
+      }
       for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
         attend_head(b, head);
       }
@@ -161,6 +171,13 @@ void DecoderStep::Layer::attend() {
   } else {
     visit_projections();
     me_.barrier();
+    const Index all = batch * key_heads;
+    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      keep_key_and_value(i / key_heads, i % key_heads);
+    }
+    if (key_heads < heads || step_.is_wanted(Point::pattern, number_)) {
+      me_.barrier();
+    }
     if (step_.is_wanted(Point::pattern, number_)) {
       step_.alone(me_, [&] {
         for (Index b = 0; b < batch; ++b) {
@@ -177,17 +194,17 @@ void DecoderStep::Layer::attend() {
 }
 
 void DecoderStep::Layer::project() {
-  const auto [heads, width] = layer_.plan.attention;
   const PackedMatrix& matrix = layer_.attention_in;
   const StepVectors normalized = work_.normalized(me_.index);
-  if (heads % me_.size != 0 || width % kPanelRows != 0) {
+  if (!heads_are_shared_evenly()) {
     matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch_,
                     normalized, work_.qkv);
     return;
   }
-  const Index panels = matrix.panels() / 3;
+  const AttentionPlan& plan = layer_.plan.attention;
   for (Index part = 0; part < 3; ++part) {
-    const Index first = part * panels;
+    const Index first = plan.part_begin(part) / kPanelRows;
+    const Index panels = plan.part_heads(part) * plan.head_width / kPanelRows;
     matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch_,
                     normalized, work_.qkv);
   }
@@ -199,15 +216,17 @@ bool DecoderStep::Layer::is_watched() const {
 }
 
 void DecoderStep::Layer::visit_projections() {
-  const auto [heads, width] = layer_.plan.attention;
+  const AttentionPlan& plan = layer_.plan.attention;
   Index part = 0;
   for (const Point point : {Point::q, Point::k, Point::v}) {
-    step_.visit(me_, {point, number_}, projection(part++), {heads, width});
+    step_.visit(me_, {point, number_}, projection(part), {plan.part_heads(part), plan.head_width});
+    ++part;
   }
 }
 
 void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
-  const auto [heads, width] = layer_.plan.attention;
+  const Index width = layer_.plan.attention.head_width;
+  const Index heads = layer_.plan.attention.key_heads;
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
   const Index place = cache.length() % KeyValueCache::kBlock;
   float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
@@ -220,28 +239,33 @@ void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
 
 void DecoderStep::Layer::attend_head(Index item, Index head) const {
   static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
-  const auto [heads, width] = layer_.plan.attention;
+  const AttentionPlan& plan = layer_.plan.attention;
+  const Index width = plan.head_width;
+  const Index key_head = head / (plan.heads / plan.key_heads);
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-  keep_key_and_value(item, head);
+  const Index length = cache.length() + 1;
+  const Index first = plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
+  const Index blocks = first / KeyValueCache::kBlock;  // of which nothing is seen
+  const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
   kernels::decode_loops().attend(
       {.query = projection(0).of(item) + head * width,
-       .blocks = cache.blocks(number_).data(),
-       .keys = head * KeyValueCache::kBlock * width,
-       .values = (heads + head) * KeyValueCache::kBlock * width,
-       .length = cache.length() + 1,
+       .blocks = cache.blocks(number_).data() + blocks,
+       .keys = key_head * KeyValueCache::kBlock * width,
+       .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
+       .length = length - blocks * KeyValueCache::kBlock,
+       .hidden = first - blocks * KeyValueCache::kBlock,
        .width = width,
-       .scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(width))),
+       .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
        .scores = work_.scores(me_.index),
        .output = work_.attended.of(item) + head * width});
 }
 
 // With whole rows of weights, which a hook may change.
 void DecoderStep::Layer::attend_openly(Index item) const {
-  const auto [heads, width] = layer_.plan.attention;
+  const AttentionPlan& plan = layer_.plan.attention;
+  const Index width = plan.head_width;
+  const Index heads = plan.heads;
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-  for (Index head = 0; head < heads; ++head) {
-    keep_key_and_value(item, head);
-  }
   const NoGrad no_grad;
   const std::span<const float> query(projection(0).of(item),
                                      static_cast<std::size_t>(heads * width));
@@ -249,7 +273,11 @@ void DecoderStep::Layer::attend_openly(Index item) const {
       scaled_dot_product_attention(
           Tensor::from(query, {heads, 1, width}), cache.keys(number_, cache.length() + 1),
           cache.values(number_, cache.length() + 1),
-          {.on_weights =
+          {.causal = true,
+           .window = plan.window,
+           .enable_gqa = plan.key_heads < plan.heads,
+           .scale = plan.scale,
+           .on_weights =
                [&](const Tensor& weights) {
                  return visited(step_.hook_, {Point::pattern, number_, item}, weights);
                }})

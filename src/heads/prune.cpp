@@ -78,6 +78,8 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
 }
 
 std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers numbers) {
+  require_value(model.config().n_kv_head == 0, "heads", "of a model whose heads share ",
+                model.config().n_kv_head, " heads of keys and values none can be removed");
   const NoGrad no_grad;
   const Index width = model.heads().head_width;
   std::unique_ptr<Gpt> result =

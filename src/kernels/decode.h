@@ -59,6 +59,7 @@ struct AttentionStep {
   Index keys = 0;
   Index values = 0;
   Index length = 0;  // S
+  Index hidden = 0;  // of these, in front: not seen
   Index width = 0;   // D
   float scale = 1;
   float* scores = nullptr;  // [S], scratch

@@ -5,9 +5,6 @@
 namespace headlight {
 namespace {
 
-// Of GPT-2: four times the width.
-Index mlp_width(const GptConfig& config) { return 4 * config.n_embd; }
-
 // Lists the weights of a configuration part by part.
 class WeightTable {
  public:
@@ -22,11 +19,14 @@ class WeightTable {
 
   void add_norm(Part part, Index layer = kNoLayer) {
     add({.shape = {config_.n_embd}, .part = part, .layer = layer, .start = Start::ones});
-    add_bias({.shape = {config_.n_embd}, .part = part, .layer = layer});
+    if (config_.bias) {
+      add({.shape = {config_.n_embd}, .part = part, .is_bias = true, .layer = layer});
+    }
   }
 
   // Weight [outputs, inputs] and bias [outputs].
-  void add_linear(Part part, Index layer, const Shape& shape, HeadAxis heads = HeadAxis::none) {
+  void add_linear(Part part, Index layer, const Shape& shape, bool bias,
+                  HeadAxis heads = HeadAxis::none) {
     const bool into_stream = part == Part::attention_output || part == Part::mlp_out;
     add({.shape = shape,
          .part = part,
@@ -35,10 +35,13 @@ class WeightTable {
          .multiplied = true,
          .heads = heads});
     // The bias of an output belongs to no head: it is added once to what all heads wrote.
-    add_bias({.shape = {shape[0]},
-              .part = part,
-              .layer = layer,
-              .heads = heads == HeadAxis::output ? HeadAxis::none : heads});
+    if (bias) {
+      add({.shape = {shape[0]},
+           .part = part,
+           .is_bias = true,
+           .layer = layer,
+           .heads = heads == HeadAxis::output ? HeadAxis::none : heads});
+    }
   }
 
   void add_block(Index layer) {
@@ -46,12 +49,16 @@ class WeightTable {
     const BlockPlan plan = block_plan(config_, layer);
     const Index inner = plan.attention.inner_width();
     add_norm(Part::attention_norm, layer);
-    add_linear(Part::query_key_value, layer, {3 * inner, width}, HeadAxis::query_key_value);
-    add_linear(Part::attention_output, layer, {width, inner}, HeadAxis::output);
+    add_linear(Part::query_key_value, layer, {plan.attention.qkv_width(), width}, plan.qkv_bias,
+               HeadAxis::query_key_value);
+    add_linear(Part::attention_output, layer, {width, inner}, plan.attention_output_bias,
+               HeadAxis::output);
     if (plan.mlp_width) {
-      add_norm(Part::mlp_norm, layer);
-      add_linear(Part::mlp_in, layer, {*plan.mlp_width, width});
-      add_linear(Part::mlp_out, layer, {width, *plan.mlp_width});
+      if (!plan.shared_norm) {
+        add_norm(Part::mlp_norm, layer);
+      }
+      add_linear(Part::mlp_in, layer, {*plan.mlp_width, width}, plan.mlp_bias);
+      add_linear(Part::mlp_out, layer, {width, *plan.mlp_width}, plan.mlp_bias);
     }
   }
 
@@ -63,13 +70,6 @@ class WeightTable {
         weight.layer == kNoLayer ? "" : "h." + std::to_string(weight.layer) + ".";
     weight.name = layer + part_name(weight.part) + (weight.is_bias ? ".bias" : ".weight");
     weights_.push_back(std::move(weight));
-  }
-
-  void add_bias(Weight weight) {
-    if (config_.bias) {
-      weight.is_bias = true;
-      add(std::move(weight));
-    }
   }
 
   const GptConfig& config_;
@@ -158,7 +158,9 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   config.validate();
   WeightTable table(config);
   table.add_embedding(Part::token_embedding, config.vocab_size, config.tie_weights);
-  table.add_embedding(Part::position_embedding, config.block_size, false);
+  if (config.position == PositionKind::learned) {
+    table.add_embedding(Part::position_embedding, config.block_size, false);
+  }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     table.add_block(layer);
   }
@@ -172,12 +174,21 @@ std::vector<Weight> weights_of(const GptConfig& config) {
 }
 
 BlockPlan block_plan(const GptConfig& config, Index layer) {
-  BlockPlan plan{.norm = config.norm};
+  BlockPlan plan{.norm = config.norm,
+                 .parallel = config.parallel_residual,
+                 .shared_norm = config.shared_norm,
+                 .qkv_bias = config.qkv_bias.value_or(config.bias),
+                 .attention_output_bias = config.attention_output_bias.value_or(config.bias),
+                 .mlp_bias = config.mlp_bias.value_or(config.bias)};
+  const auto place = static_cast<std::size_t>(layer);
   plan.attention = {
       .heads = config.heads(layer),
-      .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head};
+      .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
+      .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
+      .window = config.windows.empty() ? 0 : config.windows[place],
+      .scale = config.attention_scale};
   if (config.mlp) {
-    plan.mlp_width = mlp_width(config);
+    plan.mlp_width = config.n_inner > 0 ? config.n_inner : 4 * config.n_embd;
   }
   return plan;
 }

@@ -26,8 +26,12 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       ln_1_(norm_options(config, dtype)),
       attn_({.width = config.n_embd,
              .heads = plan_.attention.heads,
+             .key_heads = plan_.attention.key_heads,
              .head_width = plan_.attention.head_width,
-             .bias = config.bias,
+             .window = plan_.attention.window,
+             .scale = plan_.attention.scale,
+             .bias = plan_.qkv_bias,
+             .output_bias = plan_.attention_output_bias,
              .dropout = config.attention_dropout,
              .dropout_label = dropout_label(layer, 0),
              .layer = layer,
@@ -39,16 +43,18 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
   if (plan_.mlp_width) {
-    ln_2_.emplace(norm_options(config, dtype));
     mlp_.emplace(MlpOptions{.width = config.n_embd,
                             .inner_width = *plan_.mlp_width,
                             .activation = config.activation,
-                            .bias = config.bias,
+                            .bias = plan_.mlp_bias,
                             .layer = layer,
                             .dtype = dtype,
                             .zeros = zeros},
                  random.fork(1));
-    register_module("ln_2", *ln_2_);
+    if (!plan_.shared_norm) {
+      ln_2_.emplace(norm_options(config, dtype));
+      register_module("ln_2", *ln_2_);
+    }
     register_module("mlp", *mlp_);
   }
 }
@@ -73,27 +79,30 @@ class Block::Pass {
   }
 
   void compute(Branch branch) {
-    branch_ = branch == Branch::attention
-                  ? block_.attn_.forward_ragged(stream_, offsets_, context_, norm_)
-                  : block_.mlp_->forward(stream_, context_, norm_);
+    output(branch) = branch == Branch::attention
+                         ? block_.attn_.forward_ragged(stream_, offsets_, context_, norm_)
+                         : block_.mlp_->forward(stream_, context_, norm_);
   }
 
   void add(Branch branch) {
     const bool is_attention = branch == Branch::attention;
     const Dropout& dropout = is_attention ? block_.attention_dropout_ : block_.mlp_dropout_;
     const Place place{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
-    stream_ = stream_ + visited(context_.hook, place, dropout.forward(branch_, context_));
+    stream_ = stream_ + visited(context_.hook, place, dropout.forward(output(branch), context_));
+    output(branch) = {};
   }
 
   const Tensor& stream() const { return stream_; }
 
  private:
+  Tensor& output(Branch branch) { return outputs_[branch == Branch::attention ? 0 : 1]; }
+
   const Block& block_;
   Tensor stream_;  // [N, C]
   const std::vector<Index>& offsets_;
   const ForwardContext& context_;
   std::optional<NormParameters> norm_;  // in front of the branch
-  Tensor branch_;                       // [N, C]
+  Tensor outputs_[2];                   // [N, C], of attention and MLP
 };
 
 Tensor Block::forward(const Tensor& x, const std::vector<Index>& offsets,

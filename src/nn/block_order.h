@@ -11,10 +11,24 @@ enum class Branch { attention, mlp };
 // record gradients, and DecoderStep, with packed weights. A machine has
 //   visit(point)       shows the residual stream to the hook
 //   normalize(branch)  the branch's norm, over the residual stream
-//   compute(branch)    the branch of what was normalised last, or of the stream
+//   compute(branch)    the branch of what was normalised last, or of the stream; a parallel layer
+//                      computes both before it adds any
 //   add(branch)        adds what was computed to the stream
 template <class Machine>
 void run_block(const BlockPlan& plan, Machine& machine) {
+  if (plan.parallel) {
+    machine.visit(Point::resid_pre);
+    machine.normalize(Branch::attention);
+    machine.compute(Branch::attention);
+    if (!plan.shared_norm) {
+      machine.normalize(Branch::mlp);
+    }
+    machine.compute(Branch::mlp);
+    machine.add(Branch::attention);
+    machine.add(Branch::mlp);
+    machine.visit(Point::resid_post);
+    return;
+  }
   const auto run = [&](Branch branch) {
     if (plan.norm == NormPosition::pre) {
       machine.normalize(branch);

@@ -14,8 +14,15 @@ namespace {
 constexpr double kInitialDeviation = 0.02;
 constexpr std::uint64_t kInitializationStream = 1;
 
-const GptConfig& validated(const GptConfig& config) {
+// Without what it says twice.
+GptConfig validated(GptConfig config) {
   config.validate();
+  config.n_kv_head = config.n_kv_head == config.n_head ? 0 : config.n_kv_head;
+  const bool sees_all = std::all_of(config.windows.begin(), config.windows.end(),
+                                    [](Index window) { return window == 0; });
+  if (sees_all) {
+    config.windows.clear();
+  }
   return config;
 }
 
@@ -38,10 +45,12 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
     : config_(validated(config)),
       dtype_(dtype),
       wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, true}),
-      wpe_({config.block_size, config.n_embd, std::nullopt, dtype, true}),
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
-  register_module("wpe", wpe_);
+  if (config.position == PositionKind::learned) {
+    wpe_.emplace(Embedding::Options{config.block_size, config.n_embd, std::nullopt, dtype, true});
+    register_module("wpe", *wpe_);
+  }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
     register_module("h." + std::to_string(layer), *blocks_.back());
@@ -98,7 +107,8 @@ Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
 }
 
 Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {
-  return wte_.forward(tokens) + wpe_.forward(positions);
+  const Tensor x = wte_.forward(tokens);
+  return wpe_ ? x + wpe_->forward(positions) : x;
 }
 
 Tensor Gpt::run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
@@ -178,11 +188,11 @@ void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
   require(cache.layers() == config_.n_layer, "[Gpt] expected a cache of ", config_.n_layer,
           " layers, got ", cache.layers());
   for (Index layer = 0; layer < config_.n_layer; ++layer) {
-    const auto [heads, width] = block_plan(config_, layer).attention;
+    const AttentionPlan plan = block_plan(config_, layer).attention;
     const AttentionPlan& own = cache.plan(layer);
-    require(own.heads == heads && own.head_width == width, "[Gpt] expected a cache of ", heads,
-            " heads of width ", width, " in layer ", layer, ", got ", own.heads, " of width ",
-            own.head_width);
+    require(own.key_heads == plan.key_heads && own.head_width == plan.head_width,
+            "[Gpt] expected a cache of ", plan.key_heads, " heads of width ", plan.head_width,
+            " in layer ", layer, ", got ", own.key_heads, " of width ", own.head_width);
   }
   require(cache.length() + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
           " positions cannot take ", count, " more after ", cache.length());

@@ -68,6 +68,24 @@ void GptConfig::validate() const {
                   ", got ", heads);
   }
   check_head_numbers(*this);
+  require_value(!parallel_residual || (norm == NormPosition::pre && mlp), "parallel_residual",
+                "expected norm = pre and MLPs beside it");
+  require_value(!shared_norm || parallel_residual, "shared_norm",
+                "expected parallel_residual beside it");
+  require_value(n_inner >= 0 && n_inner <= kLargestSize, "n_inner", "expected 0 to ", kLargestSize,
+                ", got ", n_inner);
+  require_value(n_kv_head == 0 || (n_kv_head > 0 && n_head % n_kv_head == 0), "n_kv_head",
+                "expected a divisor of ", n_head, " heads, got ", n_kv_head);
+  require_value(n_kv_head == 0 || n_kv_head == n_head || heads_per_layer.empty(), "n_kv_head",
+                "expected ", n_head, " where layers have different heads, got ", n_kv_head);
+  require_value(windows.empty() || std::ssize(windows) == n_layer, "windows", "expected ", n_layer,
+                " numbers, got ", windows.size());
+  for (const Index window : windows) {
+    require_value(window >= 0 && window <= kLargestSize, "windows", "expected 0 to ", kLargestSize,
+                  ", got ", window);
+  }
+  require_value(attention_scale >= 0 && attention_scale <= 1e6, "attention_scale",
+                "expected 0 to 1e6, got ", attention_scale);
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);
   require_probability("embedding_dropout", embedding_dropout);

@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-// Positions [begin, end) of part 0, keys, or 1, values, of a block: a view [H, end - begin, D].
+// Positions [begin, end) of part 0, keys, or 1, values, of a block: a view [G, end - begin, D].
 Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
   const Index heads = block.size(1);
   const Index width = block.size(3);
@@ -66,7 +66,7 @@ Index KeyValueCache::room() const {
 void KeyValueCache::reserve(Index count) {
   for (Layer& layer : layers_) {
     while (static_cast<Index>(layer.blocks.size()) * kBlock < length_ + count) {
-      layer.add(Tensor::empty({2, layer.plan.heads, kBlock, layer.plan.head_width}, dtype_));
+      layer.add(Tensor::empty({2, layer.plan.key_heads, kBlock, layer.plan.head_width}, dtype_));
     }
   }
 }
@@ -82,14 +82,14 @@ void KeyValueCache::clear() {
 void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values) {
   const AttentionPlan& plan = of(layer).plan;
   const auto put = [&](Index part, const Tensor& from) {
-    require(from.rank() == 3 && from.size(1) == plan.heads && from.size(2) == plan.head_width,
-            "[KeyValueCache] expected keys and values [T, ", plan.heads, ", ", plan.head_width,
+    require(from.rank() == 3 && from.size(1) == plan.key_heads && from.size(2) == plan.head_width,
+            "[KeyValueCache] expected keys and values [T, ", plan.key_heads, ", ", plan.head_width,
             "], got ", from.shape());
     const Shape& strides = from.strides();
     for_blocks(length_, length_ + from.size(0),
                [&](auto block, Index begin, Index end, Index done) {
                  positions_of(of(layer).blocks[block], part, begin, end)
-                     .copy_from(from.strided_view({plan.heads, end - begin, plan.head_width},
+                     .copy_from(from.strided_view({plan.key_heads, end - begin, plan.head_width},
                                                   {strides[1], strides[0], strides[2]},
                                                   done * strides[0]));
                });
@@ -99,7 +99,7 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
 }
 
 Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
-  const Index heads = layer.plan.heads;
+  const Index heads = layer.plan.key_heads;
   const Index width = layer.plan.head_width;
   Tensor result = Tensor::empty({heads, count, width}, dtype_);
   for_blocks(0, count, [&](auto block, Index begin, Index end, Index done) {

@@ -20,6 +20,11 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
             " does not divide into ", options.heads, " heads");
     options.head_width = options.width / options.heads;
   }
+  options.key_heads = options.key_heads > 0 ? options.key_heads : options.heads;
+  require(options.heads % options.key_heads == 0 &&
+              (options.fused || options.key_heads == options.heads),
+          "[MultiHeadAttention] ", options.heads, " heads", options.fused ? "" : " of their own",
+          " cannot share ", options.key_heads, " key heads");
   options.key_width = options.key_width > 0 ? options.key_width : options.width;
   options.value_width = options.value_width > 0 ? options.value_width : options.width;
   require(!options.fused ||
@@ -29,11 +34,12 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   return options;
 }
 
-// Queries, keys or values (part 0, 1, 2) of some rows of qkv [N, 3 H D], [T, H, D].
+// Queries, keys or values (part 0, 1, 2) of some rows of qkv [N, (H + 2 G) D]: [T, H, D], or G.
 Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const AttentionPlan& plan) {
-  const Index inner = plan.inner_width();
-  const Tensor rows = slice(slice(qkv, 0, begin, end), 1, part * inner, (part + 1) * inner);
-  return reshape(rows, {end - begin, plan.heads, plan.head_width});
+  const Index first = plan.part_begin(part);
+  const Index heads = plan.part_heads(part);
+  const Tensor rows = slice(slice(qkv, 0, begin, end), 1, first, first + heads * plan.head_width);
+  return reshape(rows, {end - begin, heads, plan.head_width});
 }
 
 // [T, H, D] -> [H, T, D]
@@ -44,20 +50,21 @@ Tensor by_head(const Tensor& x) { return transpose(x, 0, 1); }
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
                                        const RandomStream& random)
     : options_(completed(options)) {
-  const auto add = [&](const char* name, Index inputs, Index outputs) {
-    const LinearOptions linear{inputs, outputs, options_.bias, options_.dtype, options_.zeros};
+  const auto add = [&](const char* name, Index inputs, Index outputs, bool bias) {
+    const LinearOptions linear{inputs, outputs, bias, options_.dtype, options_.zeros};
     auto part = std::make_unique<Linear>(linear, random.fork(projections_.size()));
     register_module(name, *part);
     return part;
   };
   if (options_.fused) {
-    projections_.push_back(add("c_attn", options_.width, 3 * inner_width()));
+    projections_.push_back(add("c_attn", options_.width, plan().qkv_width(), options_.bias));
   } else {
-    projections_.push_back(add("q_proj", options_.width, inner_width()));
-    projections_.push_back(add("k_proj", options_.key_width, inner_width()));
-    projections_.push_back(add("v_proj", options_.value_width, inner_width()));
+    projections_.push_back(add("q_proj", options_.width, inner_width(), options_.bias));
+    projections_.push_back(add("k_proj", options_.key_width, inner_width(), options_.bias));
+    projections_.push_back(add("v_proj", options_.value_width, inner_width(), options_.bias));
   }
-  c_proj_ = add("c_proj", inner_width(), options_.width);
+  c_proj_ =
+      add("c_proj", inner_width(), options_.width, options_.output_bias.value_or(options_.bias));
 }
 
 // Part 0 is the query, 1 the key, 2 the value.
@@ -66,15 +73,16 @@ Tensor MultiHeadAttention::project(const Tensor& x, Index part) const {
     return projections_[static_cast<std::size_t>(part)]->forward(x);
   }
   const Linear& whole = *projections_[0];
-  const Index first = part * inner_width();
-  const Index last = first + inner_width();
+  const Index first = plan().part_begin(part);
+  const Index last = first + plan().part_heads(part) * options_.head_width;
   return linear(x, slice(whole.weight, 0, first, last),
                 options_.bias ? slice(whole.bias, 0, first, last) : Tensor());
 }
 
 // [B, T, H D] -> [B, H, T, D]
 Tensor MultiHeadAttention::split_heads(const Tensor& x) const {
-  return transpose(reshape(x, {x.size(0), x.size(1), options_.heads, options_.head_width}), 1, 2);
+  const Index heads = x.size(2) / options_.head_width;
+  return transpose(reshape(x, {x.size(0), x.size(1), heads, options_.head_width}), 1, 2);
 }
 
 void MultiHeadAttention::check_mask(const Tensor& mask, const Tensor& query,
@@ -118,8 +126,9 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
       split_heads(project(query, 0)), split_heads(project(key, 1)), split_heads(project(value, 2)),
       {.mask = whole_mask(masks, query, key),
        .causal = masks.causal,
+       .enable_gqa = options_.key_heads < options_.heads,
        .bias = masks.bias,
-       .scale = 0,
+       .scale = options_.scale,
        .dropout = context.training ? options_.dropout : 0,
        .random = context.random.fork(options_.dropout_label)});
   const Tensor joined =
@@ -153,8 +162,8 @@ Tensor MultiHeadAttention::projections_visited(const Tensor& qkv, ForwardHook* h
   std::vector<Tensor> parts;
   for (const Point point : kPoints) {
     const Tensor part = heads_of(qkv, std::ssize(parts), 0, qkv.size(0), plan());
-    parts.push_back(
-        reshape(visited(hook, {point, options_.layer}, part), {qkv.size(0), inner_width()}));
+    parts.push_back(reshape(visited(hook, {point, options_.layer}, part),
+                            {qkv.size(0), part.size(1) * part.size(2)}));
   }
   return concat(parts, 1);
 }
@@ -178,8 +187,10 @@ Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& o
   const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);
   return ragged_attention(
       qkv, {.heads = options_.heads,
+            .key_heads = options_.key_heads,
+            .window = options_.window,
             .offsets = offsets,
-            .scale = 0,
+            .scale = options_.scale,
             .dropout = context.training ? options_.dropout : 0,
             .random = context.random.fork(options_.dropout_label),
             .weights = records ? &context.recorder->sequences(options_.layer) : nullptr,
@@ -198,7 +209,9 @@ Tensor MultiHeadAttention::attend_behind_caches(const Tensor& qkv,
     const Tensor query = slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, inner_width());
     const Tensor keys = cache.keys(options_.layer, length);
     const Tensor values = cache.values(options_.layer, length);
-    outputs.push_back(cached_attention(query, {keys, values, length}, weights));
+    outputs.push_back(
+        cached_attention(query, {keys, values, length},
+                         {.window = options_.window, .scale = options_.scale, .weights = weights}));
   }
   return concat(outputs, 0);
 }
@@ -227,6 +240,9 @@ Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<In
     const AttentionResult result =
         scaled_dot_product_attention(part(0), keys, values,
                                      {.causal = true,
+                                      .window = options_.window,
+                                      .enable_gqa = options_.key_heads < options_.heads,
+                                      .scale = options_.scale,
                                       .dropout = context.training ? options_.dropout : 0,
                                       .random = context.random.fork(options_.dropout_label).fork(b),
                                       .on_weights = change});

@@ -1,5 +1,6 @@
 #include "headlight/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headlight/ops/dropout.h"
@@ -41,18 +42,55 @@ Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionO
   return scores + options.bias;
 }
 
+// True where query t, one of the last of the keys, sees a key no more for the window: [T, S].
+Tensor outside_window(Index queries, Index keys, Index window) {
+  Tensor hidden = Tensor::zeros({queries, keys}, DType::boolean);
+  for (Index t = 0; t < queries; ++t) {
+    std::fill_n(hidden.mutable_data<bool>() + t * keys,
+                std::max<Index>(0, keys - queries + t + 1 - window), true);
+  }
+  return hidden;
+}
+
 Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_count) {
+  require(options.window == 0 || (options.window > 0 && options.causal),
+          "[scaled_dot_product_attention] expected a window from 1 of causal attention, got ",
+          options.window);
   if (!options.causal) {
     return options.mask;
   }
-  const Tensor future = causal_mask(query_count, key_count);
-  return options.mask.defined() ? combine_masks(options.mask, future) : future;
+  Tensor hidden = causal_mask(query_count, key_count);
+  if (options.window > 0) {
+    hidden = combine_masks(hidden, outside_window(query_count, key_count, options.window));
+  }
+  return options.mask.defined() ? combine_masks(options.mask, hidden) : hidden;
+}
+
+// Every head of x [..., G, S, D] for `heads` / G in a row.
+Tensor repeated_heads(const Tensor& x, Index heads) {
+  require(x.rank() >= 3 && x.size(-3) > 0 && heads % x.size(-3) == 0,
+          "[scaled_dot_product_attention] ", heads, " heads cannot share those of ", x.shape());
+  Shape apart = x.shape();  // [..., G, 1, S, D]
+  apart.insert(x.rank() - 2, 1);
+  Shape copies = apart;
+  copies[x.rank() - 2] = heads / x.size(-3);
+  Shape joined = x.shape();
+  joined[x.rank() - 3] = heads;
+  return reshape(expand(reshape(x, apart), copies), joined);
 }
 
 }  // namespace
 
 AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                              const Tensor& value, const AttentionOptions& options) {
+  if (options.enable_gqa) {
+    require(query.rank() >= 3,
+            "[scaled_dot_product_attention] expected a query [..., H, T, D], got ", query.shape());
+    AttentionOptions plain = options;
+    plain.enable_gqa = false;
+    return scaled_dot_product_attention(query, repeated_heads(key, query.size(-3)),
+                                        repeated_heads(value, query.size(-3)), plain);
+  }
   check_attention(query, key, value);
   const Tensor scores = attention_scores(query, key, options);
   const Tensor mask = whole_mask(options, query.size(-2), key.size(-2));

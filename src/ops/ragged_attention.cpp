@@ -9,9 +9,11 @@
 namespace headlight {
 namespace {
 
-// A self-attention over qkv [N, 3 H D] that backward can set up again.
+// A self-attention over qkv [N, (H + 2 G) D] that backward can set up again.
 struct Plan {
   Index heads;
+  Index key_heads;
+  Index window;
   Index head_width;
   double scale;
   double dropout;
@@ -19,7 +21,8 @@ struct Plan {
   Precision precision;
   std::vector<kernels::AttentionSequence> sequences;
 
-  Index width() const { return heads * head_width; }  // H D
+  Index width() const { return heads * head_width; }          // H D
+  Index key_width() const { return key_heads * head_width; }  // G D
 };
 
 template <class T>
@@ -27,12 +30,14 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
   const T* start = qkv.data<T>();
   return {.query = start,
           .key = start + plan.width(),
-          .value = start + 2 * plan.width(),
-          .query_stride = 3 * plan.width(),
-          .key_stride = 3 * plan.width(),
+          .value = start + plan.width() + plan.key_width(),
+          .query_stride = plan.width() + 2 * plan.key_width(),
+          .key_stride = plan.width() + 2 * plan.key_width(),
           .key_head_stride = plan.head_width,
           .heads = plan.heads,
+          .key_heads = plan.key_heads,
           .head_width = plan.head_width,
+          .window = plan.window,
           .scale = static_cast<T>(plan.scale),
           .dropout = {.seed = plan.random.seed,
                       .stream = plan.random.stream,
@@ -43,18 +48,25 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
 }
 
 Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
-  require(qkv.defined() && qkv.rank() == 2, "[ragged_attention] expected qkv [N, 3 H D]");
-  require(options.heads > 0 && qkv.size(1) % (3 * options.heads) == 0,
-          "[ragged_attention] a width of ", qkv.size(1),
-          " does not divide into query, key and value", " of ", options.heads, " heads");
+  const Index key_heads = options.key_heads == 0 ? options.heads : options.key_heads;
+  require(qkv.defined() && qkv.rank() == 2, "[ragged_attention] expected qkv [N, (H + 2 G) D]");
+  require(options.heads > 0 && key_heads > 0 && options.heads % key_heads == 0,
+          "[ragged_attention] ", options.heads, " heads cannot share ", key_heads, " key heads");
+  const Index all_heads = options.heads + 2 * key_heads;
+  require(qkv.size(1) % all_heads == 0, "[ragged_attention] a width of ", qkv.size(1),
+          " does not divide into queries of ", options.heads, " heads, and keys and values of ",
+          key_heads);
+  require(options.window >= 0, "[ragged_attention] expected a window from 0, got ", options.window);
   require(options.dropout >= 0 && options.dropout < 1,
           "[ragged_attention] expected a dropout from 0 to below 1, got ", options.dropout);
   require_precision(options.precision);
   const std::vector<Index>& offsets = options.offsets;
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
           "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
-  const Index head_width = qkv.size(1) / (3 * options.heads);
+  const Index head_width = qkv.size(1) / all_heads;
   Plan plan{.heads = options.heads,
+            .key_heads = key_heads,
+            .window = options.window,
             .head_width = head_width,
             .scale = options.scale != 0 ? options.scale
                                         : 1.0 / std::sqrt(static_cast<double>(head_width)),
@@ -118,7 +130,7 @@ Tensor run_backward(const Plan& plan, const Tensor& qkv, const Forward& forward,
                                     .output_grad = output_grad.data<T>(),
                                     .query_grad = start,
                                     .key_grad = start + plan.width(),
-                                    .value_grad = start + 2 * plan.width()});
+                                    .value_grad = start + plan.width() + plan.key_width()});
   });
   return qkv_grad;
 }
@@ -142,8 +154,10 @@ void check_cache(const Tensor& query, const KeyValueView& cache) {
   constexpr std::string_view kWhere = "cached_attention";
   require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [T, H D]");
   for (const Tensor& x : {cache.keys, cache.values}) {
-    require(x.defined() && x.rank() == 3 && x.size(0) * x.size(2) == query.size(1), "[", kWhere,
-            "] expected keys and values [H, S, D] for query ", query.shape(), ", got ", x.shape());
+    require(x.defined() && x.rank() == 3 && x.numel() > 0 &&
+                query.size(1) % (x.size(0) * x.size(2)) == 0,
+            "[", kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
+            x.defined() ? x.shape() : Shape{});
     require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
             "] expected the rows of a head one after the other");
     require(x.shape() == cache.keys.shape() && x.strides()[0] == cache.keys.strides()[0], "[",
@@ -160,17 +174,21 @@ void check_cache(const Tensor& query, const KeyValueView& cache) {
 
 template <class T>
 kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& cache,
+                                       const CachedAttentionOptions& options,
                                        const kernels::AttentionSequence& sequence) {
   const Index head_width = cache.keys.size(2);
+  const double usual = 1.0 / std::sqrt(static_cast<double>(head_width));
   return {.query = query.data<T>(),
           .key = cache.keys.data<T>(),
           .value = cache.values.data<T>(),
           .query_stride = query.size(1),
           .key_stride = head_width,
           .key_head_stride = cache.keys.strides()[0],
-          .heads = cache.keys.size(0),
+          .heads = query.size(1) / head_width,
+          .key_heads = cache.keys.size(0),
           .head_width = head_width,
-          .scale = static_cast<T>(1.0 / std::sqrt(static_cast<double>(head_width))),
+          .window = options.window,
+          .scale = static_cast<T>(options.scale != 0 ? options.scale : usual),
           .dropout = {},
           .sequences = {&sequence, 1}};
 }
@@ -178,23 +196,23 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& 
 }  // namespace
 
 Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
-                        std::vector<Tensor>* weights) {
+                        const CachedAttentionOptions& options) {
   check_cache(query, cache);
   const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
-  if (weights != nullptr) {
-    const Shape shape{cache.keys.size(0), query.size(0), cache.length};
-    weights->push_back(Tensor::empty(shape, query.dtype()));
+  if (options.weights != nullptr) {
+    const Index heads = query.size(1) / cache.keys.size(2);
+    options.weights->push_back(Tensor::empty({heads, query.size(0), cache.length}, query.dtype()));
   }
   dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
     using T = decltype(zero);
     std::vector<T*> recorded;
-    if (weights != nullptr) {
-      recorded.push_back(weights->back().data<T>());
+    if (options.weights != nullptr) {
+      recorded.push_back(options.weights->back().data<T>());
     }
     kernels::attention_forward<T>(
-        operands<T>(queries, cache, sequence),
+        operands<T>(queries, cache, options, sequence),
         {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = recorded});
   });
   return output;

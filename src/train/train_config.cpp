@@ -21,7 +21,8 @@ constexpr double kLargestCount = static_cast<double>(Index{1} << 35);
 
 constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true};
 constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
-constexpr ConfigRange kSize{.least = 1};  // GptConfig knows how large it may be
+constexpr ConfigRange kSize{.least = 1};          // GptConfig knows how large it may be
+constexpr ConfigRange kOptionalSize{.least = 0};  // likewise
 constexpr ConfigRange kNotNegative{.least = 0};
 // Updates compute with it as a float, where what is larger would be infinite.
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
@@ -92,7 +93,15 @@ constexpr std::array kFields{
                 training, kFromOne},
     ConfigField{"n_layer", &C::n_layer, "Layers", architecture, kSize},
     ConfigField{"n_head", &C::n_head, "Attention heads of a layer", architecture, kSize},
+    ConfigField{"n_kv_head", &C::n_kv_head,
+                "Heads of keys and values, each shared by n_head / n_kv_head; 0: n_head",
+                architecture, kOptionalSize},
     ConfigField{"n_embd", &C::n_embd, "Width of the model", architecture, kSize},
+    ConfigField{"n_inner", &C::n_inner, "Inner width of MLPs; 0: 4 n_embd", architecture,
+                kOptionalSize},
+    ConfigField{"sliding_window", &C::sliding_window,
+                "Tokens that a token sees at most, itself included; 0: all before it", architecture,
+                kOptionalSize},
     ConfigField{"dropout", &C::dropout, "Dropout probability everywhere", training, kFraction},
     ConfigField{"attention_dropout", &C::attention_dropout, "On attention weights", training,
                 kFraction, "dropout"},
@@ -278,14 +287,16 @@ double tenth_of(double value) {
 }
 
 // Calls `use` with every pair of members that mean the same to a run and to its model; norm and
-// activation, which a run has as words, stand beside.
+// activation, which a run has as words, and windows, of which it has one, stand beside.
 template <class Use>
 void for_each_model_key(const Use& use) {
   using G = GptConfig;
   use(&C::block_size, &G::block_size);
   use(&C::n_layer, &G::n_layer);
   use(&C::n_head, &G::n_head);
+  use(&C::n_kv_head, &G::n_kv_head);
   use(&C::n_embd, &G::n_embd);
+  use(&C::n_inner, &G::n_inner);
   use(&C::bias, &G::bias);
   use(&C::tie_weights, &G::tie_weights);
   use(&C::mlp, &G::mlp);
@@ -348,6 +359,7 @@ TrainConfig described(const GptConfig& model) {
   for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
   config.norm = name_of(model.norm);
   config.activation = name_of(model.activation);
+  config.sliding_window = model.windows.empty() ? 0 : model.windows.front();
   return config;
 }
 
@@ -393,6 +405,9 @@ GptConfig TrainConfig::model(Index vocabulary) const {
                   .norm = parse_name<NormPosition>("norm", norm),
                   .activation = parse_name<Activation>("activation", activation)};
   for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
+  if (sliding_window > 0) {
+    model.windows.assign(static_cast<std::size_t>(n_layer), sliding_window);
+  }
   return model;
 }
 

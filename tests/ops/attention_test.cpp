@@ -167,7 +167,7 @@ TEST_CASE("ragged attention names what does not fit") {
   const auto ragged = [&](const Tensor& x, const RaggedAttentionOptions& options) {
     return error_of([&] { ragged_attention(x, options); });
   };
-  CHECK(mentions(ragged(Tensor::zeros({4}), {.offsets = {0, 4}}), {"[ragged_attention]", "3 H D"}));
+  CHECK(mentions(ragged(Tensor::zeros({4}), {.offsets = {0, 4}}), {"[ragged_attention]", "(H + 2 G) D"}));
   CHECK(mentions(ragged(Tensor(), {.offsets = {0}}), {"[ragged_attention]"}));
   CHECK(mentions(ragged(qkv, {.heads = 5, .offsets = {0, 4}}), {"[ragged_attention]", "12", "5"}));
   CHECK(mentions(ragged(qkv, {.heads = 0, .offsets = {0, 4}}), {"[ragged_attention]", "0 heads"}));
@@ -195,14 +195,14 @@ TEST_CASE("cached attention names what does not fit") {
   };
   REQUIRE(cached(query, {room, room, 3}) == "no error");
   CHECK(mentions(cached(Tensor::zeros({2, 6}), {room, room, 3}),
-                 {"[cached_attention]", "[H, S, D]", "[2, 6]", "[2, 5, 2]"}));
+                 {"[cached_attention]", "[G, S, D]", "[2, 6]", "[2, 5, 2]"}));
   CHECK(mentions(cached(Tensor::zeros({4}), {room, room, 3}), {"[cached_attention]", "[T, H D]"}));
   CHECK(mentions(cached(query, {room, room, 1}), {"[cached_attention]", "got 1", "[2, 4]"}));
   CHECK(mentions(cached(query, {room, room, 6}), {"[cached_attention]", "6"}));
   CHECK(mentions(cached(query, {room, Tensor::zeros({2, 4, 2}), 3}),
                  {"[cached_attention]", "one layout", "[2, 4, 2]"}));
   CHECK(mentions(cached(query, {Tensor::zeros({5, 2}), room, 3}),
-                 {"[cached_attention]", "[H, S, D]", "[5, 2]"}));
+                 {"[cached_attention]", "[G, S, D]", "[5, 2]"}));
   CHECK(mentions(cached(query, {room, Tensor(), 3}), {"[cached_attention]"}));
   CHECK(mentions(cached(query, {transpose(room), room, 3}), {"[cached_attention]"}));
   CHECK(mentions(cached(query, {transpose(Tensor::zeros({2, 2, 5})), room, 3}),

@@ -84,6 +84,76 @@ TEST_CASE("fused attention takes the same scale as plain attention") {
   check_against_plain(DType::float64, 1e-12, 0.7);
 }
 
+namespace {
+
+// Heads that share keys and values, and windows.
+struct Sharing {
+  Index heads = 1;
+  Index key_heads = 1;
+  Index window = 0;
+};
+
+// Of one sequence [T, (H + 2 G) D], with the ops that scaled_dot_product_attention stands for.
+AttentionResult plain(const Tensor& qkv, const Sharing& sharing) {
+  const Index length = qkv.size(0);
+  const auto part = [&](Index first, Index heads) {
+    const Tensor columns = slice(qkv, 1, first * kHeadWidth, (first + heads) * kHeadWidth);
+    return permute(reshape(columns, {length, heads, kHeadWidth}), {1, 0, 2});
+  };
+  return scaled_dot_product_attention(
+      part(0, sharing.heads), part(sharing.heads, sharing.key_heads),
+      part(sharing.heads + sharing.key_heads, sharing.key_heads),
+      {.causal = true, .window = sharing.window, .enable_gqa = sharing.key_heads < sharing.heads});
+}
+
+void check_sharing(const Sharing& sharing, DType dtype, double tolerance) {
+  const std::vector<Index> offsets = offsets_of({1, 65, 321});
+  const Index width = (sharing.heads + 2 * sharing.key_heads) * kHeadWidth;
+  const Tensor qkv = leaf(random_normal({offsets.back(), width}, {1, 2}, 0, 1.5, dtype));
+  std::vector<Tensor> weights;
+  const Tensor output = ragged_attention(qkv, {.heads = sharing.heads,
+                                               .key_heads = sharing.key_heads,
+                                               .window = sharing.window,
+                                               .offsets = offsets,
+                                               .weights = &weights});
+  const Tensor gradient = noise(output.shape(), 3, dtype);
+  backward(output, {.gradient = gradient});
+  for (std::size_t b = 0; b < weights.size(); ++b) {
+    const Index begin = offsets[b];
+    const Index end = offsets[b + 1];
+    INFO(sharing.heads << " heads, " << sharing.key_heads << " key heads, window " << sharing.window
+                       << ", length " << end - begin);
+    const Tensor same = leaf(slice(qkv.detach(), 0, begin, end).clone());
+    const AttentionResult expected = plain(same, sharing);
+    const Tensor expected_output =
+        reshape(permute(expected.output, {1, 0, 2}), {end - begin, sharing.heads * kHeadWidth});
+    check_close(slice(output, 0, begin, end), expected_output, tolerance);
+    check_close(weights[b], expected.weights, tolerance);
+    backward(expected_output, {.gradient = slice(gradient, 0, begin, end)});
+    check_close(slice(qkv.grad(), 0, begin, end), same.grad(), tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("fused attention with shared keys and windows equals plain attention") {
+  with_each_engine([] {
+    for (const Sharing& sharing :
+         {Sharing{4, 2, 0}, Sharing{2, 2, 1}, Sharing{2, 1, 64}, Sharing{1, 1, 256}}) {
+      check_sharing(sharing, DType::float64, 1e-12);
+    }
+    check_sharing({4, 2, 100}, DType::float32, 5e-5);
+  });
+}
+
+TEST_CASE("what lies before a window changes no bit") {
+  Tensor qkv = noise({300, 3 * kHeadWidth}, 1, DType::float32);
+  const RaggedAttentionOptions options{.window = 20, .offsets = {0, 300}};
+  const Tensor before = ragged_attention(qkv, options);
+  slice(qkv, 0, 0, 100).fill(1e3);
+  CHECK(same_bits(slice(before, 0, 119, 300), slice(ragged_attention(qkv, options), 0, 119, 300)));
+}
+
 TEST_CASE("recorded weights sum to 1, and no weight lies in the future") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     const std::vector<Index> offsets = offsets_of(kLengths);

@@ -39,7 +39,7 @@ enum class Start {
 // How the heads of a layer share a weight.
 enum class HeadAxis {
   none,
-  query_key_value,  // axis 0: query, key and value one after the other, each head by head
+  query_key_value,  // axis 0: queries, keys and values one after the other, each head by head
   output,           // axis 1, head by head
 };
 
@@ -61,19 +61,36 @@ struct Weight {
 // nothing is allocated. Throws Error when the configuration does not validate.
 std::vector<Weight> weights_of(const GptConfig& config);
 
-// The sizes of a layer's attention.
+// The attention of a layer.
 struct AttentionPlan {
   Index heads = 1;       // H
+  Index key_heads = 1;   // G, of keys and values; divides H
   Index head_width = 1;  // D
+  Index window = 0;      // keys that a query sees at most, its own included; 0: all
+  double scale = 0;      // of the scores; 0: 1 / sqrt(D)
 
-  Index inner_width() const { return heads * head_width; }  // H D
+  Index inner_width() const { return heads * head_width; }             // H D
+  Index key_width() const { return key_heads * head_width; }           // G D
+  Index qkv_width() const { return inner_width() + 2 * key_width(); }  // (H + 2 G) D
+  // Where the queries (part 0), keys (1) or values (2) begin in a row of [qkv_width()].
+  Index part_begin(Index part) const {
+    return part == 0 ? 0 : inner_width() + (part - 1) * key_width();
+  }
+  Index part_heads(Index part) const { return part == 0 ? heads : key_heads; }
+
+  bool operator==(const AttentionPlan&) const = default;
 };
 
 // What a layer computes, for whoever computes it; see nn/block_order.h.
 struct BlockPlan {
   NormPosition norm = NormPosition::pre;
+  bool parallel = false;     // GptConfig::parallel_residual
+  bool shared_norm = false;  // of both branches
   AttentionPlan attention = {};
   std::optional<Index> mlp_width = {};  // of the MLP's inner vectors; none: there is no MLP
+  bool qkv_bias = true;
+  bool attention_output_bias = true;
+  bool mlp_bias = true;
 };
 
 BlockPlan block_plan(const GptConfig& config, Index layer);

@@ -12,7 +12,7 @@
 namespace headlight {
 
 // One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp; the last two
-// only with config.mlp.
+// only with config.mlp, ln_2 not with config.shared_norm.
 class Block : public Module {
  public:
   // With `zeros` matrices and biases are zeros, to be overwritten.
@@ -108,8 +108,8 @@ class Gpt : public LanguageModel {
 
   GptConfig config_;
   DType dtype_;
-  Embedding wte_;  // [V, C]
-  Embedding wpe_;  // [block_size, C]
+  Embedding wte_;                 // [V, C]
+  std::optional<Embedding> wpe_;  // [block_size, C], of learned positions
   Dropout dropout_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::unique_ptr<LayerNorm> ln_f_;  // pre-norm only

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "headlight/base/choices.h"
@@ -17,6 +18,16 @@ template <>
 inline constexpr auto kChoices<NormPosition> =
     std::to_array<Choice<NormPosition>>({{"pre", NormPosition::pre}, {"post", NormPosition::post}});
 
+// How a model knows where a token stands.
+enum class PositionKind {
+  learned,  // a vector for every position: GPT-2
+  none,     // from what attention can see alone
+};
+
+template <>
+inline constexpr auto kChoices<PositionKind> = std::to_array<Choice<PositionKind>>(
+    {{"learned", PositionKind::learned}, {"none", PositionKind::none}});
+
 // The shape of a GPT. Names and meaning follow nanoGPT and GPT-2.
 struct GptConfig {
   Index vocab_size = 0;     // V
@@ -27,15 +38,31 @@ struct GptConfig {
   double attention_dropout = 0;
   double residual_dropout = 0;
   double embedding_dropout = 0;
-  bool bias = true;         // in linear layers and layer norms
+  bool bias = true;  // in linear layers and layer norms
+  // In some of the linear layers; none: as `bias` says.
+  std::optional<bool> qkv_bias = {};
+  std::optional<bool> attention_output_bias = {};
+  std::optional<bool> mlp_bias = {};
   bool tie_weights = true;  // the head shares the token embedding
   NormPosition norm = NormPosition::pre;
+  PositionKind position = PositionKind::learned;
+  // Attention and MLP of a layer read the same residual stream, instead of the MLP what attention
+  // has added to it; with norm = pre. GPT-NeoX, Black et al., arXiv 2204.06745.
+  bool parallel_residual = false;
+  bool shared_norm = false;  // parallel_residual: of both, behind one norm
   Activation activation = Activation::gelu_tanh;
-  bool mlp = true;  // false: layers are attention alone
+  bool mlp = true;    // false: layers are attention alone
+  Index n_inner = 0;  // I, the inner width of MLPs; 0: 4 C
   double layer_norm_epsilon = 1e-5;
   // Heads of each layer, for models whose heads were pruned; empty: n_head everywhere.
   std::vector<Index> heads_per_layer = {};
   Index head_width = 0;  // D; 0: C / H
+  // G, heads of keys and values, each shared by H / G query heads in a row; 0: H.
+  Index n_kv_head = 0;
+  // Of each layer the keys that a query sees at most, its own included, 0: all; empty: all
+  // everywhere.
+  std::vector<Index> windows = {};
+  double attention_scale = 0;  // of the scores; 0: 1 / sqrt(D)
   // The numbers that the heads of each layer are known by, rising: those that they had before
   // others were pruned. Empty: 0, 1, 2 ... in every layer.
   std::vector<std::vector<Index>> head_numbers = {};

@@ -31,18 +31,18 @@ class KeyValueCache {
 
   // Gets memory for `count` positions behind those in use.
   void reserve(Index count);
-  // Puts keys and values [T, H, D] of a layer behind the positions in use, for which there is room.
+  // Puts keys and values [T, G, D] of a layer behind the positions in use, for which there is room.
   // They count from advance() on.
   void write(Index layer, const Tensor& keys, const Tensor& values);
   void advance(Index count) { length_ += count; }
   // Of a text that begins anew. Gives the memory back.
   void clear();
 
-  // The first `count` keys or values of a layer, [H, count, D].
+  // The first `count` keys or values of a layer, [G, count, D].
   Tensor keys(Index layer, Index count) const { return gathered(of(layer), 0, count); }
   Tensor values(Index layer, Index count) const { return gathered(of(layer), 1, count); }
 
-  // The blocks of a layer of a float32 model, in order: each [2, H, kBlock, D], keys before values;
+  // The blocks of a layer of a float32 model, in order: each [2, G, kBlock, D], keys before values;
   // every head starts on a boundary of 64 bytes.
   const std::vector<float*>& blocks(Index layer) const { return of(layer).starts; }
 

@@ -11,12 +11,16 @@ namespace headlight {
 struct MultiHeadAttentionOptions {
   Index width = 0;        // C: of queries and of the output
   Index heads = 1;        // H
+  Index key_heads = 0;    // G, which divides H; 0: H. Others need the fused projection
   Index head_width = 0;   // D; 0: C / H, which must divide
+  Index window = 0;       // as in AttentionPlan, of forward_ragged()
+  double scale = 0;       // of the scores; 0: 1 / sqrt(D)
   Index key_width = 0;    // of the keys given to forward(); 0: C
   Index value_width = 0;  // of the values given to forward(); 0: C
   bool fused = true;      // one matrix for query, key and value; needs equal widths
-  bool bias = true;
-  double dropout = 0;  // on the attention weights
+  bool bias = true;       // of queries, keys and values
+  std::optional<bool> output_bias = {};  // of the output; none: as `bias`
+  double dropout = 0;                    // on the attention weights
   std::uint64_t dropout_label = 0;
   Index layer = 0;  // the number under which a Recorder knows this module
   DType dtype = DType::float32;
@@ -58,7 +62,10 @@ class MultiHeadAttention : public Module {
                         const ForwardContext& context,
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
-  AttentionPlan plan() const { return {options_.heads, options_.head_width}; }
+  AttentionPlan plan() const {
+    return {options_.heads, options_.key_heads, options_.head_width, options_.window,
+            options_.scale};
+  }
   Index heads() const { return options_.heads; }
   Index head_width() const { return options_.head_width; }
   Index inner_width() const { return options_.heads * options_.head_width; }  // H D

@@ -11,8 +11,12 @@
 namespace headlight {
 
 struct AttentionOptions {
-  Tensor mask{};          // bool, broadcasts to [..., T, S]; true = hidden; undefined: nothing is
-  bool causal = false;    // also hide keys in a query's future
+  Tensor mask{};        // bool, broadcasts to [..., T, S]; true = hidden; undefined: nothing is
+  bool causal = false;  // also hide keys in a query's future
+  Index window = 0;     // with causal: keys that a query sees at most, its own included; 0: all
+  // Key and value have fewer heads (their third axis from the end) than the query, each shared by
+  // as many query heads in a row.
+  bool enable_gqa = false;
   Tensor bias{};          // added to the scores, broadcasts to [..., T, S]; -infinity hides
   double scale = 0;       // of the scores; 0: 1 / sqrt(D)
   double dropout = 0;     // probability, on the weights
@@ -33,7 +37,9 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
                                              const AttentionOptions& options = {});
 
 struct RaggedAttentionOptions {
-  Index heads = 1;
+  Index heads = 1;               // H
+  Index key_heads = 0;           // G, which divides H; 0: H
+  Index window = 0;              // keys that a query sees at most, its own included; 0: all
   std::vector<Index> offsets{};  // [B + 1]: sequence b is rows offsets[b] ... offsets[b + 1] - 1
   double scale = 0;              // of the scores; 0: 1 / sqrt(D)
   double dropout = 0;
@@ -46,24 +52,31 @@ struct RaggedAttentionOptions {
   Precision precision = Precision::float32;
 };
 
-// Causal self-attention of B sequences laid end to end: qkv [N, 3 H D], query, key and value side
-// by side, head-major inside each; gives [N, H D]. Memory is linear in the sequence lengths: scores
-// are computed in tiles with an online softmax (Dao et al., arXiv 2205.14135) and again in
+// Causal self-attention of B sequences laid end to end: qkv [N, (H + 2 G) D], query, key and value
+// side by side, head-major inside each; gives [N, H D]. H / G query heads in a row share a head of
+// keys and values (Ainslie et al., arXiv 2305.13245). Memory is linear in the sequence lengths:
+// scores are computed in tiles with an online softmax (Dao et al., arXiv 2205.14135) and again in
 // backward.
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
 
 // Keys and values of one sequence that were computed before, of each head one after the other. The
 // heads may lie further apart than S D.
 struct KeyValueView {
-  Tensor keys;       // [H, S, D]
-  Tensor values;     // [H, S, D]
+  Tensor keys;       // [G, S, D]
+  Tensor values;     // [G, S, D]
   Index length = 0;  // positions that are in use; the last T of them belong to the queries
 };
 
+struct CachedAttentionOptions {
+  Index window = 0;  // as in RaggedAttentionOptions
+  double scale = 0;  // of the scores; 0: 1 / sqrt(D)
+  // As in RaggedAttentionOptions, [H, T, S].
+  std::vector<Tensor>* weights = nullptr;
+};
+
 // The last T positions of one sequence attend to all earlier ones: query [T, H D]; gives [T, H D].
-// `weights`: as in RaggedAttentionOptions, [H, T, S]. Records no gradient. Throws Error when fewer
-// keys than queries are in use.
+// Records no gradient. Throws Error when fewer keys than queries are in use.
 Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
-                        std::vector<Tensor>* weights = nullptr);
+                        const CachedAttentionOptions& options = {});
 
 }  // namespace headlight

@@ -45,7 +45,10 @@ struct TrainConfig {
 
   Index n_layer = 12;
   Index n_head = 12;
+  Index n_kv_head = 0;
   Index n_embd = 768;
+  Index n_inner = 0;
+  Index sliding_window = 0;
   double dropout = 0.0;
   double attention_dropout = kFollows;
   double residual_dropout = kFollows;

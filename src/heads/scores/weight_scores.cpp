@@ -24,17 +24,19 @@ std::vector<HeadMatrices> matrices_of(const Gpt& model) {
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
     const AttentionPlan plan = block_plan(model.config(), layer).attention;
     const Index width = plan.head_width;
-    const Index inner = plan.inner_width();
     const auto in_double = [&](Part part) {
       return convert(model.weight(part, layer), DType::float64);
     };
-    const Tensor qkv = in_double(Part::query_key_value);      // [3 H D, C]
+    const Tensor qkv = in_double(Part::query_key_value);      // [(H + 2 G) D, C]
     const Tensor output = in_double(Part::attention_output);  // [C, H D]
-    for (Index begin = 0; begin < inner; begin += width) {
+    for (Index head = 0; head < plan.heads; ++head) {
       const auto rows = [&](Index part) {
-        return slice(qkv, 0, part * inner + begin, part * inner + begin + width);
+        const Index place = part == 0 ? head : head / (plan.heads / plan.key_heads);
+        const Index begin = plan.part_begin(part) + place * width;
+        return slice(qkv, 0, begin, begin + width);
       };
-      all.push_back({rows(0), rows(1), rows(2), slice(output, 1, begin, begin + width)});
+      all.push_back(
+          {rows(0), rows(1), rows(2), slice(output, 1, head * width, (head + 1) * width)});
     }
   }
   return all;

@@ -58,6 +58,11 @@ Shape file_shape(const Weight& weight) {
   return is_conv1d(weight) ? Shape{weight.shape[1], weight.shape[0]} : weight.shape;
 }
 
+// Whether its linear layers and norms all have biases, or none: what GPT-2's configuration can say.
+bool has_one_bias_key(const GptConfig& config) {
+  return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
+}
+
 // Biases that GPT-2 has and a model without biases lacks.
 NamedTensors zero_biases(const GptConfig& config) {
   GptConfig with_biases = config;
@@ -83,7 +88,7 @@ NamedTensors gpt2_tensors(const Gpt& model) {
     const Tensor values = tensor.detach();
     result.emplace_back(gpt2_name(weight), is_conv1d(weight) ? transpose(values) : values);
   }
-  if (!model.config().bias) {
+  if (!model.config().bias && has_one_bias_key(model.config())) {
     for (const auto& [name, tensor] : zero_biases(model.config())) {
       result.emplace_back(name, tensor);
     }
@@ -155,7 +160,7 @@ void Gpt2Weights::settle(GptConfig& config) {
       tensors_.erase(head);
     }
   }
-  if (config.bias) {
+  if (config.bias || !has_one_bias_key(config)) {
     return;
   }
   const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };

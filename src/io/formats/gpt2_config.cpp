@@ -12,7 +12,10 @@ namespace {
 
 bool fits_gpt2(const GptConfig& config) {
   return config.norm == NormPosition::pre && config.mlp && config.heads_per_layer.empty() &&
-         config.head_width == 0 && config.head_numbers.empty();
+         config.head_width == 0 && config.head_numbers.empty() && config.n_kv_head == 0 &&
+         config.windows.empty() && config.attention_scale == 0 &&
+         config.position == PositionKind::learned && !config.parallel_residual &&
+         !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
 }
 
 // Reads members of one config.json; what is wrong is said about their keys.
@@ -40,16 +43,29 @@ class ConfigReader {
     return value == nullptr ? fallback : value->number();
   }
 
-  bool boolean(const char* key, bool fallback) const {
+  std::optional<bool> boolean(const char* key) const {
     const Json* value = find(key);
     require_value(value == nullptr || value->is_boolean(), key, "expected true or false");
-    return value == nullptr ? fallback : value->boolean();
+    return value == nullptr ? std::nullopt : std::optional<bool>(value->boolean());
   }
+  bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
 
   std::string text(const char* key, const std::string& fallback) const {
     const Json* value = find(key);
     require_value(value == nullptr || value->is_string(), key, "expected a text");
     return value == nullptr ? fallback : value->text();
+  }
+
+  // Empty where there is none.
+  std::vector<Index> integers(const char* key) const {
+    const Json* value = find(key);
+    require_value(value == nullptr || value->is_array(), key, "expected a list");
+    std::vector<Index> result;
+    for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+      require_value((*value)[i].is_integer(), key, "expected whole numbers");
+      result.push_back((*value)[i].integer());
+    }
+    return result;
   }
 
   // The model would compute something else with any other value.
@@ -66,13 +82,16 @@ void read_headlight_keys(const ConfigReader& reader, GptConfig& config) {
   config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
   config.head_width = reader.integer("head_width", 0);
   config.mlp = reader.boolean("mlp", true);
-  if (const Json* heads = reader.find("heads_per_layer")) {
-    require_value(heads->is_array(), "heads_per_layer", "expected a list");
-    for (const Json& value : *heads) {
-      require_value(value.is_integer(), "heads_per_layer", "expected whole numbers");
-      config.heads_per_layer.push_back(value.integer());
-    }
-  }
+  config.position = parse_name<PositionKind>("position", reader.text("position", "learned"));
+  config.parallel_residual = reader.boolean("parallel_residual", false);
+  config.shared_norm = reader.boolean("shared_norm", false);
+  config.qkv_bias = reader.boolean("qkv_bias");
+  config.attention_output_bias = reader.boolean("attention_output_bias");
+  config.mlp_bias = reader.boolean("mlp_bias");
+  config.n_kv_head = reader.integer("n_kv_head", 0);
+  config.attention_scale = reader.number("attention_scale", 0);
+  config.heads_per_layer = reader.integers("heads_per_layer");
+  config.windows = reader.integers("windows");
   if (const Json* layers = reader.find("head_numbers")) {
     require_value(layers->is_array(), "head_numbers", "expected a list of lists");
     for (const Json& layer : *layers) {
@@ -97,10 +116,7 @@ Activation read_activation(const ConfigReader& reader) {
   return text == "gelu_pytorch_tanh" ? Activation::gelu_tanh : parse_name<Activation>(kKey, text);
 }
 
-void check_supported(const ConfigReader& reader, const GptConfig& config) {
-  const Index inner = reader.integer("n_inner", 4 * config.n_embd);
-  require_value(inner == 4 * config.n_embd, "n_inner", "expected 4 * n_embd = ", 4 * config.n_embd,
-                ", got ", inner);
+void check_supported(const ConfigReader& reader) {
   reader.require_default("scale_attn_weights", true);
   reader.require_default("scale_attn_by_inverse_layer_idx", false);
   reader.require_default("add_cross_attention", false);
@@ -117,6 +133,9 @@ GptConfig read_config(const Json& json) {
   config.n_embd = reader.integer("n_embd", 768);
   config.n_layer = reader.integer("n_layer", 12);
   config.n_head = reader.integer("n_head", 12);
+  const Index inner = reader.integer("n_inner", 4 * config.n_embd);
+  require_value(inner >= 1, "n_inner", "expected a number from 1, got ", inner);
+  config.n_inner = inner == 4 * config.n_embd ? 0 : inner;
   config.attention_dropout = reader.number("attn_pdrop", 0.1);
   config.residual_dropout = reader.number("resid_pdrop", 0.1);
   config.embedding_dropout = reader.number("embd_pdrop", 0.1);
@@ -128,7 +147,7 @@ GptConfig read_config(const Json& json) {
   }
   config.activation = read_activation(reader);
   config.validate();
-  check_supported(reader, config);
+  check_supported(reader);
   return config;
 }
 
@@ -139,9 +158,16 @@ void require_gpt2(const GptConfig& config) {
           "hf: norm = post cannot be expressed: GPT-2 has its norms in front");
   require(config.mlp,
           "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
+  require(config.position == PositionKind::learned, "hf: position = ", name_of(config.position),
+          " cannot be expressed: GPT-2 has learned positions");
+  require(!config.parallel_residual,
+          "hf: parallel_residual cannot be expressed: GPT-2's MLPs follow attention");
+  require(!config.qkv_bias && !config.attention_output_bias && !config.mlp_bias,
+          "hf: biases of some layers alone cannot be expressed");
   require(fits_gpt2(config),
           "hf: these heads cannot be expressed: GPT-2 has n_head heads of width ",
-          "n_embd / n_head in every layer");
+          "n_embd / n_head in every layer, each with keys of its own, all tokens before and the ",
+          "usual scale");
 }
 
 void simplify_heads(GptConfig& config) {
@@ -165,7 +191,7 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
             {"n_embd", config.n_embd},
             {"n_layer", config.n_layer},
             {"n_head", config.n_head},
-            {"n_inner", nullptr},
+            {"n_inner", config.n_inner > 0 ? Json(config.n_inner) : Json()},
             {"activation_function", name_of(config.activation)},
             {"resid_pdrop", config.residual_dropout},
             {"embd_pdrop", config.embedding_dropout},
@@ -187,6 +213,20 @@ std::string gpt2_config_json(const GptConfig& config, const Tokenizer& tokenizer
     json["heads_per_layer"] = config.heads_per_layer;
     json["head_width"] = config.head_width;
     json["mlp"] = config.mlp;
+    json["position"] = name_of(config.position);
+    json["parallel_residual"] = config.parallel_residual;
+    json["shared_norm"] = config.shared_norm;
+    const auto add_bias = [&](const char* key, std::optional<bool> bias) {
+      if (bias) {
+        json[key] = *bias;
+      }
+    };
+    add_bias("qkv_bias", config.qkv_bias);
+    add_bias("attention_output_bias", config.attention_output_bias);
+    add_bias("mlp_bias", config.mlp_bias);
+    json["n_kv_head"] = config.n_kv_head;
+    json["windows"] = config.windows;
+    json["attention_scale"] = config.attention_scale;
     if (!config.head_numbers.empty()) {
       json["head_numbers"] = config.head_numbers;
     }

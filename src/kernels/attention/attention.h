@@ -17,11 +17,12 @@ struct AttentionSequence {
   Index query_begin = 0;  // row of the first query
   Index query_count = 0;  // T
   Index key_begin = 0;    // row of the first key
-  Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t
+  Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t, or the last ones of these
 };
 
 // Head h of row n starts at query + n * query_stride + h * head_width, and of keys and values at
-// key + n * key_stride + h * key_head_stride.
+// key + n * key_stride + g * key_head_stride, where heads / key_heads query heads in a row share
+// key head g.
 template <class T>
 struct AttentionOperands {
   const T* query = nullptr;
@@ -31,13 +32,17 @@ struct AttentionOperands {
   Index key_stride = 0;       // of keys and values
   Index key_head_stride = 0;  // of keys and values
   Index heads = 1;
+  Index key_heads = 0;  // divides heads; 0: as many
   Index head_width = 0;
+  Index window = 0;  // keys that a query sees at most, the last ones; 0: all
   T scale = 1;
   DropoutRow dropout;  // seed, stream and probability; positions are filled in
   std::span<const AttentionSequence> sequences;
   // Of what is multiplied: queries, keys, values, weights and the gradients of them; of float only.
   // The softmax and all sums are as in float32.
   Precision precision = Precision::float32;
+
+  Index heads_per_key() const { return key_heads == 0 ? 1 : heads / key_heads; }
 };
 
 template <class T>

@@ -8,7 +8,8 @@
 namespace headlight::kernels {
 namespace {
 
-// One head's gradients, with scratch memory of its thread.
+// One head's gradients, with scratch memory of its thread. Heads that share keys come one after the
+// other, and the first begins their sums.
 template <class Tiles>
 class BackwardHead {
  public:
@@ -75,6 +76,9 @@ class BackwardHead {
   // The tiles add to the gradients of keys; those that no earlier query has seen begin with 0.
   void clear_new_keys(Index first, Index rows) const {
     const AttentionOperands<T>& in = head_.in;
+    if (head_.head % in.heads_per_key() > 0) {
+      return;
+    }
     const Index seen = first == 0 ? 0 : head_.visible(first - 1);
     for (Index s = seen; s < head_.visible(first + rows - 1); ++s) {
       std::fill_n(g_.key_grad + head_.key_offset() + s * in.key_stride, in.head_width, T{0});
@@ -110,7 +114,7 @@ class BackwardHead {
         tile, weights_grad, key_down_,
         {.c = g_.query_grad + head_.query_offset() + tile.query * in.query_stride,
          .c_stride = in.query_stride,
-         .beta = tile.key == 0 ? T{0} : T{1}});
+         .beta = tile.is_first ? T{0} : T{1}});
     products_.add_to_keys(tile, weights_grad, query_,
                           {.c = g_.key_grad + key_place, .c_stride = in.key_stride, .beta = 1});
   }
@@ -139,6 +143,8 @@ class BackwardHead {
     for_rows(tile, weights_, [&](Index row, Index visible, Index padded) {
       T* weights = weights_ + row * kKeyTile;
       const Index n = head_.sequence.query_begin + tile.query + row;
+      const Index hidden = hidden_columns(head_, tile, row);
+      std::fill_n(weights, hidden, -std::numeric_limits<T>::infinity());
       std::fill(weights + visible, weights + padded, -std::numeric_limits<T>::infinity());
       loops<T>().exp_shifted(weights, g_.log_sum_exp[n * head_.in.heads + head_.head], padded);
     });
@@ -200,10 +206,10 @@ void attention_backward(const AttentionOperands<T>& in, const AttentionGradients
     }
   }
   if (attention_engine() == ProductEngine::openblas) {
-    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {});
+    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {}, in.heads_per_key());
     return;
   }
-  run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>());
+  run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>(), in.heads_per_key());
 }
 
 template void attention_backward(const AttentionOperands<float>&, const AttentionGradients<float>&);
@@ -212,7 +218,7 @@ template void attention_backward(const AttentionOperands<double>&,
 
 void attention_backward(const AttentionOperands<float>& in,
                         const AttentionGradients<float>& gradients, const Bfloat16Tiles& tiles) {
-  run_heads<BackwardHead, Bfloat16AttentionTiles>(in, gradients, tiles);
+  run_heads<BackwardHead, Bfloat16AttentionTiles>(in, gradients, tiles, in.heads_per_key());
 }
 
 }  // namespace headlight::kernels

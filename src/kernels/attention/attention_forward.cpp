@@ -81,7 +81,7 @@ class ForwardHead {
     products_.weighted_sum(tile, {scores_, kKeyTile, 1}, value_,
                            {.c = output(tile.query),
                             .c_stride = head_.output_stride(),
-                            .beta = tile.key == 0 ? T{0} : T{1}});
+                            .beta = tile.is_first ? T{0} : T{1}});
   }
 
   // Turns one row of scores into exp(score - maximum), and corrects the row's sum and output for a
@@ -91,11 +91,17 @@ class ForwardHead {
     constexpr Index kStep = 16;
     const Loops<T>& loop = loops<T>();
     T* scores = scores_ + row * kKeyTile;
+    const Index hidden = hidden_columns(head_, tile, row);
     const Index visible = visible_columns(head_, tile, row);
     const Index padded = (keys + kStep - 1) / kStep * kStep;
+    if (hidden > 0 && hidden >= visible) {  // its window begins behind this tile
+      std::fill_n(scores, padded, T{0});
+      return;
+    }
+    std::fill_n(scores, hidden, -std::numeric_limits<T>::infinity());
     std::fill(scores + visible, scores + padded, -std::numeric_limits<T>::infinity());
     const T highest = std::max(maximum_[row], loop.maximum(scores, padded));
-    if (tile.key > 0 && highest > maximum_[row]) {
+    if (!tile.is_first && highest > maximum_[row]) {
       const T correction = std::exp(maximum_[row] - highest);
       sum_[row] *= correction;
       loop.scale(correction, output(tile.query + row), head_.in.head_width);
@@ -122,16 +128,16 @@ class ForwardHead {
   void finish_weights(Index query, Index rows) {
     for_key_tiles(head_, query, rows, [&](const AttentionTile& tile) {
       for (Index row = 0; row < tile.rows; ++row) {
-        if (visible_columns(head_, tile, row) == 0) {
-          continue;
+        const Index visible = visible_columns(head_, tile, row);
+        if (visible > hidden_columns(head_, tile, row)) {
+          const T seen = tile_maxima_[tile.key / kKeyTile * query_tile_ + row];
+          const T factor = std::exp(seen - maximum_[row]) / sum_[row];
+          loops<T>().scale(factor, weights(query + row) + tile.key, visible);
         }
-        const T seen = tile_maxima_[tile.key / kKeyTile * query_tile_ + row];
-        const T factor = std::exp(seen - maximum_[row]) / sum_[row];
-        loops<T>().scale(factor, weights(query + row) + tile.key,
-                         visible_columns(head_, tile, row));
       }
     });
     for (Index t = query; t < query + rows; ++t) {
+      std::fill_n(weights(t), head_.hidden(t), T{0});
       std::fill(weights(t) + head_.visible(t), weights(t) + head_.sequence.key_count, T{0});
     }
   }

@@ -28,26 +28,23 @@ struct AttentionHead {
     return sequence.query_begin * in.query_stride + head * in.head_width;
   }
   Index key_offset() const {
-    return sequence.key_begin * in.key_stride + head * in.key_head_stride;
+    return sequence.key_begin * in.key_stride + head / in.heads_per_key() * in.key_head_stride;
   }
   Index output_stride() const { return in.heads * in.head_width; }
   Index output_offset() const {
     return sequence.query_begin * output_stride() + head * in.head_width;
   }
-  // Keys that query t sees.
+  // Query t sees the keys from hidden(t) to below visible(t).
   Index visible(Index t) const { return sequence.key_count - sequence.query_count + t + 1; }
+  Index hidden(Index t) const {
+    return in.window == 0 ? 0 : std::max<Index>(0, visible(t) - in.window);
+  }
 
   const AttentionOperands<T>& in;
   const AttentionSequence& sequence;
   Index sequence_index;
   Index head;
 };
-
-// Heads of all sequences.
-template <class T>
-Index head_count(const AttentionOperands<T>& in) {
-  return static_cast<Index>(in.sequences.size()) * in.heads;
-}
 
 // Keys of the longest sequence.
 inline Index longest(std::span<const AttentionSequence> sequences) {
@@ -73,15 +70,19 @@ Index head_grain(const AttentionOperands<T>& in) {
   return std::max<Index>(1, kWorthwhile / std::max<Index>(1, average));
 }
 
-// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel.
+// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel;
+// `together` heads in a row one after the other.
 template <template <class> class Worker, class Tiles, class T, class To>
-void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set) {
+void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set,
+               Index together = 1) {
   const Index size =
       scratch_per_thread(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
   Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
-  parallel_chunks(head_count(in), head_grain(in), [&](Index thread, Index, Index begin, Index end) {
-    for (Index item = begin; item < end; ++item) {
+  const Index items = static_cast<Index>(in.sequences.size()) * in.heads / together;
+  const Index grain = std::max<Index>(1, head_grain(in) / together);
+  parallel_chunks(items, grain, [&](Index thread, Index, Index begin, Index end) {
+    for (Index item = begin * together; item < end * together; ++item) {
       const AttentionHead<T> head(in, item);
       Worker<Tiles>(head, to, set, memory + thread * size).run();
     }
@@ -94,21 +95,28 @@ struct AttentionTile {
   Index rows;
   Index key;
   Index columns;
+  bool is_first;  // of the tiles of these queries
 };
 
 // Calls body(tile) for the tiles of keys that any query of [query, query + rows) sees.
 template <class T, class Body>
 void for_key_tiles(const AttentionHead<T>& head, Index query, Index rows, const Body& body) {
+  const Index first = head.hidden(query) / kKeyTile * kKeyTile;
   const Index end = head.visible(query + rows - 1);
-  for (Index key = 0; key < end; key += kKeyTile) {
-    body(AttentionTile{query, rows, key, std::min(kKeyTile, end - key)});
+  for (Index key = first; key < end; key += kKeyTile) {
+    body(AttentionTile{query, rows, key, std::min(kKeyTile, end - key), key == first});
   }
 }
 
-// How many of the tile's keys the tile's row sees.
+// The tile's row sees the tile's keys from hidden_columns() to below visible_columns(): none where
+// the former is not smaller.
 template <class T>
 Index visible_columns(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
   return std::clamp(head.visible(tile.query + row) - tile.key, Index{0}, tile.columns);
+}
+template <class T>
+Index hidden_columns(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
+  return std::clamp(head.hidden(tile.query + row) - tile.key, Index{0}, tile.columns);
 }
 
 // Where the random numbers of one row of weights start. A sequence may have 2^24 keys before rows

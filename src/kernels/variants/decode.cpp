@@ -130,6 +130,19 @@ inline void add_values(const AttentionStep& step) {
   }
 }
 
+// Gives the positions that are not seen scores whose weights are 0; returns the largest of the
+// others.
+inline float hide(const AttentionStep& step) {
+  float largest = -__builtin_inff();
+  for (Index t = step.hidden; t < step.length; ++t) {
+    largest = step.scores[t] > largest ? step.scores[t] : largest;
+  }
+  for (Index t = 0; t < step.hidden; ++t) {
+    step.scores[t] = largest - 1000.0F;
+  }
+  return largest;
+}
+
 void attend(const AttentionStep& step) {
   float largest = -__builtin_inff();
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
@@ -139,6 +152,9 @@ void attend(const AttentionStep& step) {
       step.scores[begin + t] = score;
       largest = score > largest ? score : largest;
     }
+  }
+  if (step.hidden > 0) {
+    largest = hide(step);
   }
   float sum = 0;
 #pragma omp simd reduction(+ : sum)

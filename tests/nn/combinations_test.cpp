@@ -1,0 +1,99 @@
+// Every key of a configuration with every other: what one of them breaks in another shows here.
+#include "headlight/autograd/autograd.h"
+#include "headlight/autograd/gradient_check.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/ops/layout.h"
+#include "support/drawn_config.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr int kDraws = 200;
+
+double largest_difference(std::span<const float> logits, const Tensor& expected, Index row) {
+  const std::vector<double> values = slice(expected, 0, row, row + 1).to_vector();
+  double largest = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    largest = std::max(largest, std::abs(values[i] - static_cast<double>(logits[i])));
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("every combination of keys has the gradients that differences have", "[nn]") {
+  for (int number = 0; number < kDraws; ++number) {
+    const GptConfig config = drawn_config(number);
+    INFO(described(number, config));
+    const Gpt gpt(config, 1, DType::float64);
+    spread_weights(gpt);
+    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Batch batch = make_batch({{tokens.begin(), tokens.begin() + 7}, {tokens[7], tokens[8]}});
+    std::vector<Tensor> inputs;
+    for (const auto& [name, parameter] : gpt.parameters()) {
+      inputs.push_back(parameter);
+    }
+    const GradientCheckResult check = check_gradients(
+        [&](const auto&) { return gpt.loss(batch); }, inputs,
+        {.relative_tolerance = 1e-4, .absolute_tolerance = 1e-6, .elements_per_input = 3});
+    INFO(check.worst);
+    CHECK(check.passed);
+  }
+}
+
+TEST_CASE("every combination of keys generates from its cache what the whole text gives", "[nn]") {
+  for (int number = 0; number < kDraws; ++number) {
+    const GptConfig config = drawn_config(number);
+    INFO(described(number, config));
+    const Gpt gpt(config, 1);
+    spread_weights(gpt);
+    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const Tensor expected = gpt.logits(make_batch({tokens}));  // [T, V]
+    Decoder decoder(gpt);
+    KeyValueCache cache = decoder.make_cache();
+    decoder.read({tokens.begin(), tokens.begin() + 4}, cache);
+    CHECK(largest_difference(decoder.logits(0), expected, 3) < 2e-4);
+    decoder.read({tokens.begin() + 4, tokens.begin() + 7}, cache);
+    CHECK(largest_difference(decoder.logits(0), expected, 6) < 2e-4);
+    for (std::size_t t = 7; t < tokens.size(); ++t) {
+      const DecodeItem item{tokens[t], &cache};
+      decoder.step({&item, 1});
+      CHECK(largest_difference(decoder.logits(0), expected, static_cast<Index>(t)) < 2e-4);
+    }
+  }
+}
+
+TEST_CASE("every combination of keys has the same bits at any number of threads", "[nn]") {
+  for (int number = 0; number < kDraws; ++number) {
+    const GptConfig config = drawn_config(number);
+    INFO(described(number, config));
+    const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
+    const auto bits = [&](int threads) {
+      const ThreadScope scope(threads);
+      const Gpt gpt(config, 1);
+      spread_weights(gpt);
+      const Tensor loss = gpt.loss(make_batch({tokens, {tokens[0], tokens[1]}}));
+      backward(loss);
+      std::vector<Tensor> all{loss};
+      for (const auto& [name, parameter] : gpt.parameters()) {
+        all.push_back(parameter.grad());
+      }
+      Decoder decoder(gpt);
+      KeyValueCache cache = decoder.make_cache();
+      decoder.read(tokens, cache);
+      all.push_back(Tensor::from(decoder.logits(0), {config.vocab_size}));
+      return all;
+    };
+    const std::vector<Tensor> expected = bits(1);
+    for (const int threads : {2, 5}) {
+      const std::vector<Tensor> found = bits(threads);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        CHECK(same_bits(found[i], expected[i]));
+      }
+    }
+  }
+}

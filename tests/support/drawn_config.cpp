@@ -1,0 +1,76 @@
+#include "support/drawn_config.h"
+
+#include <random>
+
+#include "headlight/tensor/random.h"
+
+namespace headlight::test {
+
+GptConfig drawn_config(int number) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(number));
+  const auto one_of = [&](std::initializer_list<Index> values) {
+    return *(values.begin() + random() % values.size());
+  };
+  const auto is_so = [&] { return random() % 2 == 0; };
+  GptConfig config{.vocab_size = one_of({5, 11}),
+                   .block_size = 12,
+                   .n_layer = one_of({1, 2}),
+                   .n_head = one_of({1, 2, 4, 6}),
+                   .bias = is_so(),
+                   .tie_weights = is_so(),
+                   .norm = is_so() ? NormPosition::pre : NormPosition::post};
+  config.head_width = one_of({2, 3, 16});
+  config.n_embd = one_of({4, 6, 16});
+  config.activation = kChoices<Activation>[random() % kChoices<Activation>.size()].value;
+  config.mlp = one_of({0, 1, 1}) > 0;
+  config.n_inner = one_of({0, 5, 32});
+  config.n_kv_head = config.n_head % 2 == 0 ? one_of({0, 1, config.n_head / 2}) : one_of({0, 1});
+  config.attention_scale = is_so() ? 0 : 0.3;
+  config.position = is_so() ? PositionKind::learned : PositionKind::none;
+  config.parallel_residual = config.norm == NormPosition::pre && config.mlp && is_so();
+  config.shared_norm = config.parallel_residual && is_so();
+  const auto bias = [&] { return is_so() ? std::nullopt : std::optional<bool>(is_so()); };
+  config.qkv_bias = bias();
+  config.attention_output_bias = bias();
+  config.mlp_bias = bias();
+  if (is_so()) {
+    for (Index layer = 0; layer < config.n_layer; ++layer) {
+      config.windows.push_back(one_of({0, 1, 3, 20}));
+    }
+  }
+  return config;
+}
+
+std::string described(int number, const GptConfig& config) {
+  std::string text = concat_text(
+      "draw ", number, ": ", config.n_layer, " layers, ", config.n_head, " heads of ",
+      config.head_width, ", ", config.n_kv_head, " key heads, width ", config.n_embd, ", inner ",
+      config.n_inner, ", norm ", name_of(config.norm), ", ", name_of(config.activation),
+      ", position ", name_of(config.position), config.parallel_residual ? ", parallel" : "",
+      config.shared_norm ? ", one norm" : "");
+  for (const Index window : config.windows) {
+    text += ", window " + std::to_string(window);
+  }
+  return text;
+}
+
+void spread_weights(const Gpt& gpt) {
+  std::uint64_t stream = 0;
+  for (auto [name, tensor] : gpt.parameters()) {
+    const double centre = tensor.rank() == 1 && name.ends_with("weight") ? 1 : 0;
+    tensor.copy_from(
+        random_uniform(tensor.shape(), {7, ++stream}, centre - 0.5, centre + 0.5, tensor.dtype()));
+  }
+}
+
+std::vector<std::int32_t> drawn_tokens(int number, const GptConfig& config) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(number + 1000));
+  std::vector<std::int32_t> tokens;
+  for (Index t = 0; t < config.block_size; ++t) {
+    tokens.push_back(
+        static_cast<std::int32_t>(random() % static_cast<unsigned>(config.vocab_size)));
+  }
+  return tokens;
+}
+
+}  // namespace headlight::test
