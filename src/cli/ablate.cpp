@@ -26,7 +26,7 @@ constexpr const char* kDetails =
     "--pairs K also ablates all pairs among the K heads that matter most. 'beyond' is what a pair\n"
     "costs more than both heads one by one: above 0, each makes up for the other when one is "
     "gone.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
     "are marked ?.\n"
     "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens,\n"

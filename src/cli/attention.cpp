@@ -42,9 +42,9 @@ constexpr const char* kDetails =
     "brighter on a dark one. --ground says which one the terminal has; auto: what COLORFGBG says,\n"
     "or dark. --scores takes only the scores of this model (heads.json has its fingerprint), and\n"
     "marks classes that rest on too little text by ?.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory. Arrays hold the chosen heads in\n"
-    "ascending order. Files of the same name in DIR are replaced, and layer figures that an\n"
-    "earlier call left there removed; other files stay, also those of another text.\n\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory. Arrays hold the chosen\n"
+    "heads in ascending order. Files of the same name in DIR are replaced, and layer figures that\n"
+    "an earlier call left there removed; other files stay, also those of another text.\n\n"
     "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
     "together), directory.";
 

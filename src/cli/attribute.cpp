@@ -28,7 +28,7 @@ constexpr const char* kDetails =
     "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
     "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
     "marked ?.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "JSON keys: caution (null: none), token{id, token}, probability, likeliest{id, token},\n"
     "against{id, token} or null, position, logit, parts[{part, head (null for other parts),\n"
     "logit, reliable}].";

@@ -26,7 +26,7 @@ Options make_options() {
        .details =
            "Every token of the text is predicted once, in blocks of the model's length; the "
            "mean is\n"
-           "over real tokens. MODEL is a run directory, a checkpoint or a GPT-2 directory. Of a\n"
+           "over real tokens. MODEL is a run directory, a checkpoint or a Hugging Face directory. Of a\n"
            "folder that nanoGPT's prepare.py has filled val.bin is read.\n"
            "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
            "input and of what follows it, logits [N, V], and offsets, the row at which each "

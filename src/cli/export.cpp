@@ -39,11 +39,11 @@ constexpr const char* kDetails =
     "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
     "directory OUT\n"
     "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory. What a format cannot express is\n"
-    "refused; layers without an MLP get one of zeros in hf and nanogpt, which changes nothing. "
-    "nanoGPT has exact GELU: a model of its tanh approximation (activation = gelu_new) "
-    "is\n"
-    "exported with a warning, as its logits differ there by about 1e-3.\n\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory. What a format cannot\n"
+    "express is refused; layers without an MLP get one of zeros in hf and nanogpt, which changes\n"
+    "nothing. hf writes the family of models that can express it: gpt2, else gpt_neo. nanoGPT has\n"
+    "exact GELU: a model of its tanh approximation (activation = gelu_new) is exported with a\n"
+    "warning, as its logits differ there by about 1e-3.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
 
 Options make_options() {
@@ -92,7 +92,7 @@ std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
 Report export_hf(const fs::path& model, const fs::path& out) {
   LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
-  require_gpt2(loaded.model->config());
+  require_exportable(loaded.model->config());
   AtomicDirectory directory(out);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
   directory.commit();

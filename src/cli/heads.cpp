@@ -27,7 +27,7 @@ constexpr const char* kIntroduction =
     "weight matrices alone, with norms, biases and MLPs left out. mul.* and abs.* are the numbers\n"
     "of TransformerLens's head_detector on the text.\n"
     "Without --text and --data all scores are measured on those random tokens.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n";
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n";
 
 constexpr const char* kEvidence =
     "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the\n"

@@ -26,7 +26,7 @@ constexpr const char* kDetails =
     "  ablation      what the loss does rise by (headlight ablate)\n"
     "Below the table stands how much the three rankings agree (Spearman's rank correlation).\n"
     "--no_ablation leaves out the third, which costs as many forward passes as half the heads.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
     "are marked ?.\n"
     "JSON keys: caution (null: none), loss, sequences, tokens, heads[{head, layer, index,\n"

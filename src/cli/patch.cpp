@@ -31,7 +31,7 @@ constexpr const char* kDetails =
     "likelier than the wrong token after the clean text, and less likely after the corrupt one,\n"
     "clearly so from twice as likely on (task: none, weak or clear). Otherwise the first line\n"
     "says so, and the shares are marked ?.\n"
-    "MODEL is a run directory, a checkpoint or a GPT-2 directory.\n"
+    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "JSON keys: task, caution (null: the task is clear), clean_difference, corrupt_difference,\n"
     "clean_next{id, token, probability} and corrupt_next{...} (the likeliest after each text),\n"
     "answer{id, token}, wrong{id, token}, heads[{head, layer, index, difference, recovered,\n"

@@ -13,8 +13,8 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
-#include "io/formats/gpt2.h"
-#include "io/formats/gpt2_config.h"
+#include "io/formats/families.h"
+#include "io/formats/model_weights.h"
 
 namespace headlight {
 namespace {
@@ -34,6 +34,11 @@ void write_small_files(const fs::path& directory, const LanguageModel& model,
                                {"eos_token_id", tokenizer.end_of_text()}};
   write_file(directory / "tokenizer_config.json", tokenizer_config.dump(2) + "\n");
   write_file(directory / "generation_config.json", generation_config.dump(2) + "\n");
+}
+
+ModelConfig read_config(const fs::path& directory) {
+  const fs::path path = directory / "config.json";
+  return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
 }
 
 // Of a model that is no Gpt.
@@ -92,14 +97,11 @@ fs::path find_model_directory(const fs::path& path) {
   return *found;
 }
 
-GptConfig read_model_config(const fs::path& directory) {
-  const fs::path path = directory / "config.json";
-  return parse_gpt2_config(read_whole_file(path, kLargestConfig), shown(path));
-}
+GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
 
 GptConfig read_settled_config(const fs::path& directory) {
-  GptConfig config = read_model_config(directory);
-  Gpt2Weights(directory).settle(config);
+  auto [family, config] = read_config(directory);
+  ModelWeights(directory, *family).settle(config);
   return config;
 }
 
@@ -108,8 +110,8 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   if (has_manifest(directory)) {
     verify_manifest(directory);
   }
-  GptConfig config = read_model_config(directory);
-  Gpt2Weights weights(directory);
+  auto [family, config] = read_config(directory);
+  ModelWeights weights(directory, *family);
   weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
   weights.check(config);
@@ -123,7 +125,24 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   return model;
 }
 
-NamedTensors model_tensors(const Gpt& model) { return gpt2_tensors(model); }
+NamedTensors model_tensors(const Gpt& model) {
+  return stored_tensors(model, family_for(model.config()));
+}
+
+void require_exportable(const GptConfig& config) {
+  require(&family_for(config) != &kHeadlight, "hf: ", kGpt2.refusal(config));
+}
+
+void simplify_heads(GptConfig& config) {
+  const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
+                                      [&](Index heads) { return heads == config.n_head; });
+  const bool usual_width =
+      config.head_width == 0 || config.head_width * config.n_head == config.n_embd;
+  if (same_count && usual_width) {
+    config.heads_per_layer.clear();
+    config.head_width = 0;
+  }
+}
 
 LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
@@ -144,12 +163,14 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
 void write_model_files(const fs::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  write_file(directory / "config.json",
-             gpt == nullptr ? config_json(model) : gpt2_config_json(gpt->config(), tokenizer));
+  const ModelFamily* family = gpt == nullptr ? nullptr : &family_for(gpt->config());
+  write_file(
+      directory / "config.json",
+      gpt == nullptr ? config_json(model) : family_config_json(*family, gpt->config(), tokenizer));
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_small_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors",
-                    gpt == nullptr ? saved_tensors(model) : gpt2_tensors(*gpt));
+                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, *family));
 }
 
 void load_parameters(const fs::path& path, LanguageModel& model) {

@@ -101,7 +101,7 @@ TEST_CASE("a model of attention alone is written under a type of its own and rea
   const LoadedModel loaded = load_model(folder.path());
   CHECK_FALSE(loaded.model->config().mlp);
   CHECK(loaded.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
-  CHECK_THROWS_WITH(require_gpt2(gpt.config()),
+  CHECK_THROWS_WITH(require_exportable(gpt.config()),
                     "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
   CHECK_THROWS_WITH(
       require_nanogpt(gpt.config()),

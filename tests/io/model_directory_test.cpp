@@ -6,7 +6,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"
 #include "headlight/text/char_tokenizer.h"
-#include "io/formats/gpt2_config.h"
+#include "io/formats/families.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/drawn_config.h"
@@ -19,7 +19,6 @@ using namespace headlight::test;
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 // A model whose every weight, biases included, is its own.
 std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
@@ -63,8 +62,8 @@ Tensor* find(NamedTensors& tensors, const std::string& name) {
   return nullptr;
 }
 
-void change_config(const fs::path& directory, const Json& changes) {
-  Json config = Json::parse(read_bytes(directory / "config.json"));
+void change_config(const fs::path& directory, const nlohmann::json& changes) {
+  nlohmann::json config = nlohmann::json::parse(read_bytes(directory / "config.json"));
   config.update(changes);
   write_bytes(directory / "config.json", config.dump());
 }
@@ -85,12 +84,12 @@ std::string load_error(const fs::path& directory) {
 }
 
 // Puts the tensors into two shards, the head of the list into the first, and writes their index.
-Json shard(const fs::path& directory) {
+nlohmann::json shard(const fs::path& directory) {
   const NamedTensors tensors = file_tensors(directory);
   const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
   const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
                                           NamedTensors(middle, tensors.end())};
-  Json map;
+  nlohmann::json map;
   for (std::size_t i = 0; i < 2; ++i) {
     const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
     write_safetensors(directory / name, parts[i]);
@@ -99,7 +98,7 @@ Json shard(const fs::path& directory) {
     }
   }
   fs::remove(directory / "model.safetensors");
-  const Json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
+  const nlohmann::json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
   write_bytes(directory / "model.safetensors.index.json", index.dump());
   return index;
 }
@@ -170,12 +169,12 @@ TEST_CASE("shards are read where their index says") {
   const TemporaryFolder folder;
   const auto model = model_of(false);
   const fs::path directory = written(folder, *model);
-  const Json index = shard(directory);
+  const nlohmann::json index = shard(directory);
   check_same_parameters(*load_model(directory).model, *model);
 
   const fs::path index_path = directory / "model.safetensors.index.json";
-  const auto error_with = [&](const std::string& tensor, const Json& file) {
-    Json changed = index;
+  const auto error_with = [&](const std::string& tensor, const nlohmann::json& file) {
+    nlohmann::json changed = index;
     changed["weight_map"][tensor] = file;
     write_bytes(index_path, changed.dump());
     return load_error(directory);
@@ -191,7 +190,7 @@ TEST_CASE("shards are read where their index says") {
     CHECK(contains(error_with("transformer.x", first), "'transformer.x' is not in 'model-00001"));
   }
   SECTION("a tensor that the index does not list is refused") {
-    Json changed = index;
+    nlohmann::json changed = index;
     changed["weight_map"].erase(wte);
     write_bytes(index_path, changed.dump());
     CHECK(contains(load_error(directory), "does not list it"));
@@ -292,7 +291,7 @@ TEST_CASE("a model may be loaded with fewer positions than its file has") {
 }
 
 TEST_CASE("keys that config.json lacks have the defaults of transformers") {
-  const GptConfig config = parse_gpt2_config(R"({"model_type": "gpt2"})", "config.json");
+  const GptConfig config = parse_model_config(R"({"model_type": "gpt2"})", "config.json").config;
   CHECK(config.vocab_size == 50257);
   CHECK(config.block_size == 1024);
   CHECK(config.n_embd == 768);
@@ -308,7 +307,7 @@ TEST_CASE("keys that config.json lacks have the defaults of transformers") {
 TEST_CASE("options of GPT-2 that would change the function are refused by name") {
   const auto error_with = [](const std::string& more) {
     return error_of(
-        [&] { parse_gpt2_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
+        [&] { parse_model_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
   };
   CHECK(error_with(R"("activation_function": "gelu_pytorch_tanh")") == "no Error");
   CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no Error");
@@ -322,14 +321,14 @@ TEST_CASE("options of GPT-2 that would change the function are refused by name")
   CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
                  "scale_attn_by_inverse_layer_idx: only false"));
   CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
-  CHECK(error_of([] { parse_gpt2_config(R"({"model_type": "llama"})", "config.json"); }) ==
-        "config.json: model_type: expected gpt2, got 'llama'");
+  CHECK(error_of([] { parse_model_config(R"({"model_type": "llama"})", "config.json"); }) ==
+        "config.json: model_type: expected gpt2 or gpt_neo, got 'llama'");
 }
 
 TEST_CASE("options that only Headlight has are refused by name") {
   const auto error_with = [](const std::string& more) {
     return error_of(
-        [&] { parse_gpt2_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
+        [&] { parse_model_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
   };
   CHECK(error_with(R"("norm": "post")") == "no Error");
   CHECK(error_with(R"("norm": "none")") == "config.json: norm: expected pre or post, got 'none'");
@@ -345,18 +344,18 @@ TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused
   config.n_embd = 8;
   config.heads_per_layer = {2, 2};
   config.head_width = 4;
-  CHECK(contains(error_of([&] { require_gpt2(config); }), "these heads cannot be expressed"));
+  CHECK(contains(error_of([&] { require_exportable(config); }), "these heads cannot be expressed"));
   simplify_heads(config);
   CHECK(config.heads_per_layer.empty());
   CHECK(config.head_width == 0);
-  CHECK(error_of([&] { require_gpt2(config); }) == "no Error");
+  CHECK(error_of([&] { require_exportable(config); }) == "no Error");
 
   config.heads_per_layer = {2, 1};
   simplify_heads(config);
   CHECK(config.heads_per_layer == std::vector<Index>{2, 1});
   config.heads_per_layer.clear();
   config.norm = NormPosition::post;
-  CHECK(contains(error_of([&] { require_gpt2(config); }), "norm = post cannot be expressed"));
+  CHECK(contains(error_of([&] { require_exportable(config); }), "norm = post cannot be expressed"));
 }
 
 TEST_CASE("every combination of keys comes back from its folder", "[io]") {

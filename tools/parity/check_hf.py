@@ -27,7 +27,7 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "warning")
 import numpy as np
 import safetensors.torch
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPTNeoConfig
 
 from table import row
 
@@ -117,7 +117,7 @@ def greedy_in_transformers(model, tokenizer, prompt):
     silent = [*tokenizer.all_special_ids, *range(len(tokenizer), model.config.vocab_size)]
     silent += [tokenizer.get_vocab()[name] for name in ["<|unk|>"] if name in tokenizer.get_vocab()]
     ids = torch.tensor([tokenizer(prompt).input_ids])
-    positions = model.config.n_positions
+    positions = model.config.max_position_embeddings
     close = False
     with torch.no_grad():
         start = ids.shape[1]
@@ -165,7 +165,7 @@ def compare(table, label, program, directory):
     if not same and not close:
         print(f"{directory.name}: greedy text {got!r}, expected {expected!r}", file=sys.stderr)
     table.add(f"{label}: greedy texts that differ", 0 if same or close else 1, 0)
-    text = TEXT[:min(24, model.config.n_positions // 2)]
+    text = TEXT[:min(24, model.config.max_position_embeddings // 2)]
     maps = program.attention(directory, text)
     with torch.no_grad():
         seen = model(torch.tensor([tokenizer(text).input_ids]), output_attentions=True).attentions
@@ -204,12 +204,45 @@ def trained_by_headlight(table, program):
 
 def lively(config):
     """Random weights so large that texts and attention vary."""
-    torch.manual_seed(config.n_embd)
-    model = GPT2LMHeadModel(config)
+    torch.manual_seed(config.hidden_size)
+    model = AutoModelForCausalLM.from_config(config)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.15)
     return model.eval()
+
+
+def save_with_tokenizer(directory, model, tokenizer_directory, **options):
+    model.save_pretrained(directory, **options)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(tokenizer_directory / file, directory)
+    return directory
+
+
+def other_families(table, program, tokenizer_directory):
+    """Models of random weights and odd shapes, read, computed, and written back bit for bit."""
+    vocabulary = len(AutoTokenizer.from_pretrained(tokenizer_directory))
+    common = dict(vocab_size=vocabulary + 2, max_position_embeddings=233, bos_token_id=0,
+                  eos_token_id=0)
+    neo = dict(hidden_size=12, num_layers=3, num_heads=3, **common)
+    kinds = [[["global", "local"], 1], [["local"], 1]]
+    cases = [("gpt_neo", GPTNeoConfig(**neo, attention_types=kinds, window_size=5)),
+             ("gpt_neo, untied", GPTNeoConfig(**neo, attention_types=kinds, intermediate_size=17,
+                                              activation_function="gelu",
+                                              tie_word_embeddings=False))]
+    for number, (what, config) in enumerate(cases):
+        directory = save_with_tokenizer(program.folder / f"family{number}", lively(config),
+                                        tokenizer_directory)
+        compare(table, f"{what}: transformers -> headlight", program, directory)
+        back = program.folder / f"family_back{number}"
+        program.run("export", directory, "--to", "hf", "--out", back)
+        before = safetensors.torch.load_file(directory / "model.safetensors")
+        after = safetensors.torch.load_file(back / "model.safetensors")
+        table.add("families: tensors that differ when written back",
+                  len(before.keys() ^ after.keys())
+                  + sum(not torch.equal(before[name], after[name])
+                        for name in before.keys() & after.keys()), 0)
+        compare(table, f"{what}: headlight -> transformers", program, back)
 
 
 def made_by_transformers(table, program, tokenizer_directory):
@@ -221,11 +254,7 @@ def made_by_transformers(table, program, tokenizer_directory):
                                     n_head=3, bos_token_id=0, eos_token_id=0), **options})
 
     def save(name, model, **options):
-        directory = program.folder / name
-        model.save_pretrained(directory, **options)
-        for file in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(tokenizer_directory / file, directory)
-        return directory
+        return save_with_tokenizer(program.folder / name, model, tokenizer_directory, **options)
 
     cases = [
         ("tied", config(), torch.float32, {}),
@@ -234,6 +263,7 @@ def made_by_transformers(table, program, tokenizer_directory):
         ("gelu", config(activation_function="gelu"), torch.float32, {}),
         ("gelu_pytorch_tanh", config(activation_function="gelu_pytorch_tanh"), torch.float32, {}),
         ("epsilon", config(layer_norm_epsilon=1e-3), torch.float32, {}),
+        ("inner width", config(n_inner=31), torch.float32, {}),
         ("reordered", config(reorder_and_upcast_attn=True), torch.float32, {}),
         ("float16", config(n_embd=15), torch.float16, {}),
         ("bfloat16", config(n_embd=15, tie_word_embeddings=False), torch.bfloat16, {}),
@@ -342,6 +372,7 @@ def main():
         program = Headlight(str(Path(sys.argv[1]).resolve()), Path(name))
         trained_by_headlight(table, program)
         made_by_transformers(table, program, Path(name) / "own0" / "latest")
+        other_families(table, program, Path(name) / "own0" / "latest")
         fine_tuned(table, program)
         exported_to_nanogpt(table, program)
     return 1 if table.show() else 0

@@ -10,8 +10,9 @@
 
 namespace headlight {
 
-// A model on disk is a directory in the layout of Hugging Face's GPT-2: config.json,
-// model.safetensors, tokenizer.json (and small files that the transformers library likes to see).
+// A model on disk is a directory in the layout of Hugging Face's transformers: config.json,
+// model.safetensors, tokenizer.json (and small files that the library likes to see). It is of the
+// first family there that can express the model: gpt2, gpt_neo; else of model_type "headlight".
 
 struct LoadedModel {
   std::unique_ptr<Gpt> model;
@@ -26,7 +27,7 @@ struct LoadOptions {
 };
 
 // Reads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, or a GPT-2 directory that other tools wrote: one model.safetensors or shards with an
+// directory, or a directory that other tools wrote: one model.safetensors or shards with an
 // index, of float32, float64, float16 or bfloat16, with or without the prefix "transformer.".
 // Throws Error, naming the file and what is wrong with it, when anything is missing or damaged.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
@@ -36,8 +37,8 @@ LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::f
 std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
                                   const LoadOptions& options = {});
 
-// The tensors of model.safetensors: GPT-2's names with the prefix "transformer.", attention and MLP
-// matrices as inputs x outputs, zeros for the biases of a model without them.
+// The tensors of model.safetensors: for GPT-2 its names with the prefix "transformer.", attention
+// and MLP matrices as inputs x outputs, zeros for the biases of a model without them.
 NamedTensors model_tensors(const Gpt& model);
 
 // The directory that load_model would read: see model_in. Throws Error when there is no model.
@@ -62,9 +63,9 @@ GptConfig read_model_config(const std::filesystem::path& directory);
 // from the token embedding is not tied, and biases other than zero are biases.
 GptConfig read_settled_config(const std::filesystem::path& directory);
 
-// Throws Error, saying what and why, for a model that Hugging Face's GPT-2 cannot express: norms
-// behind, no MLPs, or pruned heads.
-void require_gpt2(const GptConfig& config);
+// Throws Error, saying what and why, for a model that none of Hugging Face's families can express,
+// such as one with norms behind, without MLPs, or with pruned heads.
+void require_exportable(const GptConfig& config);
 
 // Drops a list of heads and a head width that say no more than n_head and n_embd do.
 void simplify_heads(GptConfig& config);

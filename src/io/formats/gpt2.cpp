@@ -1,221 +1,196 @@
-#include "io/formats/gpt2.h"
-
 #include <algorithm>
-#include <set>
+#include <array>
 
-#include "base/printable.h"
-#include "headlight/nn/architecture.h"
-#include "headlight/ops/layout.h"
-#include "io/safetensors_file.h"
+#include "headlight/base/error.h"
+#include "io/formats/families.h"
 
+// GPT-2 (Radford et al. 2019), whose names Gpt::parameters() has, and what of ours it cannot
+// express: that is written under a type of its own, so that other tools refuse it instead of
+// misreading it.
 namespace headlight {
+
+Activation read_activation(const ConfigReader& reader, const char* key, const char* usual) {
+  const std::string text = reader.text(key, usual);
+  // transformers has two names for the tanh approximation.
+  if (text == "gelu_pytorch_tanh") {
+    return Activation::gelu_tanh;
+  }
+  std::vector<std::string_view> names(kChoiceNames<Activation>.begin(),
+                                      kChoiceNames<Activation>.end());
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    names.insert(names.begin() + 1, "gelu_pytorch_tanh");
+    fail_choice(key, names, text);
+  }
+  return parse_name<Activation>(key, text);
+}
+
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kPrefix = "transformer.";
-constexpr const char* kHead = "lm_head.weight";
-constexpr const char* kEmbedding = "wte.weight";
-
-// The name without the prefix, which some checkpoints lack.
-std::string own_name(const std::string& gpt2_name) {
-  return gpt2_name.starts_with(kPrefix) ? gpt2_name.substr(kPrefix.size()) : gpt2_name;
+GptConfig read_config(const ConfigReader& reader) {
+  GptConfig config;
+  config.vocab_size = reader.integer("vocab_size", 50257);
+  config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
+  config.n_embd = reader.integer("n_embd", 768);
+  config.n_layer = reader.integer("n_layer", 12);
+  config.n_head = reader.integer("n_head", 12);
+  const Index inner = reader.integer("n_inner", 4 * config.n_embd);
+  require_value(inner >= 1, "n_inner", "expected a number from 1, got ", inner);
+  config.n_inner = inner == 4 * config.n_embd ? 0 : inner;
+  config.attention_dropout = reader.number("attn_pdrop", 0.1);
+  config.residual_dropout = reader.number("resid_pdrop", 0.1);
+  config.embedding_dropout = reader.number("embd_pdrop", 0.1);
+  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+  config.bias = reader.boolean("headlight_bias", true);
+  config.activation = read_activation(reader, "activation_function", "gelu_new");
+  reader.require_default("scale_attn_weights", true);
+  reader.require_default("scale_attn_by_inverse_layer_idx", false);
+  reader.require_default("add_cross_attention", false);
+  return config;
 }
 
-// The weights that GPT-2 keeps as inputs x outputs (its class Conv1D), the transpose of ours.
-bool is_conv1d(const Weight& weight) { return weight.multiplied && weight.layer != kNoLayer; }
-
-// Causal masks, which old checkpoints carry along: "h.0.attn.bias", "h.0.attn.masked_bias".
-bool is_mask_buffer(std::string_view own_name) {
-  return own_name.ends_with(".attn.bias") || own_name.ends_with(".attn.masked_bias");
-}
-
-bool is_zero(const Tensor& tensor) {
-  const std::vector<double> values = tensor.to_vector();
-  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
-}
-
-bool are_equal(const Tensor& a, const Tensor& b) {
-  const Tensor x = convert(a, DType::float32);
-  const Tensor y = convert(b, DType::float32);
-  return x.shape() == y.shape() &&
-         std::equal(x.data<float>(), x.data<float>() + x.numel(), y.data<float>());
-}
-
-// The first names of a list, for a message.
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i > 0 ? ", " : "") + in_quotes(names[i]);
-  }
-  return names.size() > kShown ? text + " and " + std::to_string(names.size() - kShown) + " more"
-                               : text;
-}
-
-// As it lies in the file.
-Shape file_shape(const Weight& weight) {
-  return is_conv1d(weight) ? Shape{weight.shape[1], weight.shape[0]} : weight.shape;
-}
-
-// Whether its linear layers and norms all have biases, or none: what GPT-2's configuration can say.
-bool has_one_bias_key(const GptConfig& config) {
-  return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
-}
-
-// Biases that GPT-2 has and a model without biases lacks.
-NamedTensors zero_biases(const GptConfig& config) {
-  GptConfig with_biases = config;
-  with_biases.bias = true;
-  NamedTensors biases;
-  for (const Weight& weight : weights_of(with_biases)) {
-    if (weight.is_bias) {
-      biases.emplace_back(gpt2_name(weight), Tensor::zeros(weight.shape));
+std::vector<std::vector<Index>> read_head_numbers(const ConfigReader& reader) {
+  constexpr const char* kKey = "head_numbers";
+  std::vector<std::vector<Index>> numbers;
+  const Json* layers = reader.find(kKey);
+  require_value(layers == nullptr || layers->is_array(), kKey, "expected a list of lists");
+  for (std::size_t layer = 0; layers != nullptr && layer < layers->size(); ++layer) {
+    require_value((*layers)[layer].is_array(), kKey, "expected a list of lists");
+    numbers.emplace_back();
+    for (const Json& number : (*layers)[layer]) {
+      require_value(number.is_integer(), kKey, "expected whole numbers");
+      numbers.back().push_back(number.integer());
     }
   }
-  return biases;
+  return numbers;
+}
+
+GptConfig read_headlight_config(const ConfigReader& reader) {
+  GptConfig config = read_config(reader);
+  config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
+  config.head_width = reader.integer("head_width", 0);
+  config.mlp = reader.boolean("mlp", true);
+  config.position = parse_name<PositionKind>("position", reader.text("position", "learned"));
+  config.parallel_residual = reader.boolean("parallel_residual", false);
+  config.shared_norm = reader.boolean("shared_norm", false);
+  config.qkv_bias = reader.boolean("qkv_bias");
+  config.attention_output_bias = reader.boolean("attention_output_bias");
+  config.mlp_bias = reader.boolean("mlp_bias");
+  config.n_kv_head = reader.integer("n_kv_head", 0);
+  config.attention_scale = reader.number("attention_scale", 0);
+  config.heads_per_layer = reader.integers("heads_per_layer");
+  config.windows = reader.integers("windows");
+  config.head_numbers = read_head_numbers(reader);
+  return config;
+}
+
+std::string refusal(const GptConfig& config) {
+  if (config.norm == NormPosition::post) {
+    return "norm = post cannot be expressed: GPT-2 has its norms in front";
+  }
+  if (!config.mlp) {
+    return "layers without an MLP cannot be expressed: GPT-2 has one in every layer";
+  }
+  if (config.position != PositionKind::learned) {
+    return "position = " + std::string(name_of(config.position)) +
+           " cannot be expressed: GPT-2 has learned positions";
+  }
+  if (config.parallel_residual) {
+    return "parallel_residual cannot be expressed: GPT-2's MLPs follow attention";
+  }
+  if (config.qkv_bias || config.attention_output_bias || config.mlp_bias) {
+    return "biases of some layers alone cannot be expressed: GPT-2 has all";
+  }
+  const bool has_plain_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
+                               config.head_numbers.empty() && config.n_kv_head == 0;
+  if (!has_plain_heads) {
+    return "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
+           "every layer, each with keys of its own";
+  }
+  if (!config.windows.empty() || config.attention_scale != 0) {
+    return "this attention cannot be expressed: GPT-2's sees all tokens before, at the usual "
+           "scale";
+  }
+  return "";
+}
+
+std::string no_refusal(const GptConfig&) { return ""; }
+
+Json config_json(const GptConfig& config) {
+  return {{"architectures", {"GPT2LMHeadModel"}},
+          {"model_type", "gpt2"},
+          {"n_positions", config.block_size},
+          {"n_ctx", config.block_size},
+          {"n_embd", config.n_embd},
+          {"n_layer", config.n_layer},
+          {"n_head", config.n_head},
+          {"n_inner", config.n_inner > 0 ? Json(config.n_inner) : Json()},
+          {"activation_function", name_of(config.activation)},
+          {"resid_pdrop", config.residual_dropout},
+          {"embd_pdrop", config.embedding_dropout},
+          {"attn_pdrop", config.attention_dropout},
+          {"layer_norm_epsilon", config.layer_norm_epsilon},
+          {"scale_attn_weights", true},
+          {"scale_attn_by_inverse_layer_idx", false},
+          {"reorder_and_upcast_attn", false},
+          {"headlight_bias", config.bias}};
+}
+
+Json headlight_config_json(const GptConfig& config) {
+  Json json = config_json(config);
+  json["architectures"] = Json::array({"HeadlightForCausalLM"});
+  json["model_type"] = "headlight";
+  json["norm"] = name_of(config.norm);
+  json["heads_per_layer"] = config.heads_per_layer;
+  json["head_width"] = config.head_width;
+  json["mlp"] = config.mlp;
+  json["position"] = name_of(config.position);
+  json["parallel_residual"] = config.parallel_residual;
+  json["shared_norm"] = config.shared_norm;
+  const auto add_bias = [&](const char* key, std::optional<bool> bias) {
+    if (bias) {
+      json[key] = *bias;
+    }
+  };
+  add_bias("qkv_bias", config.qkv_bias);
+  add_bias("attention_output_bias", config.attention_output_bias);
+  add_bias("mlp_bias", config.mlp_bias);
+  json["n_kv_head"] = config.n_kv_head;
+  json["windows"] = config.windows;
+  json["attention_scale"] = config.attention_scale;
+  if (!config.head_numbers.empty()) {
+    json["head_numbers"] = config.head_numbers;
+  }
+  return json;
+}
+
+// The matrices of layers lie as inputs x outputs.
+std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig&) {
+  return {{.name = weight.name,
+           .rows = weight.shape[0],
+           .transposed = weight.multiplied && weight.layer != kNoLayer}};
 }
 
 }  // namespace
 
-std::string gpt2_name(const Weight& weight) {
-  return weight.part == Part::head ? weight.name : std::string(kPrefix) + weight.name;
-}
+const ModelFamily kGpt2{.type = "gpt2",
+                        .prefix = "transformer.",
+                        .head = "lm_head.weight",
+                        .buffers = {".attn.bias", ".attn.masked_bias"},
+                        .read_config = read_config,
+                        .refusal = refusal,
+                        .config_json = config_json,
+                        .tensors_of = tensors_of,
+                        .has_all_biases = true};
 
-NamedTensors gpt2_tensors(const Gpt& model) {
-  NamedTensors result;
-  for (const auto& [weight, tensor] : model.weights()) {
-    const Tensor values = tensor.detach();
-    result.emplace_back(gpt2_name(weight), is_conv1d(weight) ? transpose(values) : values);
-  }
-  if (!model.config().bias && has_one_bias_key(model.config())) {
-    for (const auto& [name, tensor] : zero_biases(model.config())) {
-      result.emplace_back(name, tensor);
-    }
-  }
-  return result;
-}
-
-Gpt2Weights::Gpt2Weights(const fs::path& directory) {
-  const fs::path whole = directory / "model.safetensors";
-  const fs::path index = directory / "model.safetensors.index.json";
-  std::error_code ignored;
-  if (!fs::exists(whole, ignored) && fs::exists(index, ignored)) {
-    where_ = shown(index);
-    add_shards(index);
-    return;
-  }
-  require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
-          shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
-          "model.safetensors");
-  where_ = shown(whole);
-  add_file(whole);
-}
-
-void Gpt2Weights::add_file(const fs::path& path) {
-  const SafetensorsFile& file = files_.emplace_back(path);
-  for (const SafetensorsEntry& entry : file.entries()) {
-    const std::string name = own_name(entry.name);
-    if (!is_mask_buffer(name)) {
-      require(tensors_.emplace(name, Place{&file, &entry}).second, shown(path), ": tensor ",
-              in_quotes(entry.name), ": its weight has come before");
-    }
-  }
-}
-
-void Gpt2Weights::add_shards(const fs::path& index) {
-  const std::map<std::string, std::string> homes = read_shard_index(index);
-  std::set<std::string> shards;
-  for (const auto& [name, shard] : homes) {
-    shards.insert(shard);
-  }
-  std::set<std::string> found;
-  for (const std::string& shard : shards) {
-    const fs::path path = index.parent_path() / shard;
-    add_file(path);
-    for (const SafetensorsEntry& entry : files_.back().entries()) {
-      const auto home = homes.find(entry.name);
-      require(home != homes.end() && home->second == shard, shown(path), ": tensor ",
-              in_quotes(entry.name), ": ", where_,
-              home == homes.end() ? " does not list it" : " lists it in another file");
-      found.insert(entry.name);
-    }
-  }
-  for (const auto& [name, shard] : homes) {
-    require(found.contains(name), where_, ": tensor ", in_quotes(name), " is not in ",
-            in_quotes(shard), ", where it is listed");
-  }
-}
-
-Tensor Gpt2Weights::read(const std::string& name) const {
-  const Place& place = tensors_.at(name);
-  return place.file->read(*place.entry);
-}
-
-void Gpt2Weights::settle(GptConfig& config) {
-  const auto head = tensors_.find(kHead);
-  if (config.tie_weights && head != tensors_.end() && tensors_.contains(kEmbedding)) {
-    config.tie_weights = are_equal(read(kHead), read(kEmbedding));
-    if (config.tie_weights) {
-      tensors_.erase(head);
-    }
-  }
-  if (config.bias || !has_one_bias_key(config)) {
-    return;
-  }
-  const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };
-  config.bias = std::any_of(tensors_.begin(), tensors_.end(), [&](const auto& item) {
-    return is_bias(item) && !is_zero(read(item.first));
-  });
-  if (!config.bias) {
-    std::erase_if(tensors_, is_bias);
-  }
-}
-
-void Gpt2Weights::check(const GptConfig& config) const {
-  std::vector<std::string> missing;
-  std::vector<std::string> unexpected;
-  std::set<std::string> known;
-  for (const Weight& weight : weights_of(config)) {
-    known.insert(weight.name);
-    const auto found = tensors_.find(weight.name);
-    if (found == tensors_.end()) {
-      missing.push_back(gpt2_name(weight));
-      continue;
-    }
-    const Shape& shape = found->second.entry->info.shape;
-    const Shape expected = file_shape(weight);
-    require(shape == expected, where_, ": tensor ", found->second.entry->name, ": expected shape ",
-            expected, ", as config.json says, got ", shape);
-  }
-  for (const auto& [name, place] : tensors_) {
-    if (!known.contains(name)) {
-      unexpected.push_back(place.entry->name);
-    }
-  }
-  require(missing.empty() && unexpected.empty(), where_,
-          ": does not fit config.json:", missing.empty() ? "" : " missing " + listed(missing),
-          missing.empty() || unexpected.empty() ? "" : ";",
-          unexpected.empty() ? "" : " unexpected " + listed(unexpected));
-}
-
-void Gpt2Weights::fill(const Weight& weight, Tensor& parameter) const {
-  const Place& place = tensors_.at(weight.name);
-  if (is_conv1d(weight)) {
-    parameter.copy_from(transpose(place.file->read(*place.entry)));
-  } else if (weight.part == Part::position_embedding &&
-             place.entry->info.shape != parameter.shape()) {
-    parameter.copy_from(slice(place.file->read(*place.entry), 0, 0, parameter.size(0)));
-  } else {
-    place.file->read_into(*place.entry, parameter);
-  }
-}
-
-void Gpt2Weights::read_into(Gpt& model) const {
-  for (const auto& [weight, tensor] : model.weights()) {
-    Tensor elements = tensor.detach();
-    fill(weight, elements);
-  }
-}
+const ModelFamily kHeadlight{.type = "headlight",
+                             .prefix = "transformer.",
+                             .head = "lm_head.weight",
+                             .buffers = {".attn.bias", ".attn.masked_bias"},
+                             .read_config = read_headlight_config,
+                             .refusal = no_refusal,
+                             .config_json = headlight_config_json,
+                             .tensors_of = tensors_of,
+                             .has_all_biases = true};
 
 }  // namespace headlight

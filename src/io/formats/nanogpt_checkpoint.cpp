@@ -4,7 +4,6 @@
 #include <map>
 
 #include "files/zip_archive.h"
-#include "io/formats/gpt2.h"
 #include "io/formats/pickle_writer.h"
 #include "io/tensor_file.h"
 
@@ -18,7 +17,8 @@ constexpr double kEpsilon = 1e-5;  // of nanoGPT's layer norms
 NamedTensors nanogpt_tensors(const Gpt& model) {
   NamedTensors result;
   for (const auto& [weight, tensor] : model.weights()) {
-    result.emplace_back(gpt2_name(weight), tensor.detach());
+    const bool is_head = weight.part == Part::head;
+    result.emplace_back(is_head ? weight.name : "transformer." + weight.name, tensor.detach());
   }
   result.emplace_back("lm_head.weight", model.head_weight().detach());
   return result;

@@ -4,7 +4,7 @@
 #include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/train/config_source.h"
-#include "io/formats/gpt2_config.h"
+#include "io/formats/families.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -33,7 +33,8 @@ void toml_file(std::string_view input) {
 
 void config_json(std::string_view input) {
   GptConfig config;
-  if (accepted([&] { config = parse_gpt2_config(input, "input"); }) && config.n_layer <= 64) {
+  if (accepted([&] { config = parse_model_config(input, "input").config; }) &&
+      config.n_layer <= 64) {
     accepted([&] { count_parameters(config); });
     accepted([&] { weights_of(config); });
   }

@@ -1,0 +1,56 @@
+#include "io/formats/config_reader.h"
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+
+ConfigReader::ConfigReader(const Json& object) : object_(object) {
+  require(object.is_object(), "expected a JSON object");
+}
+
+const Json* ConfigReader::find(const char* key) const {
+  const Json* found = object_.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+Index ConfigReader::integer(const char* key, Index fallback) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_integer(), key, "expected a whole number");
+  return value == nullptr ? fallback : value->integer();
+}
+
+double ConfigReader::number(const char* key, double fallback) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_number(), key, "expected a number");
+  return value == nullptr ? fallback : value->number();
+}
+
+std::optional<bool> ConfigReader::boolean(const char* key) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_boolean(), key, "expected true or false");
+  return value == nullptr ? std::nullopt : std::optional<bool>(value->boolean());
+}
+
+std::string ConfigReader::text(const char* key, const std::string& fallback) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_string(), key, "expected a text");
+  return value == nullptr ? fallback : value->text();
+}
+
+std::vector<Index> ConfigReader::integers(const char* key) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_array(), key, "expected a list");
+  std::vector<Index> result;
+  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+    require_value((*value)[i].is_integer(), key, "expected whole numbers");
+    result.push_back((*value)[i].integer());
+  }
+  return result;
+}
+
+void ConfigReader::require_default(const char* key, bool supported) const {
+  require_value(boolean(key, supported) == supported, key, "only ", supported ? "true" : "false",
+                " is supported");
+}
+
+}  // namespace headlight

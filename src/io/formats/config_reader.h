@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace headlight {
+
+// Reads members of one config.json; what is wrong is said about their keys. Absent and null are the
+// same.
+class ConfigReader {
+ public:
+  // Throws Error unless it is an object.
+  explicit ConfigReader(const Json& object);
+
+  const Json* find(const char* key) const;
+  Index integer(const char* key, Index fallback) const;
+  double number(const char* key, double fallback) const;
+  std::optional<bool> boolean(const char* key) const;
+  bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
+  std::string text(const char* key, const std::string& fallback) const;
+  std::vector<Index> integers(const char* key) const;  // empty where there is none
+  // Throws Error for another value: the model would compute something else.
+  void require_default(const char* key, bool supported) const;
+
+ private:
+  const Json& object_;
+};
+
+}  // namespace headlight

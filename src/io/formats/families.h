@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/nn/architecture.h"
+#include "headlight/text/tokenizer.h"
+#include "io/formats/config_reader.h"
+
+// The kinds of models that Hugging Face's transformers knows, as far as a Gpt can compute them. A
+// family is one file here: its names, its configuration, and how its matrices lie.
+namespace headlight {
+
+// A tensor of a model file that is a weight of ours, or some of its rows.
+struct StoredTensor {
+  std::string name;  // without the family's prefix
+  Index rows = 0;    // of the weight, from where the tensor before ended
+  // The file has inputs x outputs (transformers' Conv1D), the transpose of ours.
+  bool transposed = false;
+};
+
+struct ModelFamily {
+  std::string_view type;    // in config.json: "gpt2"
+  std::string_view prefix;  // of all names but the head's, in files that have it
+  std::string_view head;    // the untied head
+  // Ends of the names of buffers that old files carry along.
+  std::vector<std::string_view> buffers = {};
+
+  // Throws Error about a key whose value is not known, or would change the function of the model.
+  GptConfig (*read_config)(const ConfigReader& reader);
+  // Why a model cannot be written, "norm = post: GPT-2 has its norms in front"; empty: it can.
+  std::string (*refusal)(const GptConfig& config);
+  // The keys that are the family's own.
+  Json (*config_json)(const GptConfig& config);
+  // The tensors of a weight, which may be a bias, in the order of its rows.
+  std::vector<StoredTensor> (*tensors_of)(const Weight& weight, const GptConfig& config);
+  // All biases are there, zeros in a model without.
+  bool has_all_biases = false;
+};
+
+// Of `key`, with the name that is usual where there is none.
+Activation read_activation(const ConfigReader& reader, const char* key, const char* usual);
+
+extern const ModelFamily kGpt2;
+extern const ModelFamily kGptNeo;
+// What no family can express: GPT-2's names, and keys of our own.
+extern const ModelFamily kHeadlight;
+
+// Throws Error about model_type for one that is not known.
+const ModelFamily& family_of_type(std::string_view type);
+
+// The first that can express the configuration.
+const ModelFamily& family_for(const GptConfig& config);
+
+// The whole config.json.
+std::string family_config_json(const ModelFamily& family, const GptConfig& config,
+                               const Tokenizer& tokenizer);
+
+// Reads a config.json of any family. Throws Error, one line that begins with `name` and says the
+// key, for another model type, a size that is missing or not sensible, and options that would
+// change the function of the model and are not supported.
+struct ModelConfig {
+  const ModelFamily* family = nullptr;
+  GptConfig config = {};
+};
+ModelConfig parse_model_config(std::string_view json, std::string_view name);
+
+// Of a query_key_value that lies in three tensors.
+std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
+                                                  const std::vector<std::string>& names);
+
+}  // namespace headlight

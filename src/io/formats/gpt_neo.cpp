@@ -1,0 +1,141 @@
+#include "headlight/base/error.h"
+#include "io/formats/families.h"
+
+// GPT-Neo (Black et al. 2021), of which TinyStories' models are: every second layer sees a window
+// alone, scores are not scaled, and queries, keys and values have no biases.
+namespace headlight {
+namespace {
+
+constexpr Index kWindow = 256;  // transformers' window_size
+
+// The kind of every layer of "attention_types": [[["global", "local"], 12]].
+std::vector<bool> local_layers(const ConfigReader& reader) {
+  constexpr const char* kKey = "attention_types";
+  std::vector<bool> local;
+  const Json* types = reader.find(kKey);
+  require_value(types != nullptr && types->is_array(), kKey, "expected a list");
+  constexpr Index kMost = Index{1} << 16;
+  for (const Json& group : *types) {
+    require_value(group.is_array() && group.size() == 2 && group[0].is_array() &&
+                      group[1].is_integer() && group[1].integer() >= 0 &&
+                      group[1].integer() <= kMost && std::ssize(local) <= kMost,
+                  kKey, "expected lists of kinds and how often they come");
+    for (Index time = 0; time < group[1].integer(); ++time) {
+      for (const Json& kind : group[0]) {
+        require_value(kind.is_string() && (kind.text() == "global" || kind.text() == "local"), kKey,
+                      "expected global or local, got ", kind.dump());
+        local.push_back(kind.text() == "local");
+      }
+      require_value(std::ssize(local) <= kMost, kKey, "expected at most ", kMost, " layers");
+    }
+  }
+  return local;
+}
+
+GptConfig read_config(const ConfigReader& reader) {
+  GptConfig config;
+  config.vocab_size = reader.integer("vocab_size", 50257);
+  config.block_size = reader.integer("max_position_embeddings", 2048);
+  config.n_embd = reader.integer("hidden_size", 2048);
+  config.n_layer = reader.integer("num_layers", 24);
+  config.n_head = reader.integer("num_heads", 16);
+  config.n_inner = reader.integer("intermediate_size", 0);
+  config.activation = read_activation(reader, "activation_function", "gelu_new");
+  config.attention_dropout = reader.number("attention_dropout", 0);
+  config.residual_dropout = reader.number("resid_dropout", 0);
+  config.embedding_dropout = reader.number("embed_dropout", 0);
+  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+  config.attention_scale = 1;
+  config.qkv_bias = false;
+  const std::vector<bool> local = local_layers(reader);
+  require_value(std::ssize(local) == config.n_layer, "attention_types", "expected ", config.n_layer,
+                " layers, got ", local.size());
+  const Index window = reader.integer("window_size", kWindow);
+  require_value(window >= 1, "window_size", "expected a number from 1, got ", window);
+  for (const bool is_local : local) {
+    config.windows.push_back(is_local ? window : 0);
+  }
+  return config;
+}
+
+// The windows of the layers that have one; 0: there are different ones.
+Index common_window(const GptConfig& config) {
+  Index common = kWindow;
+  bool is_first = true;
+  for (const Index window : config.windows) {
+    if (window > 0) {
+      if (!is_first && window != common) {
+        return 0;
+      }
+      common = window;
+      is_first = false;
+    }
+  }
+  return common;
+}
+
+std::string refusal(const GptConfig& config) {
+  GptConfig plain = config;
+  plain.windows.clear();
+  plain.attention_scale = 0;
+  plain.qkv_bias.reset();
+  if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
+    return why;
+  }
+  if (config.attention_scale != 1 || config.qkv_bias.value_or(config.bias) || !config.bias) {
+    return "this attention: GPT-Neo has no scale of scores, and biases but for q, k and v";
+  }
+  return common_window(config) == 0 ? "windows: GPT-Neo has the same in all layers that have one"
+                                    : "";
+}
+
+Json config_json(const GptConfig& config) {
+  Json layers;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const bool is_local =
+        !config.windows.empty() && config.windows[static_cast<std::size_t>(layer)] > 0;
+    layers.push_back(is_local ? "local" : "global");
+  }
+  const Json types = Json::array({Json::array({layers, 1})});
+  return {{"architectures", {"GPTNeoForCausalLM"}},
+          {"model_type", "gpt_neo"},
+          {"max_position_embeddings", config.block_size},
+          {"hidden_size", config.n_embd},
+          {"num_layers", config.n_layer},
+          {"num_heads", config.n_head},
+          {"intermediate_size", config.n_inner > 0 ? Json(config.n_inner) : Json()},
+          {"attention_types", types},
+          {"attention_layers", layers},
+          {"window_size", common_window(config)},
+          {"activation_function", name_of(config.activation)},
+          {"resid_dropout", config.residual_dropout},
+          {"embed_dropout", config.embedding_dropout},
+          {"attention_dropout", config.attention_dropout},
+          {"layer_norm_epsilon", config.layer_norm_epsilon}};
+}
+
+std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
+  const std::string end = weight.is_bias ? ".bias" : ".weight";
+  const std::string layer = "h." + std::to_string(weight.layer) + ".attn.attention.";
+  if (weight.part == Part::query_key_value) {
+    return query_key_value_tensors(
+        weight, config, {layer + "q_proj" + end, layer + "k_proj" + end, layer + "v_proj" + end});
+  }
+  const std::string name =
+      weight.part == Part::attention_output ? layer + "out_proj" + end : weight.name;
+  return {{.name = name, .rows = weight.shape[0]}};
+}
+
+}  // namespace
+
+const ModelFamily kGptNeo{.type = "gpt_neo",
+                          .prefix = "transformer.",
+                          .head = "lm_head.weight",
+                          .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
+                          .read_config = read_config,
+                          .refusal = refusal,
+                          .config_json = config_json,
+                          .tensors_of = tensors_of};
+
+}  // namespace headlight
