@@ -11,6 +11,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "io/float16.h"
 #include "io/safetensors_file.h"
 #include "io/tensor_file.h"
 
@@ -183,21 +184,6 @@ std::vector<SafetensorsEntry> parse_safetensors_header(
   });
   check_layout(entries, data_start, file);
   return entries;
-}
-
-// IEEE 754 binary16 to binary32, which holds every value of it; the bits of a NaN are kept.
-float half_to_float(std::uint16_t half) {
-  constexpr std::uint32_t kHalfInfinity = 0x1F;
-  constexpr std::uint32_t kRebias = 127 - 15;
-  const std::uint32_t sign = (half & 0x8000U) << 16;
-  const std::uint32_t exponent = (half >> 10) & 0x1FU;
-  const std::uint32_t fraction = half & 0x3FFU;
-  if (exponent == 0) {  // zero and subnormal values: multiples of 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-    return sign == 0 ? magnitude : -magnitude;
-  }
-  const std::uint32_t wide = exponent == kHalfInfinity ? 0xFFU : exponent + kRebias;
-  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
 }
 
 struct Source {
