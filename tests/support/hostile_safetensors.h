@@ -1,16 +1,10 @@
 #pragma once
 
-#include <string>
 #include <vector>
 
-namespace headlight::test {
+#include "support/hostile_file.h"
 
-// A file that must be refused.
-struct HostileFile {
-  std::string name;
-  std::string bytes;
-  std::string expected;  // part of the error
-};
+namespace headlight::test {
 
 // Malicious safetensors files: wrong lengths, JSON, entries, layouts and names, and JSON that would
 // take much memory.

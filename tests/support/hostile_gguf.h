@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "support/hostile_file.h"
+
+namespace headlight::test {
+
+// Malicious GGUF files: wrong starts, counts, metadata, tables and layouts. Among them is one of
+// every kind that has broken ggml's reader, gguf.GGUFReader or other ones: counts of tensors
+// (CVE-2024-21836) and keys (CVE-2024-23605), lengths of texts (CVE-2024-23496), lists whose size
+// in bytes wraps (CVE-2024-21825), more axes than there is room for (CVE-2024-21802), sizes and
+// sums of sizes that wrap (CVE-2025-53630, CVE-2026-27940), types that are no index of a table,
+// axes and alignments of 0, tensors that end behind the file (CVE-2026-7482).
+std::vector<HostileFile> hostile_gguf();
+
+}  // namespace headlight::test
