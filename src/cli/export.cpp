@@ -8,6 +8,7 @@
 #include "cli/terminal/options.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/heads/prune.h"
+#include "headlight/io/gguf.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -38,7 +39,8 @@ constexpr const char* kDetails =
     "  safetensors  the same tensors in that format\n"
     "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
     "directory OUT\n"
-    "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody.\n"
+    "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody,\n"
+    "and the tensors of a FILE.gguf, which become float32.\n"
     "MODEL is a run directory, a checkpoint or a Hugging Face directory. What a format cannot\n"
     "express is refused; layers without an MLP get one of zeros in hf and nanogpt, which changes\n"
     "nothing. hf writes the family of models that can express it: gpt2, else gpt_neo. nanoGPT has\n"
@@ -134,9 +136,21 @@ Report export_nanogpt(const fs::path& model, const fs::path& out) {
   return report;
 }
 
+NamedTensors read_gguf(const fs::path& source) {
+  const GgufFile file(source);
+  NamedTensors tensors;
+  for (const GgufTensor& tensor : file.tensors()) {
+    tensors.emplace_back(tensor.name, file.read(tensor));
+  }
+  return tensors;
+}
+
 NamedTensors read_tensors(const fs::path& source) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
     return model_tensors(*load_weights(source, {}));
+  }
+  if (source.extension() == ".gguf") {
+    return read_gguf(source);
   }
   return source.extension() == ".npz" ? read_npz(source) : read_safetensors(source);
 }

@@ -1,11 +1,17 @@
 #include "cli/tensor_list.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/io/gguf.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "views/report/json_output.h"
@@ -23,11 +29,14 @@ struct ListedTensor {
 struct TensorList {
   std::string format;
   std::vector<ListedTensor> tensors = {};
-  std::map<std::string, std::string> metadata = {};
+  std::vector<JsonMember> metadata = {};
 };
 
 TensorList list_safetensors(const std::filesystem::path& path) {
-  TensorList list{.format = "safetensors", .metadata = read_safetensors_metadata(path)};
+  TensorList list{.format = "safetensors"};
+  for (const auto& [key, value] : read_safetensors_metadata(path)) {
+    list.metadata.push_back({key, value});
+  }
   for (const auto& [name, info] : read_safetensors_header(path)) {
     list.tensors.push_back({name, info.dtype, info.shape});
   }
@@ -42,6 +51,53 @@ TensorList list_npz(const std::filesystem::path& path) {
   return list;
 }
 
+// A float becomes the double with the same few digits.
+template <class T>
+Json json_of_scalar(const T& value) {
+  if constexpr (std::is_same_v<T, float>) {
+    std::array<char, 32> text{};
+    const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+    return std::strtod(std::string(text.data(), end).c_str(), nullptr);
+  } else if constexpr (std::is_same_v<T, std::int8_t> || std::is_same_v<T, std::uint8_t>) {
+    return Index{value};
+  } else {
+    return value;
+  }
+}
+
+Json json_of_list(std::monostate) { return nullptr; }
+
+// The beginning of a list, and how long it is.
+template <class T>
+Json json_of_list(const std::vector<T>& values) {
+  constexpr std::size_t kShown = 8;
+  Json first = Json::array();
+  for (std::size_t i = 0; i < std::min(values.size(), kShown); ++i) {
+    first.push_back(json_of_scalar(static_cast<T>(values[i])));
+  }
+  return {{"length", values.size()}, {"first", first}};
+}
+
+Json json_of_scalar(const GgufArray& array) {
+  return std::visit([](const auto& list) { return json_of_list(list); }, array);
+}
+
+Json json_of_metadata(const GgufValue& value) {
+  return std::visit([](const auto& element) { return json_of_scalar(element); }, value);
+}
+
+TensorList list_gguf(const std::filesystem::path& path) {
+  const GgufFile file(path);
+  TensorList list{.format = "gguf"};
+  for (const auto& [key, value] : file.metadata()) {
+    list.metadata.push_back({key, json_of_metadata(value)});
+  }
+  for (const GgufTensor& tensor : file.tensors()) {
+    list.tensors.push_back({tensor.name, std::string(name_of(tensor.type)), tensor.shape});
+  }
+  return list;
+}
+
 Index element_count(const Shape& shape) {
   Index count = 1;
   for (const Index size : shape) {
@@ -51,7 +107,10 @@ Index element_count(const Shape& shape) {
 }
 
 Json json_of(const TensorList& list) {
-  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", list.metadata}};
+  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", Json::object()}};
+  for (const auto& [key, value] : list.metadata) {
+    json["metadata"].add(key, value);
+  }
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
     json["tensors"].push_back(
@@ -64,6 +123,23 @@ Json json_of(const TensorList& list) {
   return json;
 }
 
+// In one line that cannot steer a terminal: a text, a number, or "8 values: 1, 2, ..." of a list.
+std::string text_of(const Json& value) {
+  if (value.is_string()) {
+    return escaped(replace_invalid_utf8(value.text()));
+  }
+  if (!value.is_object()) {
+    return value.dump();
+  }
+  std::string text =
+      grouped(value["length"].integer()) + (value["length"] == 1 ? " value" : " values");
+  for (const Json& element : value["first"]) {
+    text += &element == &value["first"].front() ? ": " : ", ";
+    text += element.dump();
+  }
+  return text + (value["first"].size() < value["length"].natural() ? ", ..." : "");
+}
+
 void print_text(const TensorList& list) {
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
@@ -72,18 +148,21 @@ void print_text(const TensorList& list) {
   }
   std::cout << "\n" << list.tensors.size() << " tensors, " << grouped(elements) << " elements\n";
   for (const auto& [key, value] : list.metadata) {
-    std::cout << "metadata " << key << ": " << value << "\n";
+    std::cout << "metadata " << key << ": " << text_of(value) << "\n";
   }
 }
 
 }  // namespace
 
 bool is_tensor_file(const std::filesystem::path& path) {
-  return path.extension() == ".safetensors" || path.extension() == ".npz";
+  return path.extension() == ".safetensors" || path.extension() == ".npz" ||
+         path.extension() == ".gguf";
 }
 
 void print_tensor_file(const std::filesystem::path& path, bool json) {
-  const TensorList list = path.extension() == ".npz" ? list_npz(path) : list_safetensors(path);
+  const TensorList list = path.extension() == ".npz"    ? list_npz(path)
+                          : path.extension() == ".gguf" ? list_gguf(path)
+                                                        : list_safetensors(path);
   json ? print_json(json_of(list)) : print_text(list);
 }
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
+#include "headlight/io/gguf.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
@@ -90,6 +91,51 @@ TEST_CASE("info lists the tensors of a file", "[cli]") {
   const ProgramResult text = run_headlight({"info", npz});
   CHECK(contains(text.out, "a  float32 [2, 3]\n"));
   CHECK(contains(text.out, "3 tensors, 7 elements"));
+}
+
+TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
+  const ScratchFolder folder;
+  const std::string path = folder.at("x.gguf");
+  write_gguf(path,
+             {{"general.name", std::string("a\x1b[2J")},
+              {"eps", 1e-5F},
+              {"one", GgufArray(std::vector<std::string>{"\n"})},
+              {"many", GgufArray(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6, 7, 8, 9})}},
+             {{"w", Tensor::zeros({2, 32}), GgufType::q8_0}, {"b", Tensor::zeros({3})}});
+  const Json listed = json_of({"info", path, "--json"});
+  CHECK(listed["format"] == "gguf");
+  CHECK(listed["elements"] == 67);
+  CHECK(listed["tensors"][0] ==
+        Json({{"name", "w"}, {"dtype", "Q8_0"}, {"shape", Json::array({2, 32})}}));
+  CHECK(listed["tensors"][1]["dtype"] == "F32");
+  CHECK(listed["metadata"] ==
+        Json({{"general.name", "a\x1b[2J"},
+              {"eps", 1e-5},
+              {"one", {{"length", 1}, {"first", {"\n"}}}},
+              {"many", {{"length", 9}, {"first", {1, 2, 3, 4, 5, 6, 7, 8}}}}}));
+  const std::string text = run_headlight({"info", path}).out;
+  CHECK(contains(text, "w  Q8_0 [2, 32]\nb  F32 [3]\n"));
+  CHECK(contains(text, "2 tensors, 67 elements\n"));
+  CHECK(contains(text, "metadata general.name: a\\x1b[2J\nmetadata eps: 1e-05\n"));
+  CHECK(contains(text, "metadata one: 1 value: \"\\n\"\n"));
+  CHECK(contains(text, "metadata many: 9 values: 1, 2, 3, 4, 5, 6, 7, 8, ...\n"));
+}
+
+TEST_CASE("export writes the tensors of a GGUF file as float32", "[cli]") {
+  const ScratchFolder folder;
+  const std::string path = folder.at("x.gguf");
+  const Tensor tensor = Tensor::from<float>({1, -2, 0.5F, 127}, {2, 2});
+  write_gguf(path, {}, {{"w", tensor, GgufType::bf16}});
+  const std::string out = folder.at("x.safetensors");
+  CHECK(json_of({"export", path, "--to", "safetensors", "--out", out, "--json"})["tensors"] == 1);
+  const NamedTensors read = read_safetensors(out);
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].first == "w");
+  CHECK(read[0].second.shape() == Shape{2, 2});
+  CHECK(read[0].second.dtype() == DType::float32);
+  CHECK(read[0].second.to_vector() == tensor.to_vector());
+  CHECK(contains(refusal({"export", path, "--to", "hf", "--out", folder.at("hf")}),
+                 "x.gguf is a file of tensors"));
 }
 
 TEST_CASE("export writes a clean directory for transformers", "[cli]") {

@@ -9,6 +9,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
+#include "support/hostile_gguf.h"
 #include "support/hostile_safetensors.h"
 #include "support/program.h"
 
@@ -81,6 +82,23 @@ TEST_CASE("the program refuses every malicious safetensors file in half a gigaby
   }
   WARN("slowest of them, the start of the program included: " << slowest_name << ", " << slowest
                                                               << " s");
+}
+
+TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[cli]") {
+  const ScratchFolder folder;
+  const std::string path = folder.at("bad.gguf");
+  for (const test::HostileFile& file : test::hostile_gguf()) {
+    CAPTURE(file.name);
+    write_bytes(path, file.bytes);
+    const ProgramResult result = run_headlight_within(kAddressSpace, {"info", path});
+    CAPTURE(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    const std::vector<std::string> lines = result.messages();
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].rfind("error: " + path + ": ", 0) == 0);
+    CHECK(lines[0].find(file.expected) != std::string::npos);
+  }
 }
 
 TEST_CASE("weights that do not fit the configuration are refused by the name of a tensor",
