@@ -256,11 +256,22 @@ void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTens
   }
 }
 
-void check_version(const std::string& name, std::uint32_t version) {
+// What every file begins with.
+std::uint32_t read_version(HeaderBytes& bytes, const InputFile& file) {
+  constexpr Index kFixedBytes = 24;
+  const std::string name = shown(file.path());
+  require(file.size() >= kFixedBytes, name, ": ", file.size(),
+          " bytes are too few for a GGUF file");
+  std::string magic(kGgufMagic.size(), '\0');
+  bytes.read(std::as_writable_bytes(std::span<char>(magic)));
+  require(magic == kGgufMagic, name, ": expected a GGUF file, got one that begins with ",
+          in_quotes(magic));
+  const auto version = bytes.number<std::uint32_t>();
   const bool reversed = (version & 0xFFFFU) == 0 && version != 0;
   require(!reversed, name, ": a big endian GGUF file is not supported");
   require(version == 2 || version == kGgufVersion, name, ": version ", version,
           " of GGUF is not supported, expected 2 or 3");
+  return version;
 }
 
 std::uint64_t read_count(HeaderBytes& bytes, std::string_view what, std::size_t max) {
@@ -309,23 +320,13 @@ Index gguf_tensor_bytes(std::string_view where, GgufType type, const Shape& shap
 GgufHeader read_gguf_header(const InputFile& file) {
   const std::string name = shown(file.path());
   HeaderBytes bytes(file);
-  constexpr std::size_t kFixedBytes = 24;
-  require(file.size() >= static_cast<Index>(kFixedBytes), name, ": ", file.size(),
-          " bytes are too few for a GGUF file");
-  std::string magic(kGgufMagic.size(), '\0');
-  bytes.read(std::as_writable_bytes(std::span<char>(magic)));
-  require(magic == kGgufMagic, name, ": expected a GGUF file, got one that begins with ",
-          in_quotes(magic));
-  GgufHeader header{.version = bytes.number<std::uint32_t>()};
-  check_version(name, header.version);
+  GgufHeader header{.version = read_version(bytes, file)};
   const std::uint64_t tensors = read_count(bytes, "tensors", kMaxTensors);
   const std::uint64_t entries = read_count(bytes, "keys of metadata", kMaxGgufKeys);
   read_metadata(bytes, entries, header);
-  const auto alignment_place = header.keys.find(kGgufAlignmentKey);
-  const Index alignment =
-      gguf_alignment(name, alignment_place == header.keys.end()
-                               ? nullptr
-                               : &header.metadata[alignment_place->second].second);
+  const auto aligned = header.keys.find(kGgufAlignmentKey);
+  const Index alignment = gguf_alignment(
+      name, aligned == header.keys.end() ? nullptr : &header.metadata[aligned->second].second);
   read_tensors(bytes, file, tensors, alignment, header);
   const Index data_start = (bytes.position() + alignment - 1) / alignment * alignment;
   place_tensors(file, data_start, header.tensors);
