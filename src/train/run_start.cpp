@@ -56,6 +56,28 @@ void note_new_end(const TrainConfig& past, RunStart& start) {
   }
 }
 
+// A stable rate that a new end makes longer does not fall back into a longer warm-up.
+void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
+  const Index warmed = past.resolved().warmup_iters;
+  if (config.lr_schedule == "wsd" && config.warmup_iters < 0 && done >= warmed &&
+      done < config.resolved().warmup_iters) {
+    config.warmup_iters = warmed;
+  }
+}
+
+// A run whose rate was on its way down starts it from the top again when its end moves.
+void note_rise(const TrainConfig& past, RunStart& start) {
+  const Index done = start.state.iteration;
+  const LearningRateSchedule before = past.schedule();
+  const LearningRateSchedule now = start.config.schedule();
+  if (before.kind == ScheduleKind::wsd && now.kind == ScheduleKind::wsd &&
+      done > before.decay_start() && before.at(done) < now.at(done)) {
+    start.notes.push_back(concat_text("the learning rate rises again, from ", before.at(done - 1),
+                                      " to ", now.at(done), ": it had begun to fall at update ",
+                                      before.decay_start()));
+  }
+}
+
 // Finds out what the run goes on from and what it changes.
 TrainConfig go_on(RunStart& start) {
   const TrainConfig past = read_past(start);
@@ -64,6 +86,7 @@ TrainConfig go_on(RunStart& start) {
     config.init_from = past.init_from;
   }
   const Index done = start.state.iteration;
+  keep_warmup(past, done, config);
   const std::vector<SettingChange> changes = changed_settings(past, config, done);
   require_value(config.max_iters >= done, "max_iters", "expected at least ", done, ", which ",
                 shown(start.checkpoint), " has done, got ", config.max_iters);
@@ -74,6 +97,7 @@ TrainConfig go_on(RunStart& start) {
   }
   append(start.notes, lines_of(changes));
   note_new_end(past, start);
+  note_rise(past, start);
   start.state.changes.insert(start.state.changes.end(), changes.begin(), changes.end());
   return past;
 }

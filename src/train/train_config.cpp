@@ -135,11 +135,14 @@ constexpr std::array kFields{
     ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after", training, kRate,
                 "learning_rate / 10"},
     ConfigField{"decay_lr", &C::decay_lr, "false: constant after the warm-up"},
-    ConfigField{"lr_schedule", &C::lr_schedule, "cosine, linear or constant"},
+    ConfigField{"lr_schedule", &C::lr_schedule,
+                "cosine, linear, wsd (warm-up, stable, decay) or constant"},
     ConfigField{"warmup_iters", &C::warmup_iters, "Updates of linear warm-up", training, kCount,
                 "max_iters / 20, at most 2000"},
     ConfigField{"lr_decay_iters", &C::lr_decay_iters, "Update at which min_lr is reached", training,
                 kCount, "max_iters"},
+    ConfigField{"lr_decay_fraction", &C::lr_decay_fraction,
+                "wsd: share of lr_decay_iters, its end, in which the rate falls", training, kShare},
     ConfigField{"max_iters", &C::max_iters, "Updates in all", free, kCount},
     ConfigField{"weight_decay", &C::weight_decay, "On tensors with two or more axes", training,
                 kRate},
@@ -214,6 +217,7 @@ constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
                               ConfigAlias{"embd_pdrop", "embedding_dropout"},
                               ConfigAlias{"lr", "learning_rate"},
                               ConfigAlias{"lr_scheduler_type", "lr_schedule"},
+                              ConfigAlias{"cooldown_frac", "lr_decay_fraction"},
                               ConfigAlias{"max_steps", "max_iters"},
                               ConfigAlias{"warmup_steps", "warmup_iters"},
                               ConfigAlias{"adam_beta1", "beta1"},
@@ -434,7 +438,8 @@ LearningRateSchedule TrainConfig::schedule() const {
           .learning_rate = learning_rate,
           .min_learning_rate = all.min_lr,
           .warmup_steps = all.warmup_iters,
-          .decay_steps = all.lr_decay_iters};
+          .decay_steps = all.lr_decay_iters,
+          .decay_fraction = lr_decay_fraction};
 }
 
 std::vector<std::string> contradictions(const TrainConfig& config) {

@@ -274,6 +274,34 @@ TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]
   CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
 }
 
+TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been planned so",
+          "[cli]") {
+  const ScratchFolder folder;
+  const Arguments wsd{"--lr_schedule", "wsd", "--warmup_iters", "2"};
+  const std::string whole = folder.at("whole");
+  const std::string run = folder.at("run");
+  succeed(changed(training(folder, whole, wsd), {"--max_iters", "40"}));
+  // It stops after 16 of 24 updates, the last 5 of which would have decayed.
+  succeed(changed(training(folder, run, wsd), {"--max_iters", "16", "--lr_decay_iters", "24"}));
+  const ProgramResult resumed =
+      succeed({"train", "--resume", run, "--max_iters", "40", "--lr_decay_iters", "40"});
+  CHECK_FALSE(contains(resumed.err, "rises again"));
+  CHECK(weights_of(run) == weights_of(whole));
+  const ProgramResult fallen =
+      succeed({"train", "--resume", run, "--max_iters", "80", "--lr_decay_iters", "80"});
+  CHECK(contains(fallen.err, "the learning rate rises again, from 0.00158"));
+  CHECK(contains(fallen.err, " to 0.01: it had begun to fall at update 32"));
+}
+
+TEST_CASE("a stable rate does not fall back into a longer warm-up", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--lr_schedule", "wsd"}));
+  const ProgramResult resumed =
+      succeed({"train", "--resume", run, "--max_iters", "400", "--eval_only"});
+  CHECK(contains(resumed.err, "after update 12: lr_decay_iters = 400 (was 12), max_iters = 400"));
+}
+
 TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");

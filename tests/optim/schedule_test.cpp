@@ -29,7 +29,8 @@ double get_lr(Index it, const LearningRateSchedule& s) {
   return min_lr + coeff * (learning_rate - min_lr);
 }
 
-constexpr ScheduleKind kKinds[]{ScheduleKind::constant, ScheduleKind::linear, ScheduleKind::cosine};
+constexpr ScheduleKind kKinds[]{ScheduleKind::constant, ScheduleKind::linear, ScheduleKind::cosine,
+                                ScheduleKind::wsd};
 
 LearningRateSchedule schedule_of(ScheduleKind kind) {
   return {.kind = kind,
@@ -92,8 +93,40 @@ TEST_CASE("the cosine schedule is half-way down half-way through and ends at its
   CHECK(schedule.at(12) == 0.2);
 }
 
+TEST_CASE("warm-up, stable, decay stays at the top and falls as 1 minus a root in the last part") {
+  LearningRateSchedule schedule = schedule_of(ScheduleKind::wsd);
+  schedule.decay_steps = 20;
+  CHECK(schedule.decay_start() == 16);
+  for (Index step = 3; step <= 16; ++step) {
+    CHECK(schedule.at(step) == 1.0);
+  }
+  for (Index step = 17; step <= 20; ++step) {
+    const double done = static_cast<double>(step - 16) / 4;
+    CHECK(schedule.at(step) == Approx(0.2 + 0.8 * (1 - std::sqrt(done))).epsilon(1e-14));
+  }
+  CHECK(schedule.at(17) == Approx(0.6).epsilon(1e-14));
+  CHECK(schedule.at(1000000) == 0.2);
+  schedule.decay_fraction = 0;
+  CHECK(schedule.at(19) == 1.0);
+  CHECK(schedule.at(20) == 0.2);
+  schedule.decay_fraction = 1;  // from the end of the warm-up on
+  CHECK(schedule.decay_start() == 3);
+  CHECK(schedule.at(3) == 1.0);
+  CHECK(schedule.at(4) < 1.0);
+}
+
+TEST_CASE("a longer run under warm-up, stable, decay is the shorter one up to where that decays") {
+  LearningRateSchedule shorter{.kind = ScheduleKind::wsd, .warmup_steps = 10, .decay_steps = 100};
+  LearningRateSchedule longer = shorter;
+  longer.decay_steps = 1000;
+  for (Index step = 0; step <= 80; ++step) {
+    CHECK(longer.at(step) == shorter.at(step));
+  }
+  CHECK(shorter.at(81) < longer.at(81));
+}
+
 TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
-  for (const ScheduleKind kind : {ScheduleKind::linear, ScheduleKind::cosine}) {
+  for (const ScheduleKind kind : {ScheduleKind::linear, ScheduleKind::cosine, ScheduleKind::wsd}) {
     LearningRateSchedule schedule = schedule_of(kind);
     schedule.decay_steps = 3;
     CHECK(schedule.at(2) == 0.75);
@@ -109,7 +142,8 @@ TEST_CASE("schedules go by their names") {
   CHECK(parse_name<ScheduleKind>("lr_schedule", "constant") == ScheduleKind::constant);
   CHECK(parse_name<ScheduleKind>("lr_schedule", "linear") == ScheduleKind::linear);
   CHECK(parse_name<ScheduleKind>("lr_schedule", "cosine") == ScheduleKind::cosine);
+  CHECK(parse_name<ScheduleKind>("lr_schedule", "wsd") == ScheduleKind::wsd);
   CHECK_THROWS_WITH(parse_name<ScheduleKind>("lr_schedule", "step"),
-                    "lr_schedule: expected constant, linear or cosine, got 'step'");
+                    "lr_schedule: expected constant, linear, cosine or wsd, got 'step'");
   CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
 }

@@ -210,6 +210,7 @@ TEST_CASE("values out of range are refused by name", "[train]") {
             .starts_with("gradient_accumulation_steps: expected at most 67108864 tokens"));
   CHECK(refusal("attention_dropout", "-0.5") ==
         "attention_dropout: expected 0 to below 1, got -0.5");
+  CHECK(refusal("lr_decay_fraction", "1.5") == "lr_decay_fraction: expected 0 to 1, got 1.5");
   CHECK(refusal("attention_dropout", "-1").empty());
   CHECK(refusal("n_layer", "0") == "n_layer: expected at least 1, got 0");
   CHECK(refusal("norm", "none") == "norm: expected pre or post, got 'none'");

@@ -5,24 +5,32 @@
 
 namespace headlight {
 
-enum class ScheduleKind { constant, linear, cosine };
+enum class ScheduleKind { constant, linear, cosine, wsd };
 
 template <>
 inline constexpr auto kChoices<ScheduleKind> =
     std::to_array<Choice<ScheduleKind>>({{"constant", ScheduleKind::constant},
                                          {"linear", ScheduleKind::linear},
-                                         {"cosine", ScheduleKind::cosine}});
+                                         {"cosine", ScheduleKind::cosine},
+                                         {"wsd", ScheduleKind::wsd}});
 
 // The learning rate of every step: a linear warm-up, then from learning_rate down to
 // min_learning_rate at decay_steps, and that from there on. Cosine is nanoGPT's formula (Loshchilov
-// and Hutter, arXiv 1608.03983, without restarts).
+// and Hutter, arXiv 1608.03983, without restarts). Warm-up, stable, decay (Hu et al., arXiv
+// 2404.06395) stays at learning_rate until the last decay_fraction of decay_steps, and falls with 1
+// minus the square root of what is done of that: Haegele et al. (arXiv 2405.18392, section 3) find
+// it better than a straight line, and a fifth of the steps enough to be as good as cosine.
 struct LearningRateSchedule {
   ScheduleKind kind = ScheduleKind::cosine;
   double learning_rate = 6e-4;
   double min_learning_rate = 6e-5;  // constant: ignored
   Index warmup_steps = 0;
-  Index decay_steps = 0;  // constant: ignored
+  Index decay_steps = 0;        // constant: ignored
+  double decay_fraction = 0.2;  // wsd: 0 to 1, of decay_steps; others: ignored
 
+  // The step at which the way down begins, the last one at learning_rate: the end of the warm-up,
+  // or of wsd's stable part. Not of a constant rate.
+  Index decay_start() const;
   // `step` counts from 0.
   double at(Index step) const;
 };

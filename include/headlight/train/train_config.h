@@ -67,6 +67,7 @@ struct TrainConfig {
   std::string lr_schedule = "cosine";
   Index warmup_iters = kFollows;
   Index lr_decay_iters = kFollows;
+  double lr_decay_fraction = 0.2;
   Index max_iters = 600000;
   double weight_decay = 0.1;
   double beta1 = 0.9;
