@@ -173,6 +173,20 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   return table.take();
 }
 
+bool is_hidden_matrix(const Weight& weight) {
+  return weight.multiplied && weight.layer != kNoLayer;
+}
+
+std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config) {
+  std::vector<HiddenMatrix> matrices;
+  for (const Weight& weight : weights_of(config)) {
+    if (is_hidden_matrix(weight)) {
+      matrices.push_back({weight.name, weight.heads == HeadAxis::query_key_value ? 3 : 1});
+    }
+  }
+  return matrices;
+}
+
 BlockPlan block_plan(const GptConfig& config, Index layer) {
   BlockPlan plan{.norm = config.norm,
                  .parallel = config.parallel_residual,

@@ -4,32 +4,9 @@
 #include <cmath>
 
 #include "kernels/loops.h"
-#include "kernels/parallel.h"
+#include "optim/sum_of_squares.h"
 
 namespace headlight {
-namespace {
-
-double sum_of_squares(const Tensor& gradient) {
-  return dispatch_floating(gradient.dtype(), "gradient_norm", [&](auto zero) {
-    using T = decltype(zero);
-    const T* values = gradient.data<T>();
-    const Index chunks = kernels::chunk_count(gradient.numel(), kernels::kElementGrain);
-    std::vector<double> partial(static_cast<std::size_t>(chunks));
-    kernels::parallel_chunks(gradient.numel(), kernels::kElementGrain,
-                             [&](Index, Index chunk, Index begin, Index end) {
-                               partial[static_cast<std::size_t>(chunk)] =
-                                   kernels::loops<T>().sum_of_squares(values + begin, end - begin);
-                             });
-    double sum = 0;
-    for (const double part : partial) {
-      sum += part;
-    }
-    return sum;
-  });
-}
-
-}  // namespace
-
 double gradient_norm(const NamedTensors& parameters) {
   double sum = 0;
   for (const auto& [name, parameter] : parameters) {

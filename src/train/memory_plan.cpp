@@ -10,12 +10,18 @@ namespace {
 
 constexpr double kBytes = 4;  // of a float32
 
-// Elements of the optimizer's state for one parameter.
-double moments_of(const TrainConfig& config) {
+// Bytes of the optimizer's state. What Newton-Schulz iteration needs on top fits into the place of
+// activations, which have gone by then.
+double moments_of(const TrainConfig& config, const GptConfig& model) {
+  const auto all = static_cast<double>(count_parameters(model).total());
   if (config.optimizer == "sgd") {
-    return config.momentum > 0 ? 1 : 0;
+    return config.resolved().momentum > 0 ? kBytes * all : 0;
   }
-  return 2;
+  double hidden = 0;
+  for (const Weight& weight : weights_of(model)) {
+    hidden += is_hidden_matrix(weight) ? static_cast<double>(numel(weight.shape)) : 0;
+  }
+  return kBytes * (2 * all - (config.optimizer == "muon" ? hidden : 0));
 }
 
 // Elements that one token needs at most at once, measured (tools/bench/growth.sh): in a layer the
@@ -38,7 +44,7 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model) {
   const double weights = kBytes * static_cast<double>(count_parameters(model).total());
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
-  const double moments = moments_of(config) * weights;
+  const double moments = moments_of(config, model);
   return {.weights = weights,
           .gradients = weights,
           .moments = moments,

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "headlight/io/token_file.h"
+#include "headlight/optim/muon.h"
 
 namespace headlight {
 namespace {
@@ -23,13 +24,14 @@ constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true
 constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
 constexpr ConfigRange kSize{.least = 1};          // GptConfig knows how large it may be
 constexpr ConfigRange kOptionalSize{.least = 0};  // likewise
+constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as torch.optim.Muon
 constexpr ConfigRange kNotNegative{.least = 0};
 // Updates compute with it as a float, where what is larger would be infinite.
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 
-constexpr std::array<std::string_view, 2> kOptimizers{"adamw", "sgd"};
+constexpr std::array<std::string_view, 3> kOptimizers{"adamw", "sgd", "muon"};
 constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
 constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
 
@@ -129,7 +131,7 @@ constexpr std::array kFields{
                 .choices = kChoiceNames<Precision>},
     ConfigField{.key = "optimizer",
                 .member = &C::optimizer,
-                .help = "adamw or sgd",
+                .help = "adamw, sgd, or muon (of matrices inside layers; adamw for the rest)",
                 .choices = kOptimizers},
     ConfigField{"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate},
     ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after", training, kRate,
@@ -148,7 +150,15 @@ constexpr std::array kFields{
                 kRate},
     ConfigField{"beta1", &C::beta1, "AdamW: decay of the gradient's mean", training, kFraction},
     ConfigField{"beta2", &C::beta2, "AdamW: decay of the gradient's square", training, kFraction},
-    ConfigField{"momentum", &C::momentum, "SGD: momentum", training, kFraction},
+    ConfigField{"momentum", &C::momentum, "SGD, Muon: momentum", training, kFraction,
+                "0.9, with muon 0.95"},
+    ConfigField{.key = "adjust_lr_fn",
+                .member = &C::adjust_lr_fn,
+                .help = "Muon: match_rms_adamw (updates of AdamW's size, so that learning_rate "
+                        "serves both) or original (smaller ones, for rates about 0.02)",
+                .choices = kChoiceNames<LearningRateAdjustment>},
+    ConfigField{"ns_steps", &C::ns_steps, "Muon: steps of Newton-Schulz iteration", training,
+                kIterations},
     ConfigField{"grad_clip", &C::grad_clip, "Largest global gradient norm; 0: off", training,
                 kNotNegative},
     ConfigField{"eval_interval", &C::eval_interval, "Updates between evaluations", free, kFromOne},
@@ -397,6 +407,7 @@ TrainConfig TrainConfig::resolved() const {
   follow(all.attention_dropout, dropout);
   follow(all.residual_dropout, dropout);
   follow(all.embedding_dropout, dropout);
+  follow(all.momentum, optimizer == "muon" ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
   follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));

@@ -7,6 +7,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
+#include "headlight/optim/muon_with_adamw.h"
 #include "headlight/optim/sgd.h"
 #include "train/spike_detector.h"
 
@@ -15,15 +16,23 @@ namespace {
 
 constexpr std::uint64_t kDropoutStream = 2;
 
-std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config,
-                                          const NamedTensors& parameters) {
+std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model) {
+  const double momentum = config.resolved().momentum;
   if (config.optimizer == "sgd") {
     return std::make_unique<Sgd>(
-        parameters, SgdOptions{.momentum = config.momentum, .weight_decay = config.weight_decay});
+        model.parameters(), SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay});
   }
-  return std::make_unique<AdamW>(parameters, AdamWOptions{.beta1 = config.beta1,
-                                                          .beta2 = config.beta2,
-                                                          .weight_decay = config.weight_decay});
+  const AdamWOptions adamw{
+      .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  if (config.optimizer == "adamw") {
+    return std::make_unique<AdamW>(model.parameters(), adamw);
+  }
+  const MuonOptions muon{
+      .momentum = momentum,
+      .weight_decay = config.weight_decay,
+      .adjust_lr_fn = parse_name<LearningRateAdjustment>("adjust_lr_fn", config.adjust_lr_fn),
+      .newton_schulz = {.steps = config.ns_steps}};
+  return std::make_unique<MuonWithAdamW>(model, muon, adamw);
 }
 
 }  // namespace
@@ -36,7 +45,7 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       schedule_(config.schedule()),
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
-      optimizer_(make_optimizer(config, parameters_)) {}
+      optimizer_(make_optimizer(config, model)) {}
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
   iteration_ = iteration;

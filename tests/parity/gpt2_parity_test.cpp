@@ -34,6 +34,10 @@ TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity
   check_all("training", 12);
 }
 
+TEST_CASE("twenty updates by Muon end where those of torch.optim.Muon end", "[parity]") {
+  check_all("muon", 21);
+}
+
 TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[parity]") {
   const ThreadScope one_thread(1);
   Case subject = frozen("training").at(1);

@@ -5,6 +5,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
+#include "headlight/optim/muon_with_adamw.h"
 #include "headlight/optim/schedule.h"
 #include "headlight/optim/sgd.h"
 #include "parity/runners.h"
@@ -77,14 +78,20 @@ Batch batch_of(const Run& run, Index number) {
   return training_batch(sequences);
 }
 
-std::unique_ptr<Optimizer> optimizer_of(const Run& run, const NamedTensors& parameters) {
+std::unique_ptr<Optimizer> optimizer_of(const Run& run, const Gpt& model) {
   const double decay = run.attribute("weight_decay", 0.0);
-  if (run.attribute<std::string>("optimizer", "") == "adamw") {
-    return std::make_unique<AdamW>(parameters, AdamWOptions{.weight_decay = decay});
+  const std::string name = run.attribute<std::string>("optimizer", "");
+  if (name == "adamw") {
+    return std::make_unique<AdamW>(model.parameters(), AdamWOptions{.weight_decay = decay});
   }
-  return std::make_unique<Sgd>(parameters, SgdOptions{.momentum = run.attribute("momentum", 0.0),
-                                                      .nesterov = run.attribute("nesterov", false),
-                                                      .weight_decay = decay});
+  if (name == "muon") {
+    return std::make_unique<MuonWithAdamW>(model, muon_options(run),
+                                           AdamWOptions{.weight_decay = decay});
+  }
+  return std::make_unique<Sgd>(model.parameters(),
+                               SgdOptions{.momentum = run.attribute("momentum", 0.0),
+                                          .nesterov = run.attribute("nesterov", false),
+                                          .weight_decay = decay});
 }
 
 LearningRateSchedule schedule_of(const Run& run) {
@@ -130,7 +137,7 @@ void run_training(Run& run) {
   Gpt model = model_of(run);
   run.load(model);
   const NamedTensors parameters = model.parameters();
-  const auto optimizer = optimizer_of(run, parameters);
+  const auto optimizer = optimizer_of(run, model);
   const LearningRateSchedule schedule = schedule_of(run);
   const Index updates =
       run.input("tokens").size(0) / run.attribute<Index>("gradient_accumulation_steps", 1);

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "headlight/optim/muon.h"
 #include "parity/parity_case.h"
 
 // How Headlight computes the cases of an op: takes the inputs of a run, gives its outputs.
@@ -20,9 +21,13 @@ Runners layer_runners();
 Runners attention_runners();
 Runners module_runners();
 Runners gpt2_runners();
+Runners muon_runners();
 
 // All of the above.
 const Runners& all_runners();
+
+// Those of an optimizer.
+MuonOptions muon_options(const Run& run);
 
 // An attribute that is a list of sizes.
 Shape shape_attribute(const Run& run, const std::string& name);

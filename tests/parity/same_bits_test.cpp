@@ -110,10 +110,12 @@ NamedTensors tokens_of(const std::vector<GenerateResult>& results) {
 }  // namespace
 
 TEST_CASE("thirty updates leave the same bits for any number of threads", "[parity]") {
-  for (const char* batching : {"packed", "padded"}) {
-    INFO(batching);
+  for (const auto& [batching, optimizer] :
+       {std::pair{"packed", "adamw"}, {"padded", "adamw"}, {"packed", "muon"}}) {
+    INFO(batching << ", " << optimizer);
+    TrainConfig config = config_of(batching);
+    config.optimizer = optimizer;
     check_same_bits([&] {
-      const TrainConfig config = config_of(batching);
       Gpt model = model_of(config);
       return trained(config, model);
     });

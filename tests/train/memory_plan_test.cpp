@@ -34,6 +34,10 @@ TEST_CASE("the plan counts weights, gradients, moments and the copy for saving",
   CHECK(plan.moments == 2 * weights);
   CHECK(plan.snapshot == 3 * weights);
   CHECK(plan.total() == 7 * weights + plan.activations);
+  config.optimizer = "muon";
+  const ParameterCounts counts = count_parameters(model);
+  CHECK(plan_memory(config, model).moments ==
+        2 * weights - 4.0 * static_cast<double>(counts.attention + counts.mlp));  // without biases
   config.optimizer = "sgd";
   CHECK(plan_memory(config, model).moments == weights);
   config.momentum = 0;

@@ -118,6 +118,14 @@ TEST_CASE("a model of one's own goes on from its checkpoint with the same bits",
   }
 }
 
+TEST_CASE("Muon refuses a model of one's own that names no hidden matrices", "[train]") {
+  Setup setup;
+  setup.config.optimizer = "muon";
+  OwnModel own(setup.shape, 1);
+  CHECK_THROWS_WITH(Trainer(setup.config, own, setup.dataset),
+                    contains_text("optimizer: muon: a model of type 'custom' does not say"));
+}
+
 TEST_CASE("what holds another model's weights is not read into a model of one's own", "[train]") {
   const Setup setup;
   const ScratchFolder folder;

@@ -190,6 +190,15 @@ TEST_CASE("settings in short are those that differ from the defaults", "[train]"
             "(max_iters)"});
 }
 
+TEST_CASE("the momentum that is not given is the optimizer's", "[train]") {
+  TrainConfig config;
+  CHECK(config.resolved().momentum == 0.9);
+  config.optimizer = "muon";
+  CHECK(config.resolved().momentum == 0.95);
+  config.momentum = 0.5;
+  CHECK(config.resolved().momentum == 0.5);
+}
+
 TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("batch_size", "0").find("batch_size") == 0);
   CHECK(refusal("min_lr", "1e300") == "min_lr: expected at most 1e+38, got 1e+300");
@@ -201,6 +210,10 @@ TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("norm", "none").find("norm") == 0);
   CHECK(refusal("activation", "swish").find("activation") == 0);
   CHECK(refusal("lr_schedule", "step").find("lr_schedule: ") == 0);
+  CHECK(refusal("lr_decay_fraction", "1.5") == "lr_decay_fraction: expected 0 to 1, got 1.5");
+  CHECK(refusal("ns_steps", "0") == "ns_steps: expected 1 to 99, got 0");
+  CHECK(refusal("adjust_lr_fn", "rms") ==
+        "adjust_lr_fn: expected original or match_rms_adamw, got 'rms'");
   CHECK(refusal("n_head", "7").find("n_head") == 0);
   CHECK(refusal("on_nan", "ignore") == "on_nan: expected stop, skip or rollback, got 'ignore'");
   CHECK(refusal("repeat_share", "1.5") == "repeat_share: expected 0 to 1, got 1.5");
@@ -210,7 +223,6 @@ TEST_CASE("values out of range are refused by name", "[train]") {
             .starts_with("gradient_accumulation_steps: expected at most 67108864 tokens"));
   CHECK(refusal("attention_dropout", "-0.5") ==
         "attention_dropout: expected 0 to below 1, got -0.5");
-  CHECK(refusal("lr_decay_fraction", "1.5") == "lr_decay_fraction: expected 0 to 1, got 1.5");
   CHECK(refusal("attention_dropout", "-1").empty());
   CHECK(refusal("n_layer", "0") == "n_layer: expected at least 1, got 0");
   CHECK(refusal("norm", "none") == "norm: expected pre or post, got 'none'");

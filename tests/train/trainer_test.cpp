@@ -69,7 +69,7 @@ TEST_CASE("the phases of an update sum to its time and all of them take some", "
 }
 
 TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
-  for (const char* optimizer : {"adamw", "sgd"}) {
+  for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Setup setup;
     setup.config.optimizer = optimizer;
     setup.config.learning_rate = std::string(optimizer) == "sgd" ? 0.3 : 1e-2;
@@ -138,6 +138,8 @@ TEST_CASE("a loss that is not finite is reported and changes no weight", "[train
 
 TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
   Setup setup;
+  SECTION("of AdamW") {}
+  SECTION("of Muon") { setup.config.optimizer = "muon"; }
   Trainer trainer(setup.config, *setup.model, setup.dataset);
   trainer.step();
   trainer.step();
@@ -165,4 +167,23 @@ TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
     CHECK(actual[i].first == expected[i].first);
     CHECK(actual[i].second.to_vector() == expected[i].second.to_vector());
   }
+}
+
+TEST_CASE("what Muon is given reaches it", "[train]") {
+  const auto weights_after = [](const auto& change) {
+    Setup setup;
+    setup.config.optimizer = "muon";
+    change(setup.config);
+    Trainer trainer(setup.config, *setup.model, setup.dataset);
+    trainer.step();
+    trainer.step();
+    return all_weights(*setup.model);
+  };
+  const std::vector<double> usual = weights_after([](TrainConfig&) {});
+  CHECK(weights_after([](TrainConfig& config) { config.momentum = 0.95; }) == usual);
+  CHECK(weights_after([](TrainConfig& config) { config.momentum = 0.9; }) != usual);
+  CHECK(weights_after([](TrainConfig& config) { config.weight_decay = 0.3; }) != usual);
+  CHECK(weights_after([](TrainConfig& config) { config.adjust_lr_fn = "original"; }) != usual);
+  CHECK(weights_after([](TrainConfig& config) { config.ns_steps = 4; }) != usual);
+  CHECK(weights_after([](TrainConfig& config) { config.beta2 = 0.5; }) != usual);
 }

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from case_file import Case, CaseFile
 from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_model,
                         padded_tokens, shifted_labels)
+from muon import MuonWithAdamW
 
 UPDATES = 20
 # Of every loss and every weight; of norms relative to the largest.
@@ -60,7 +61,10 @@ def learning_rate(plan: Plan, step: int) -> float:
     return plan.min_lr + share * (plan.learning_rate - plan.min_lr)
 
 
-def make_optimizer(model: torch.nn.Module, plan: Plan) -> torch.optim.Optimizer:
+def make_optimizer(model: torch.nn.Module, plan: Plan) -> torch.optim.Optimizer | MuonWithAdamW:
+    if plan.optimizer == "muon":
+        return MuonWithAdamW(model, plan.learning_rate, plan.weight_decay, momentum=plan.momentum,
+                             nesterov=plan.nesterov, adjust_lr_fn=plan.adjust_lr_fn)
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": plan.weight_decay},
@@ -146,7 +150,7 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.output("norms", torch.stack(norms), seed=False)
     # A key's bias moves all scores of a query alike, so its gradient is 0. AdamW enlarges what
     # rounding leaves of it: in float32 PyTorch's own end up 4e-3 from those of float64.
-    skip = plan.optimizer == "adamw"
+    skip = plan.optimizer != "sgd"
     case.attributes["skip_key_bias"] = skip
     for name, parameter in model.named_parameters():
         values = headlight_layout(name, parameter).clone()

@@ -20,6 +20,7 @@ GROUPS = {
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],
     "training": ["cases_training"],
+    "muon": ["cases_muon"],
 }
 FROZEN_SEED = 2024
 

@@ -61,6 +61,19 @@ struct Weight {
 // nothing is allocated. Throws Error when the configuration does not validate.
 std::vector<Weight> weights_of(const GptConfig& config);
 
+// True for a weight matrix inside a layer: no embedding, and not the head.
+bool is_hidden_matrix(const Weight& weight);
+
+// A hidden matrix [outputs, inputs] of any model.
+struct HiddenMatrix {
+  std::string name;      // among the model's parameters
+  Index row_blocks = 1;  // matrices of their own that lie one below the other, of equal size
+};
+
+// Of a Gpt, in the order of weights_of(); query, key and value are three row blocks. Throws Error
+// when the configuration does not validate.
+std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
+
 // The attention of a layer.
 struct AttentionPlan {
   Index heads = 1;       // H

@@ -83,6 +83,7 @@ class Gpt : public LanguageModel {
   Index block_size() const override { return config_.block_size; }
   DType dtype() const override { return dtype_; }
   HeadLayout heads() const override { return config_.head_layout(); }
+  std::vector<HiddenMatrix> hidden_matrices() const override { return hidden_matrices_of(config_); }
   std::string model_type() const override { return "gpt2"; }
 
   const GptConfig& config() const { return config_; }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/batch.h"
 #include "headlight/nn/head_layout.h"
 #include "headlight/nn/module.h"
@@ -30,6 +31,9 @@ class LanguageModel : public Module {
   // outputs they give to ForwardContext::hook at Point::z, as MultiHeadAttention does. None: what
   // looks at heads refuses the model.
   virtual HeadLayout heads() const { return {}; }
+  // The matrices that Muon updates, by their names in parameters(); everything else is AdamW's.
+  // None: optimizer = muon refuses the model.
+  virtual std::vector<HiddenMatrix> hidden_matrices() const { return {}; }
   // What config.json calls a model of this class, so that no other reads its checkpoints.
   virtual std::string model_type() const { return "custom"; }
 };

@@ -72,7 +72,9 @@ struct TrainConfig {
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.95;
-  double momentum = 0.9;
+  double momentum = kFollows;
+  std::string adjust_lr_fn = "match_rms_adamw";
+  Index ns_steps = 5;
   double grad_clip = 1.0;
 
   Index eval_interval = 2000;

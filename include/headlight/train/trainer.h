@@ -51,7 +51,8 @@ class DivergedError : public Error {
 // configuration, the dataset, the number of the update and the history before it.
 class Trainer {
  public:
-  // All must outlive the trainer.
+  // All must outlive the trainer. Throws Error when optimizer is muon and the model has no hidden
+  // matrices.
   Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset);
 
   // One update from gradient_accumulation_steps batches; the loss and the gradients are means over

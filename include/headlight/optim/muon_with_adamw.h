@@ -1,0 +1,32 @@
+#pragma once
+
+#include "headlight/nn/language_model.h"
+#include "headlight/optim/adamw.h"
+#include "headlight/optim/muon.h"
+
+namespace headlight {
+
+// Muon for the hidden matrices of a model, AdamW for its other parameters, at the same learning
+// rate. State: that of both.
+class MuonWithAdamW : public Optimizer {
+ public:
+  // Throws Error when the model names no hidden matrices, or some that it does not have.
+  explicit MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon = {},
+                         const AdamWOptions& adamw = {});
+
+  void step(double learning_rate, double gradient_scale = 1.0) override;
+  NamedTensors state() const override;
+
+ private:
+  struct Parameters {
+    std::vector<MuonMatrix> hidden;
+    NamedTensors others;
+  };
+  static Parameters parameters_of(const LanguageModel& model);
+  MuonWithAdamW(Parameters parameters, const MuonOptions& muon, const AdamWOptions& adamw);
+
+  Muon muon_;
+  AdamW adamw_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,107 @@
+#include "headlight/optim/muon.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "kernels/parallel.h"
+
+namespace headlight {
+namespace {
+
+double adjustment(LearningRateAdjustment kind, const Shape& matrix) {
+  const auto outputs = static_cast<double>(matrix[0]);
+  const auto inputs = static_cast<double>(matrix[1]);
+  return kind == LearningRateAdjustment::original ? std::sqrt(std::max(1.0, outputs / inputs))
+                                                  : 0.2 * std::sqrt(std::max(outputs, inputs));
+}
+
+// Momentum of n elements, as torch.optim.Muon's: a running mean, not a sum.
+template <class T>
+struct MomentumStep {
+  T scale;  // of the gradient
+  T momentum;
+  bool nesterov;
+
+  void operator()(const T* gradient, T* velocity, T* change, Index n) const {
+    kernels::parallel_for(n, kernels::kElementGrain, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        const T g = scale * gradient[i];
+        velocity[i] += (1 - momentum) * (g - velocity[i]);
+        change[i] = nesterov ? g + momentum * (velocity[i] - g) : velocity[i];
+      }
+    });
+  }
+};
+
+// values = kept * values - rate * direction, n elements.
+template <class T>
+void move(T* values, T kept, T rate, const Tensor& direction) {
+  const T* along = direction.data<T>();
+  kernels::parallel_for(direction.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      values[i] = kept * values[i] - rate * along[i];
+    }
+  });
+}
+
+}  // namespace
+
+Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options) : options_(options) {
+  require(options.momentum >= 0 && options.momentum < 1,
+          "[Muon] expected a momentum from 0 to below 1, got ", options.momentum);
+  require(options.weight_decay >= 0, "[Muon] expected a weight_decay of at least 0, got ",
+          options.weight_decay);
+  require(options.newton_schulz.steps >= 0 && options.newton_schulz.steps < 100,
+          "[Muon] expected 0 to 99 steps of Newton-Schulz, got ", options.newton_schulz.steps);
+  for (MuonMatrix& matrix : matrices) {
+    const Tensor& parameter = matrix.parameter;
+    // A step walks through the elements as they lie in memory.
+    require(parameter.defined() && parameter.rank() == 2 && parameter.is_contiguous(), "[Muon] ",
+            matrix.name, ": expected a matrix of contiguous elements");
+    require(matrix.row_blocks > 0 && parameter.size(0) % matrix.row_blocks == 0, "[Muon] ",
+            matrix.name, ": expected rows that make ", matrix.row_blocks, " equal blocks, got ",
+            parameter.size(0));
+    Tensor velocity = Tensor::zeros(parameter.shape(), parameter.dtype());
+    slots_.push_back({std::move(matrix), std::move(velocity)});
+  }
+}
+
+template <class T>
+void Muon::update(Slot& slot, double learning_rate, double gradient_scale) const {
+  Tensor& parameter = slot.matrix.parameter;
+  const Tensor gradient = parameter.grad();
+  T* values = parameter.mutable_data<T>();
+  T* velocity = slot.velocity.mutable_data<T>();
+  const MomentumStep<T> momentum{static_cast<T>(gradient_scale), static_cast<T>(options_.momentum),
+                                 options_.nesterov};
+  const Shape block{parameter.size(0) / slot.matrix.row_blocks, parameter.size(1)};
+  const T kept = static_cast<T>(1 - learning_rate * options_.weight_decay);
+  const T rate = static_cast<T>(learning_rate * adjustment(options_.adjust_lr_fn, block));
+  Tensor change = Tensor::empty(block, parameter.dtype());
+  for (Index begin = 0; begin < parameter.numel(); begin += change.numel()) {
+    momentum(gradient.data<T>() + begin, velocity + begin, change.data<T>(), change.numel());
+    move(values + begin, kept, rate, orthogonalize(change, options_.newton_schulz));
+  }
+}
+
+void Muon::step(double learning_rate, double gradient_scale) {
+  ++step_count_;
+  for (Slot& slot : slots_) {
+    if (slot.matrix.parameter.grad().defined()) {
+      dispatch_floating(slot.matrix.parameter.dtype(), "Muon", [&](auto zero) {
+        update<decltype(zero)>(slot, learning_rate, gradient_scale);
+      });
+    }
+  }
+}
+
+NamedTensors Muon::state() const {
+  NamedTensors result;
+  for (const Slot& slot : slots_) {
+    result.emplace_back("momentum_buffer." + slot.matrix.name, slot.velocity);
+  }
+  return result;
+}
+
+}  // namespace headlight

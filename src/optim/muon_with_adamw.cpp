@@ -1,0 +1,47 @@
+#include "headlight/optim/muon_with_adamw.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headlight {
+
+MuonWithAdamW::Parameters MuonWithAdamW::parameters_of(const LanguageModel& model) {
+  Parameters parameters{.hidden = {}, .others = model.parameters()};
+  NamedTensors& others = parameters.others;
+  for (const HiddenMatrix& hidden : model.hidden_matrices()) {
+    const auto found = std::find_if(others.begin(), others.end(),
+                                    [&](const auto& item) { return item.first == hidden.name; });
+    require_value(found != others.end(), "optimizer", "muon: hidden_matrices() names '",
+                  hidden.name, "', which is no parameter of the model, or names it twice");
+    parameters.hidden.push_back({hidden.name, found->second, hidden.row_blocks});
+    others.erase(found);
+  }
+  require_value(!parameters.hidden.empty(), "optimizer", "muon: a model of type '",
+                model.model_type(), "' does not say which of its parameters are hidden matrices");
+  return parameters;
+}
+
+MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon,
+                             const AdamWOptions& adamw)
+    : MuonWithAdamW(parameters_of(model), muon, adamw) {}
+
+MuonWithAdamW::MuonWithAdamW(Parameters parameters, const MuonOptions& muon,
+                             const AdamWOptions& adamw)
+    : muon_(std::move(parameters.hidden), muon), adamw_(std::move(parameters.others), adamw) {}
+
+void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
+  muon_.step(learning_rate, gradient_scale);
+  // A checkpoint may have set the count of both together; AdamW's bias correction goes by it.
+  adamw_.set_step_count(step_count_);
+  adamw_.step(learning_rate, gradient_scale);
+  ++step_count_;
+}
+
+NamedTensors MuonWithAdamW::state() const {
+  NamedTensors state = muon_.state();
+  const NamedTensors more = adamw_.state();
+  state.insert(state.end(), more.begin(), more.end());
+  return state;
+}
+
+}  // namespace headlight
