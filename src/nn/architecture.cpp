@@ -181,7 +181,11 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config) {
   std::vector<HiddenMatrix> matrices;
   for (const Weight& weight : weights_of(config)) {
     if (is_hidden_matrix(weight)) {
-      matrices.push_back({weight.name, weight.heads == HeadAxis::query_key_value ? 3 : 1});
+      const AttentionPlan plan = block_plan(config, weight.layer).attention;
+      matrices.push_back({weight.name});
+      if (weight.part == Part::query_key_value) {
+        matrices.back().blocks = {plan.inner_width(), plan.key_width(), plan.key_width()};
+      }
     }
   }
   return matrices;

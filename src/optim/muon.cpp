@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -59,9 +60,14 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options) : optio
     // A step walks through the elements as they lie in memory.
     require(parameter.defined() && parameter.rank() == 2 && parameter.is_contiguous(), "[Muon] ",
             matrix.name, ": expected a matrix of contiguous elements");
-    require(matrix.row_blocks > 0 && parameter.size(0) % matrix.row_blocks == 0, "[Muon] ",
-            matrix.name, ": expected rows that make ", matrix.row_blocks, " equal blocks, got ",
-            parameter.size(0));
+    if (matrix.blocks.empty()) {
+      matrix.blocks = {parameter.size(0)};
+    }
+    const Index rows = std::accumulate(matrix.blocks.begin(), matrix.blocks.end(), Index{0});
+    const bool positive = std::all_of(matrix.blocks.begin(), matrix.blocks.end(),
+                                      [](Index block) { return block > 0; });
+    require(positive && rows == parameter.size(0), "[Muon] ", matrix.name,
+            ": expected blocks of its ", parameter.size(0), " rows, got ", rows);
     Tensor velocity = Tensor::zeros(parameter.shape(), parameter.dtype());
     slots_.push_back({std::move(matrix), std::move(velocity)});
   }
@@ -75,13 +81,15 @@ void Muon::update(Slot& slot, double learning_rate, double gradient_scale) const
   T* velocity = slot.velocity.mutable_data<T>();
   const MomentumStep<T> momentum{static_cast<T>(gradient_scale), static_cast<T>(options_.momentum),
                                  options_.nesterov};
-  const Shape block{parameter.size(0) / slot.matrix.row_blocks, parameter.size(1)};
   const T kept = static_cast<T>(1 - learning_rate * options_.weight_decay);
-  const T rate = static_cast<T>(learning_rate * adjustment(options_.adjust_lr_fn, block));
-  Tensor change = Tensor::empty(block, parameter.dtype());
-  for (Index begin = 0; begin < parameter.numel(); begin += change.numel()) {
+  Index begin = 0;
+  for (const Index rows : slot.matrix.blocks) {
+    const Shape block{rows, parameter.size(1)};
+    const T rate = static_cast<T>(learning_rate * adjustment(options_.adjust_lr_fn, block));
+    Tensor change = Tensor::empty(block, parameter.dtype());
     momentum(gradient.data<T>() + begin, velocity + begin, change.data<T>(), change.numel());
     move(values + begin, kept, rate, orthogonalize(change, options_.newton_schulz));
+    begin += change.numel();
   }
 }
 

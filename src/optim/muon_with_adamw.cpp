@@ -13,7 +13,7 @@ MuonWithAdamW::Parameters MuonWithAdamW::parameters_of(const LanguageModel& mode
                                     [&](const auto& item) { return item.first == hidden.name; });
     require_value(found != others.end(), "optimizer", "muon: hidden_matrices() names '",
                   hidden.name, "', which is no parameter of the model, or names it twice");
-    parameters.hidden.push_back({hidden.name, found->second, hidden.row_blocks});
+    parameters.hidden.push_back({hidden.name, found->second, hidden.blocks});
     others.erase(found);
   }
   require_value(!parameters.hidden.empty(), "optimizer", "muon: a model of type '",

@@ -71,28 +71,30 @@ TEST_CASE("Muon scales the learning rate with the shape, and decays by the rate 
 }
 
 TEST_CASE("row blocks are matrices of their own") {
+  const std::vector<Index> blocks{2, 1, 3};
   Tensor joined = leaf(noise({6, 5}, 1));
-  Muon optimizer({{"joined", joined, 3}}, {});
-  std::vector<Tensor> parts;
+  Muon optimizer({{"joined", joined, blocks}}, {});
   std::vector<MuonMatrix> matrices;
-  for (Index block = 0; block < 3; ++block) {
-    parts.push_back(leaf(slice(joined.detach(), 0, 2 * block, 2 * block + 2).clone()));
-    matrices.push_back({std::to_string(block), parts.back()});
+  std::vector<Index> begins{0};
+  for (const Index rows : blocks) {
+    const Index begin = begins.back();
+    begins.push_back(begin + rows);
+    matrices.push_back(
+        {std::to_string(begin), leaf(slice(joined.detach(), 0, begin, begin + rows).clone())});
   }
   Muon apart(matrices, {});
   for (std::uint64_t step = 0; step < 3; ++step) {
     const Tensor gradient = noise({6, 5}, 10 + step);
     set_gradient(joined, gradient);
-    for (Index block = 0; block < 3; ++block) {
-      set_gradient(parts[static_cast<std::size_t>(block)],
-                   slice(gradient, 0, 2 * block, 2 * block + 2).clone());
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+      set_gradient(matrices[i].parameter, slice(gradient, 0, begins[i], begins[i + 1]).clone());
     }
     optimizer.step(0.1, 0.5);
     apart.step(0.1, 0.5);
   }
-  for (Index block = 0; block < 3; ++block) {
-    CHECK(same_bits(slice(joined.detach(), 0, 2 * block, 2 * block + 2).clone(),
-                    parts[static_cast<std::size_t>(block)].detach()));
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    CHECK(same_bits(slice(joined.detach(), 0, begins[i], begins[i + 1]).clone(),
+                    matrices[i].parameter.detach()));
   }
 }
 
@@ -143,7 +145,8 @@ TEST_CASE("Muon refuses options and parameters that make no sense") {
                     "[Muon] expected 0 to 99 steps of Newton-Schulz, got 100");
   CHECK_THROWS_WITH(Muon({{"x", Tensor::ones({3})}}),
                     "[Muon] x: expected a matrix of contiguous elements");
-  CHECK_THROWS_WITH(Muon({{"x", matrix, 3}}),
-                    "[Muon] x: expected rows that make 3 equal blocks, got 4");
-  CHECK_THROWS_AS(Muon({{"x", matrix, 0}}), Error);
+  CHECK_THROWS_WITH(Muon({{"x", matrix, {2, 1}}}),
+                    "[Muon] x: expected blocks of its 4 rows, got 3");
+  CHECK_THROWS_AS(Muon({{"x", matrix, {4, 0}}}), Error);
+  CHECK_THROWS_AS(Muon({{"x", matrix, {5, -1}}}), Error);
 }

@@ -55,8 +55,13 @@ TEST_CASE("Muon has a model's matrices inside layers, AdamW the rest") {
 TEST_CASE("query, key and value are three matrices to Muon") {
   const std::vector<HiddenMatrix> matrices = Gpt(small()).hidden_matrices();
   REQUIRE(matrices.size() == 4);
-  CHECK(matrices[0].row_blocks == 3);
-  CHECK(matrices[1].row_blocks == 1);
+  const Index width = small().n_embd;
+  CHECK(matrices[0].blocks == std::vector<Index>{width, width, width});
+  CHECK(matrices[1].blocks.empty());
+  GptConfig shared = small();
+  shared.n_head = 2;
+  shared.n_kv_head = 1;
+  CHECK(Gpt(shared).hidden_matrices()[0].blocks == std::vector<Index>{width, width / 2, width / 2});
 }
 
 TEST_CASE("Muon beside AdamW that is given state and step count of another continues it") {

@@ -12,7 +12,9 @@ void run_muon(Run& run) {
   Tensor matrix = run.input("matrix").detach().clone();
   matrix.set_requires_grad();
   const Tensor gradients = run.input("gradients").detach();
-  Muon optimizer({{"matrix", matrix, run.attribute<Index>("row_blocks", 1)}}, muon_options(run));
+  const auto blocks = run.attribute<Index>("row_blocks", 1);
+  const std::vector<Index> rows(static_cast<std::size_t>(blocks), matrix.size(0) / blocks);
+  Muon optimizer({{"matrix", matrix, rows}}, muon_options(run));
   for (Index update = 0; update < gradients.size(0); ++update) {
     const Tensor gradient = slice(gradients, 0, update, update + 1);
     matrix.zero_grad();

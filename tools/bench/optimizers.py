@@ -123,14 +123,14 @@ class Plot:
         return "".join(parts)
 
 
-def picture(curves: list[Curve], optimizers: list[str], title: str) -> str:
+def picture(curves: list[Curve], optimizers: list[str], options: str) -> str:
     chosen = [c for c in curves if c.rate == best_rate(curves, c.optimizer)]
     plot = Plot(chosen)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
              f'width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, Segoe UI, Helvetica, '
              'Arial, sans-serif"><rect width="100%" height="100%" fill="#fff"/>',
              text(LEFT, 28, "Validation loss against seconds of training", size=19, bold=True),
-             text(LEFT, 50, title, fill=FAINT), plot.frame()]
+             text(LEFT, 50, options, fill=FAINT), plot.frame()]
     for number, optimizer in enumerate(optimizers):
         mine = [c for c in chosen if c.optimizer == optimizer]
         colour = COLOURS.get(optimizer, INK)
@@ -143,10 +143,12 @@ def picture(curves: list[Curve], optimizers: list[str], title: str) -> str:
         label = f"{optimizer}, learning rate {mine[0].rate:g}"
         parts.append(text(LEFT + PLOT_W, TOP + 16 + 20 * number, label, anchor="end", fill=colour,
                           bold=True))
+    note = "Thin: every seed. Thick: their mean. Each optimizer at the learning rate that ends lowest."
+    parts.append(text(LEFT, HEIGHT - 20, note, fill=FAINT))
     return "".join(parts) + "</svg>\n"
 
 
-def write(out: Path, curves: list[Curve], optimizers: list[str], title: str) -> None:
+def write(out: Path, curves: list[Curve], optimizers: list[str], options: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with open(out / "optimizers.csv", "w", newline="") as file:
         writer = csv.writer(file)
@@ -155,7 +157,7 @@ def write(out: Path, curves: list[Curve], optimizers: list[str], title: str) -> 
             for update, seconds, loss in zip(c.updates, c.seconds, c.losses):
                 writer.writerow([c.optimizer, c.rate, c.seed, update, f"{seconds:.4f}", loss])
     (out / "optimizers.md").write_text(markdown(curves, optimizers))
-    (out / "optimizers.svg").write_text(picture(curves, optimizers, title))
+    (out / "optimizers.svg").write_text(picture(curves, optimizers, options))
 
 
 def main() -> None:
@@ -177,9 +179,7 @@ def main() -> None:
                 last = curves[-1]
                 print(f"{optimizer} {rate:g} seed {seed}: loss {last.losses[-1]:.4f} "
                       f"after {last.seconds[-1]:.1f} s", flush=True)
-    title = (f"{' '.join(options)}; thin: {len(arguments.seeds)} seeds, thick: their mean; the best "
-             "learning rate of each")
-    write(arguments.out, curves, arguments.optimizers, title)
+    write(arguments.out, curves, arguments.optimizers, " ".join(options))
     print(markdown(curves, arguments.optimizers), end="")
 
 

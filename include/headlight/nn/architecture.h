@@ -66,11 +66,12 @@ bool is_hidden_matrix(const Weight& weight);
 
 // A hidden matrix [outputs, inputs] of any model.
 struct HiddenMatrix {
-  std::string name;      // among the model's parameters
-  Index row_blocks = 1;  // matrices of their own that lie one below the other, of equal size
+  std::string name;  // among the model's parameters
+  // Rows of matrices of their own that lie one below the other; empty: it is one.
+  std::vector<Index> blocks = {};
 };
 
-// Of a Gpt, in the order of weights_of(); query, key and value are three row blocks. Throws Error
+// Of a Gpt, in the order of weights_of(); query, key and value are three blocks. Throws Error
 // when the configuration does not validate.
 std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 

@@ -28,12 +28,12 @@ struct MuonOptions {
   NewtonSchulzOptions newton_schulz = {};
 };
 
-// A parameter [rows, columns] of Muon. Row blocks are matrices of their own: query, key and value
-// in one weight are three.
+// A parameter [rows, columns] of Muon. Blocks of its rows are matrices of their own: query, key and
+// value in one weight are three.
 struct MuonMatrix {
   std::string name;
   Tensor parameter;
-  Index row_blocks = 1;
+  std::vector<Index> blocks = {};  // their rows, one below the other; empty: it is one matrix
 };
 
 // Momentum, orthogonalised: the singular values of every update are about 1 (Jordan et al., "Muon:
@@ -42,7 +42,7 @@ struct MuonMatrix {
 // are another optimizer's. State: "momentum_buffer.NAME".
 class Muon : public Optimizer {
  public:
-  // Throws Error for what is no contiguous matrix, or not divisible into its row blocks.
+  // Throws Error for what is no contiguous matrix, or whose blocks do not have its rows.
   explicit Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
