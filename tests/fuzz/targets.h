@@ -10,6 +10,7 @@ namespace headlight::fuzz {
 
 void safetensors(std::string_view input);
 void npz(std::string_view input);
+void gguf(std::string_view input);
 void tokenizer(std::string_view input);
 void round_trip(std::string_view input);
 void config(std::string_view input);
@@ -27,6 +28,7 @@ struct Target {
 
 inline constexpr std::array kTargets{Target{"safetensors", safetensors},
                                      Target{"npz", npz},
+                                     Target{"gguf", gguf},
                                      Target{"tokenizer", tokenizer},
                                      Target{"round_trip", round_trip},
                                      Target{"config", config},

@@ -1,0 +1,100 @@
+#include "headlight/io/gguf.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+
+namespace headlight::fuzz {
+namespace {
+
+// A file whose start is right, with so many tensors and keys as the first two bytes say, so that
+// mutations reach what lies behind it. The third says how many bytes of elements are added.
+std::string framed(std::string_view input) {
+  const std::uint64_t counts[] = {take_byte(input) % 8U, take_byte(input) % 8U};
+  const std::size_t more = 16U * take_byte(input);
+  std::string bytes("GGUF\x03\0\0\0", 8);
+  bytes.append(reinterpret_cast<const char*>(counts), sizeof(counts));
+  return bytes.append(input).append(more, '\x3C');
+}
+
+void check_places(const GgufFile& file, std::size_t file_bytes) {
+  std::size_t data_bytes = 0;
+  for (const GgufTensor& tensor : file.tensors()) {
+    demand(tensor.begin >= 24 && tensor.begin < tensor.end &&
+               tensor.end <= static_cast<Index>(file_bytes),
+           tensor.name + " lies outside of the file");
+    demand(file.find_tensor(tensor.name) == &tensor, tensor.name + " is not found");
+    data_bytes += static_cast<std::size_t>(tensor.end - tensor.begin);
+  }
+  demand(data_bytes + 24 <= file_bytes, "tensors overlap");
+}
+
+bool same_bits(const Tensor& a, const float* b) {
+  const auto bytes = static_cast<std::size_t>(a.numel()) * sizeof(float);
+  return std::memcmp(a.data<float>(), b, bytes) == 0;
+}
+
+// Reads a tensor, and its last row again.
+Tensor read_twice(const GgufFile& file, const GgufTensor& tensor) {
+  Tensor values = file.read(tensor);
+  demand(values.shape() == tensor.shape, tensor.name + " has another shape");
+  if (values.rank() > 0) {
+    const Index width = values.size(-1);
+    const Index last = values.numel() / width - 1;
+    demand(same_bits(file.read_rows(tensor, last, 1), values.data<float>() + last * width),
+           tensor.name + " has other rows");
+  }
+  return values;
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What was read is written in types that lose nothing; that file is read and written again.
+void check_written(const GgufFile& file, const std::vector<GgufSource>& sources) {
+  static const Folder folder;
+  const std::filesystem::path path = folder.path() / "a.gguf";
+  if (!accepted([&] { write_gguf(path, file.metadata(), sources); })) {
+    return;  // a name that is too long for llama.cpp
+  }
+  const std::string bytes = contents(path);
+  const GgufFile written(path);
+  std::vector<GgufSource> again;
+  for (const GgufTensor& tensor : written.tensors()) {
+    again.push_back({tensor.name, written.read(tensor), tensor.type});
+  }
+  demand(again.size() == sources.size(), "tensors were lost");
+  write_gguf(path, written.metadata(), again);
+  demand(contents(path) == bytes, "written again, another file");
+}
+
+}  // namespace
+
+void gguf(std::string_view input) {
+  static const MemoryFile memory;
+  const bool raw = take_byte(input) % 2 == 0;
+  const std::string bytes = raw ? std::string(input) : framed(input);
+  memory.write(bytes);
+  accepted([&] {
+    const GgufFile file(memory.path());
+    check_places(file, bytes.size());
+    for (const auto& [key, value] : file.metadata()) {
+      demand(file.find_value(key) == &value, "a key is not found");
+    }
+    std::vector<GgufSource> sources;
+    for (const GgufTensor& tensor : file.tensors()) {
+      const bool kept = tensor.type == GgufType::bf16;
+      sources.push_back(
+          {tensor.name, read_twice(file, tensor), kept ? tensor.type : GgufType::f32});
+    }
+    check_written(file, sources);
+  });
+}
+
+}  // namespace headlight::fuzz
