@@ -132,7 +132,7 @@ TEST_CASE("what holds another model's weights is not read into a model of one's 
   OwnModel own(setup.shape, 1);
   write_model_files(folder.path(), own, setup.tokenizer);
   CHECK_THROWS_WITH(load_model(folder.path()),
-                    contains_text("config.json: model_type: expected gpt2, got 'custom'"));
+                    contains_text("config.json: model_type: expected gpt2 or gpt_neo, got 'custom'"));
   GptConfig wider = setup.shape;
   wider.n_embd = 16;
   OwnModel other(wider, 1);
