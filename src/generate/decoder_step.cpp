@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
+#include "kernels/layers/activations.h"
 #include "kernels/loops.h"
 #include "nn/block_order.h"
 
@@ -21,21 +21,7 @@ constexpr Index kWorkOfThread = 16384;
 
 // Sixteen values at a time, so that the share of a thread cannot change how they are computed.
 void activate_panel(Activation activation, float* x) {
-  switch (activation) {
-    case Activation::gelu_tanh:
-      kernels::loops<float>().gelu(x, x, kPanelRows);
-      return;
-    case Activation::gelu_erf:
-      for (Index i = 0; i < kPanelRows; ++i) {
-        x[i] = 0.5F * x[i] * (1.0F + std::erf(x[i] * std::numbers::sqrt2_v<float> / 2));
-      }
-      return;
-    case Activation::relu:
-      break;
-  }
-  for (Index i = 0; i < kPanelRows; ++i) {
-    x[i] = x[i] < 0 ? 0.0F : x[i];  // NaN stays
-  }
+  kernels::activation_loops<float>(activation).value(x, x, kPanelRows);
 }
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
@@ -365,9 +351,9 @@ void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const
   for (Index b = 0; b < batch_; ++b) {
     float mean = 0;
     float inverse_deviation = 0;
-    kernels::loops<float>().layer_norm(work_.stream.of(b), norm.gain.data<float>(),
-                                       norm.shift.data<float>(), normalized.of(b), model_.width,
-                                       epsilon, &mean, &inverse_deviation);
+    kernels::loops<float>().layer_norm.value(work_.stream.of(b), norm.gain.data<float>(),
+                                             norm.shift.data<float>(), normalized.of(b),
+                                             model_.width, epsilon, &mean, &inverse_deviation);
   }
 }
 

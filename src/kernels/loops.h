@@ -28,9 +28,9 @@ struct AdamWArrays {
   T* variance;        // [n]
 };
 
-// One row of layer_norm's backward pass.
+// One row of a norm's backward pass.
 template <class T>
-struct LayerNormRowGradient {
+struct NormRowGradient {
   const T* x;       // [C]
   const T* gain;    // [C]
   const T* y_grad;  // [C]
@@ -39,6 +39,20 @@ struct LayerNormRowGradient {
   T* shift_grad;    // [C], added to
   T mean;
   T inverse_deviation;
+};
+
+template <class T>
+struct Rotation {
+  const T* cosine;  // [n]
+  const T* sine;    // [n]
+};
+
+template <class T>
+struct NormLoops {
+  // Normalises one row; mean, 0 in an RMS norm, and inverse_deviation are given back.
+  void (*value)(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
+                T* inverse_deviation);
+  void (*backward)(const NormRowGradient<T>& row, Index n);
 };
 
 // Which numbers of a random stream decide about a row's dropout.
@@ -68,18 +82,14 @@ struct Loops {
   void (*exp)(const T* x, T* y, Index n);
   void (*tanh)(const T* x, T* y, Index n);
   void (*log)(const T* x, T* y, Index n);
-  // y = gelu(x), tanh form
-  void (*gelu)(const T* x, T* y, Index n);
-  // x_grad = y_grad * gelu'(x)
-  void (*gelu_backward)(const T* x, const T* y_grad, T* x_grad, Index n);
-  // y = gelu(x) and grad *= gelu'(x) at once
-  void (*gelu_with_backward)(const T* x, T* grad, T* y, Index n);
   // Softmax gradient of one row, in place: s[i] = probability[i] * (s[i] - delta) * scale
   void (*softmax_backward)(const T* probability, T* s, T delta, T scale, Index n);
-  // Normalises one row; mean and inverse_deviation are given back.
-  void (*layer_norm)(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
-                     T* inverse_deviation);
-  void (*layer_norm_backward)(const LayerNormRowGradient<T>& row, Index n);
+  // Turns pairs by angles: (a, b) to (a cos - b sin, b cos + a sin); in place when y is x. The
+  // halves of x, or its pairs one after the other.
+  void (*rotate_halves)(const T* a, const T* b, const Rotation<T>& by, T* y_a, T* y_b, Index n);
+  void (*rotate_pairs)(const T* x, const Rotation<T>& by, T* y, Index n);
+  NormLoops<T> layer_norm;
+  NormLoops<T> rms_norm;
   // y[i] = keep ? x[i] / (1 - probability) : 0
   void (*dropout)(const T* x, T* y, const DropoutRow& row, Index n);
   void (*adamw)(const AdamWArrays<T>& arrays, const AdamWStep& step, Index n);

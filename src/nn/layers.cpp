@@ -56,16 +56,18 @@ Tensor Embedding::forward(const Tensor& ids) const {
   return embedding(weight, ids, padding_index_);
 }
 
-LayerNorm::LayerNorm(const NormOptions& options) : epsilon_(options.epsilon) {
+LayerNorm::LayerNorm(const NormOptions& options)
+    : epsilon_(options.epsilon), kind_(options.kind), gain_plus_one_(options.gain_plus_one) {
   if (options.affine) {
-    weight = register_parameter("weight", Tensor::ones({options.width}, options.dtype));
+    weight = register_parameter(
+        "weight", Tensor::full({options.width}, gain_plus_one_ ? 0 : 1, options.dtype));
   }
-  if (options.affine && options.bias) {
+  if (options.affine && options.bias && kind_ == NormKind::layer) {
     bias = register_parameter("bias", Tensor::zeros({options.width}, options.dtype));
   }
 }
 
-Tensor LayerNorm::forward(const Tensor& x) const { return layer_norm(x, weight, bias, epsilon_); }
+Tensor LayerNorm::forward(const Tensor& x) const { return normalize(x, norm()); }
 
 BatchNorm1d::BatchNorm1d(const NormOptions& options, double momentum)
     : epsilon_(options.epsilon), momentum_(momentum) {
@@ -91,18 +93,6 @@ Dropout::Dropout(double probability, std::uint64_t label)
 
 Tensor Dropout::forward(const Tensor& x, const ForwardContext& context) const {
   return context.training ? dropout(x, probability_, context.random.fork(label_)) : x;
-}
-
-Tensor activate(const Tensor& x, Activation activation) {
-  switch (activation) {
-    case Activation::gelu_tanh:
-      return gelu(x, GeluForm::tanh);
-    case Activation::gelu_erf:
-      return gelu(x, GeluForm::erf);
-    case Activation::relu:
-      break;
-  }
-  return relu(x);
 }
 
 namespace {
@@ -137,12 +127,13 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                     const std::optional<NormParameters>& norm) const {
   const bool is_watched = context.hook != nullptr && (context.hook->wants(Point::mlp_pre, layer_) ||
                                                       context.hook->wants(Point::mlp_post, layer_));
-  if (norm && activation_ == Activation::gelu_tanh && !is_watched) {
+  if (norm && !is_watched) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,
                             .up_bias = c_fc_.bias,
                             .down_weight = c_proj_.weight,
                             .down_bias = c_proj_.bias,
+                            .activation = activation_,
                             .precision = context.precision});
   }
   const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias, context.precision)

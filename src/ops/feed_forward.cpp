@@ -1,13 +1,16 @@
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "kernels/column_sums.h"
+#include "kernels/layers/activations.h"
 #include "kernels/loops.h"
 #include "ops/common.h"
-#include "ops/layer_norm_rows.h"
 #include "ops/matrix.h"
+#include "ops/norm_rows.h"
 
 namespace headlight {
 namespace {
@@ -16,23 +19,32 @@ namespace {
 // middle's temporaries to stay small.
 constexpr Index kRowBlock = 1024;
 
+// That a weight is [outputs, inputs] like x, and its bias, when there is one, [outputs].
+void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& shape,
+                 const std::string& name) {
+  require_same_type(x, weight, "feed_forward");
+  require_shape(weight, shape, "feed_forward", name + "_weight");
+  if (bias.defined()) {
+    require_same_type(x, bias, "feed_forward");
+    require_shape(bias, {shape[0]}, "feed_forward", name + "_bias");
+  }
+}
+
 void check_feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
           "[feed_forward] expected an input with a last axis that is not empty");
   for (const Tensor& weight : {p.up_weight, p.down_weight}) {
     require(weight.defined() && weight.rank() == 2, "[feed_forward] expected weights of two axes");
-    require_same_type(x, weight, "feed_forward");
   }
   require(p.up_weight.size(1) == x.size(-1), "[feed_forward] input ", x.shape(),
           " does not fit up_weight ", p.up_weight.shape());
-  require_shape(p.down_weight, {x.size(-1), p.up_weight.size(0)}, "feed_forward", "down_weight");
-  if (p.up_bias.defined()) {
-    require_same_type(x, p.up_bias, "feed_forward");
-    require_shape(p.up_bias, {p.up_weight.size(0)}, "feed_forward", "up_bias");
-  }
-  if (p.down_bias.defined()) {
-    require_same_type(x, p.down_bias, "feed_forward");
-    require_shape(p.down_bias, {x.size(-1)}, "feed_forward", "down_bias");
+  const Index inner = p.up_weight.size(0);
+  check_layer(x, p.up_weight, p.up_bias, {inner, x.size(-1)}, "up");
+  check_layer(x, p.down_weight, p.down_bias, {x.size(-1), inner}, "down");
+  if (p.gate_weight.defined()) {
+    check_layer(x, p.gate_weight, p.gate_bias, {inner, x.size(-1)}, "gate");
+  } else {
+    require(!p.gate_bias.defined(), "[feed_forward] gate_bias: expected a gate_weight beside it");
   }
 }
 
@@ -46,55 +58,58 @@ struct Layer {
   Tensor bias;  // may be undefined
 };
 
+// A layer from the normalised rows into the middle, and what it gave.
+struct Branch {
+  Layer layer;
+  Tensor value = {};  // [N, I]
+};
+
+struct LayerGradients {
+  Tensor weight;
+  Tensor bias;
+};
+
 struct FeedForwardGradients {
-  LayerNormGradients norm;
-  Tensor up_weight;
-  Tensor up_bias;
-  Tensor down_weight;
-  Tensor down_bias;
+  NormGradients norm;
+  LayerGradients activated;
+  LayerGradients factor;  // undefined without a gate
+  LayerGradients down;
 };
 
 // Forward and backward of one call; keeps what backward needs: the input, its statistics and the
-// middle before gelu.
+// middle before the activation.
 class FeedForward {
  public:
   FeedForward(const Tensor& x, const FeedForwardParameters& p)
-      : in_(layer_norm_inputs(x, p.norm.gain, p.norm.shift)),
-        epsilon_(p.norm.epsilon),
+      : in_(norm_inputs(x, p.norm)),
         statistics_(empty_statistics(in_)),
-        up_(p.up_weight, p.up_bias),
+        activated_{p.gate_weight.defined() ? Layer(p.gate_weight, p.gate_bias)
+                                           : Layer(p.up_weight, p.up_bias)},
         down_(p.down_weight, p.down_bias),
-        precision_(p.precision) {}
+        activation_(p.activation),
+        precision_(p.precision) {
+    if (p.gate_weight.defined()) {
+      factor_ = Branch{Layer(p.up_weight, p.up_bias)};
+    }
+  }
+
+  bool has_gate() const { return factor_.has_value(); }
 
   template <class T>
   Tensor forward() {
-    const Index inner = up_.weight.size(0);
-    read_again_ = {{"feed_forward", "input", in_.x},
-                   {"feed_forward", "gain", in_.gain},
-                   {"feed_forward", "shift", in_.shift},
-                   {"feed_forward", "up_weight", up_.weight},
-                   {"feed_forward", "down_weight", down_.weight}};
-    middle_ = Tensor::empty({in_.rows(), inner}, in_.x.dtype());
-    Tensor value = Tensor::empty(in_.x.shape(), in_.x.dtype());
+    const DType dtype = in_.x.dtype();
+    keep_for_backward();
+    activated_.value = Tensor::empty({in_.rows(), inner()}, dtype);
+    if (factor_) {
+      factor_->value = Tensor::empty({in_.rows(), inner()}, dtype);
+    }
+    Tensor value = Tensor::empty(in_.x.shape(), dtype);
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
       const Index last = std::min(in_.rows(), first + kRowBlock);
-      const Tensor rows = normalized(first, last);
-      Tensor activated = Tensor::empty({last - first, inner}, in_.x.dtype());
-      const Matrix<T> middle = matrix_of<T>(middle_).row_range(first, last);
-      auto up = product_of<T>(matrix_of<T>(rows), matrix_of<T>(std::as_const(up_.weight)), middle,
-                              {Transposed::second, precision_});
-      up.bias = up_.bias.defined() ? up_.bias.data<T>() : nullptr;
-      T* to = activated.data<T>();
-      up.after = [=](const kernels::GemmRegion& region) {
-        for (Index row = region.row; row < region.row + region.rows; ++row) {
-          const Index place = row * inner + region.column;
-          kernels::loops<T>().gelu(middle.data + place, to + place, region.columns);
-        }
-      };
-      kernels::gemm(up);
-      auto down = product_of<T>(
-          matrix_of<T>(std::as_const(activated)), matrix_of<T>(std::as_const(down_.weight)),
-          matrix_of<T>(value).row_range(first, last), {Transposed::second, precision_});
+      const Tensor middle = forward_middle<T>(first, last);
+      auto down = product_of<T>(matrix_of<T>(middle), matrix_of<T>(std::as_const(down_.weight)),
+                                matrix_of<T>(value).row_range(first, last),
+                                {Transposed::second, precision_});
       down.bias = down_.bias.defined() ? down_.bias.data<T>() : nullptr;
       kernels::gemm(down);
     }
@@ -113,26 +128,99 @@ class FeedForward {
       backward_rows<T>(matrix_of<T>(grad).row_range(first, last), first,
                        matrix_of<T>(rows_grad).row_range(first, last), result);
     }
-    kernels::column_sums(grad.data<T>(), in_.rows(), in_.width(), result.down_bias.data<T>());
-    result.norm = layer_norm_gradients(in_, rows_grad, statistics_);
+    kernels::column_sums(grad.data<T>(), in_.rows(), in_.width(), result.down.bias.data<T>());
+    result.norm = norm_gradients(in_, rows_grad, statistics_);
     return result;
   }
 
  private:
+  // Gradients of the middle: on entry to its loops `activated` holds that of the product.
+  template <class T>
+  struct MiddleGradients {
+    Matrix<T> value;      // [R, I], computed again
+    Matrix<T> activated;  // [R, I]
+    Matrix<T> factor;     // [R, I]; empty without a gate
+  };
+
+  Index inner() const { return activated_.layer.weight.size(0); }
+
+  void keep_for_backward() {
+    const bool gate = has_gate();
+    read_again_ = {{"feed_forward", "input", in_.x},
+                   {"feed_forward", "gain", in_.factor},
+                   {"feed_forward", "shift", in_.shift},
+                   {"feed_forward", gate ? "gate_weight" : "up_weight", activated_.layer.weight},
+                   {"feed_forward", "down_weight", down_.weight}};
+    if (gate) {
+      read_again_.emplace_back("feed_forward", "up_weight", factor_->layer.weight);
+    }
+  }
+
   Tensor normalized(Index first, Index last) {
     Tensor rows = Tensor::empty({last - first, in_.width()}, in_.x.dtype());
-    normalize_rows(in_, epsilon_, first, last, rows, statistics_);
+    normalize_rows(in_, first, last, rows, statistics_);
     return rows;
+  }
+
+  // rows into a branch, to the rows of its value from `first`
+  template <class T>
+  kernels::Gemm<T> product_into(Branch& branch, const Tensor& rows, Index first) const {
+    auto product =
+        product_of<T>(matrix_of<T>(rows), matrix_of<T>(std::as_const(branch.layer.weight)),
+                      matrix_of<T>(branch.value).row_range(first, first + rows.size(0)),
+                      {Transposed::second, precision_});
+    product.bias = branch.layer.bias.defined() ? branch.layer.bias.data<T>() : nullptr;
+    return product;
+  }
+
+  // The middle [last - first, I] behind the activation and the gate.
+  template <class T>
+  Tensor forward_middle(Index first, Index last) {
+    const Tensor rows = normalized(first, last);
+    Tensor value = Tensor::empty({last - first, inner()}, in_.x.dtype());
+    const T* factor = nullptr;
+    if (factor_) {
+      kernels::gemm(product_into<T>(*factor_, rows, first));
+      factor = factor_->value.data<T>() + first * inner();
+    }
+    auto product = product_into<T>(activated_, rows, first);
+    const auto& loops = kernels::activation_loops<T>(activation_);
+    const T* from = product.c;
+    T* to = value.data<T>();
+    product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
+      for (Index row = region.row; row < region.row + region.rows; ++row) {
+        const Index place = row * width + region.column;
+        if (factor == nullptr) {
+          loops.value(from + place, to + place, region.columns);
+        } else {
+          loops.gated(from + place, factor + place, to + place, region.columns);
+        }
+      }
+    };
+    kernels::gemm(product);
+    return value;
   }
 
   FeedForwardGradients empty_gradients() const {
     const DType dtype = in_.x.dtype();
     const auto make = in_.rows() > 0 ? Tensor::empty : Tensor::zeros;
+    const auto into_middle = [&](const Layer& layer) {
+      return LayerGradients{make(layer.weight.shape(), dtype), Tensor::zeros({inner()}, dtype)};
+    };
     return {.norm = {},
-            .up_weight = make(up_.weight.shape(), dtype),
-            .up_bias = Tensor::zeros({up_.weight.size(0)}, dtype),
-            .down_weight = make(down_.weight.shape(), dtype),
-            .down_bias = Tensor::empty({in_.width()}, dtype)};
+            .activated = into_middle(activated_.layer),
+            .factor = factor_ ? into_middle(factor_->layer) : LayerGradients{},
+            .down = {make(down_.weight.shape(), dtype), Tensor::empty({in_.width()}, dtype)}};
+  }
+
+  // sum += a b of one block of rows with a transposed; the first block overwrites it.
+  template <class T>
+  void add_weight_gradient(const Matrix<const T>& a, const Tensor& b, Index first,
+                           Tensor& sum) const {
+    auto product =
+        product_of<T>(a, matrix_of<T>(b), matrix_of<T>(sum), {Transposed::first, precision_});
+    product.beta = first == 0 ? T{0} : T{1};
+    kernels::gemm(product);
   }
 
   // One block of rows, from the gradient of its output [R, C] to that of its normalised input
@@ -140,52 +228,69 @@ class FeedForward {
   template <class T>
   void backward_rows(const Matrix<const T>& grad, Index first, const Matrix<T>& rows_grad,
                      FeedForwardGradients& result) {
-    const Index inner = up_.weight.size(0);
-    const T beta = first == 0 ? T{0} : T{1};
-    Tensor activated = Tensor::empty({grad.rows, inner}, in_.x.dtype());
-    Tensor middle_grad = Tensor::empty({grad.rows, inner}, in_.x.dtype());
-    differentiate_middle<T>(grad, first, matrix_of<T>(activated), matrix_of<T>(middle_grad));
-    const auto add_product = [&](const Matrix<const T>& a, const Tensor& b, Tensor& sum) {
-      auto product =
-          product_of<T>(a, matrix_of<T>(b), matrix_of<T>(sum), {Transposed::first, precision_});
-      product.beta = beta;
-      kernels::gemm(product);
-    };
-    add_product(grad, activated, result.down_weight);
-    add_product(matrix_of<T>(middle_grad), normalized(first, first + grad.rows), result.up_weight);
-    Tensor sums = Tensor::empty({inner}, in_.x.dtype());
-    kernels::column_sums(middle_grad.data<T>(), grad.rows, inner, sums.data<T>());
-    kernels::loops<T>().add(result.up_bias.data<T>(), sums.data<T>(), result.up_bias.data<T>(),
-                            inner);
-    kernels::gemm(product_of<T>(matrix_of<T>(middle_grad), matrix_of<T>(std::as_const(up_.weight)),
-                                rows_grad, {Transposed::none, precision_}));
+    const auto make = [&] { return Tensor::empty({grad.rows, inner()}, in_.x.dtype()); };
+    Tensor value = make();
+    Tensor activated_grad = make();
+    Tensor factor_grad = factor_ ? make() : Tensor();
+    differentiate_middle<T>(grad, first,
+                            {matrix_of<T>(value), matrix_of<T>(activated_grad),
+                             factor_ ? matrix_of<T>(factor_grad) : Matrix<T>{}});
+    add_weight_gradient(grad, value, first, result.down.weight);
+    const Tensor rows = normalized(first, first + grad.rows);
+    backward_branch<T>(activated_, activated_grad, rows, first, rows_grad, result.activated);
+    if (factor_) {
+      backward_branch<T>(*factor_, factor_grad, rows, first, rows_grad, result.factor);
+    }
   }
 
-  // activated [R, I] = gelu(middle), middle_grad [R, I] = (grad down) * gelu'(middle)
+  // The part of one branch: into its layer's gradients, and into that of the rows, to which the
+  // second branch adds.
   template <class T>
-  void differentiate_middle(const Matrix<const T>& grad, Index first, const Matrix<T>& activated,
-                            const Matrix<T>& middle_grad) const {
-    const Matrix<const T> middle = matrix_of<T>(middle_).row_range(first, first + grad.rows);
-    auto product = product_of<T>(grad, matrix_of<T>(down_.weight), middle_grad,
+  void backward_branch(const Branch& branch, const Tensor& grad, const Tensor& rows, Index first,
+                       const Matrix<T>& rows_grad, LayerGradients& result) const {
+    add_weight_gradient(matrix_of<T>(grad), rows, first, result.weight);
+    Tensor sums = Tensor::empty({inner()}, in_.x.dtype());
+    kernels::column_sums(grad.data<T>(), grad.size(0), inner(), sums.data<T>());
+    kernels::loops<T>().add(result.bias.data<T>(), sums.data<T>(), result.bias.data<T>(), inner());
+    auto product = product_of<T>(matrix_of<T>(grad), matrix_of<T>(branch.layer.weight), rows_grad,
                                  {Transposed::none, precision_});
-    product.after = [=](const kernels::GemmRegion& region) {
+    product.beta = &branch == &activated_ ? T{0} : T{1};
+    kernels::gemm(product);
+  }
+
+  // The middle's value again, and its gradients from that of the output.
+  template <class T>
+  void differentiate_middle(const Matrix<const T>& grad, Index first,
+                            const MiddleGradients<T>& to) const {
+    auto product = product_of<T>(grad, matrix_of<T>(down_.weight), to.activated,
+                                 {Transposed::none, precision_});
+    const auto& loops = kernels::activation_loops<T>(activation_);
+    const T* from = activated_.value.data<T>() + first * inner();
+    const T* factor = factor_ ? factor_->value.data<T>() + first * inner() : nullptr;
+    product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
-        const Index place = row * middle.columns + region.column;
-        kernels::loops<T>().gelu_with_backward(middle.data + place, middle_grad.data + place,
-                                               activated.data + place, region.columns);
+        const Index place = row * width + region.column;
+        if (factor == nullptr) {
+          loops.with_backward(from + place, to.activated.data + place, to.value.data + place,
+                              region.columns);
+        } else {
+          loops.gated_with_backward({from + place, factor + place, to.activated.data + place,
+                                     to.factor.data + place, to.value.data + place},
+                                    region.columns);
+        }
       }
     };
     kernels::gemm(product);
   }
 
-  LayerNormInputs in_;
-  double epsilon_;
+  NormInputs in_;
   RowStatistics statistics_;
-  Layer up_;
+  Branch activated_;              // the gate; without one, up
+  std::optional<Branch> factor_;  // up, behind a gate
   Layer down_;
+  Activation activation_;
   Precision precision_;
   std::vector<SavedTensor> read_again_;  // by backward, of what others hold
-  Tensor middle_;                        // [N, I]
 };
 
 }  // namespace
@@ -195,14 +300,17 @@ Tensor feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   const auto pass = std::make_shared<FeedForward>(x, p);
   const Tensor value = dispatch_floating(
       x.dtype(), "feed_forward", [&](auto zero) { return pass->forward<decltype(zero)>(); });
-  const std::vector<Tensor> inputs{x,         p.norm.gain,   p.norm.shift, p.up_weight,
-                                   p.up_bias, p.down_weight, p.down_bias};
+  const std::vector<Tensor> inputs{x,           p.norm.gain,   p.norm.shift,
+                                   p.up_weight, p.up_bias,     p.down_weight,
+                                   p.down_bias, p.gate_weight, p.gate_bias};
   return record("feed_forward", value, inputs, [pass](auto, const Tensor& grad) {
     const FeedForwardGradients g = dispatch_floating(grad.dtype(), "feed_forward", [&](auto zero) {
       return pass->backward<decltype(zero)>(to_contiguous(grad));
     });
-    return std::vector<Tensor>{g.norm.x,  g.norm.gain,   g.norm.shift, g.up_weight,
-                               g.up_bias, g.down_weight, g.down_bias};
+    const LayerGradients& up = pass->has_gate() ? g.factor : g.activated;
+    const LayerGradients gate = pass->has_gate() ? g.activated : LayerGradients{};
+    return std::vector<Tensor>{g.norm.x,      g.norm.gain, g.norm.shift, up.weight, up.bias,
+                               g.down.weight, g.down.bias, gate.weight,  gate.bias};
   });
 }
 

@@ -2,8 +2,8 @@
 #include "headlight/ops/fused_layers.h"
 #include "kernels/column_sums.h"
 #include "ops/common.h"
-#include "ops/layer_norm_rows.h"
 #include "ops/matrix.h"
+#include "ops/norm_rows.h"
 
 namespace headlight {
 namespace {
@@ -23,20 +23,19 @@ void check_norm_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 // What backward needs again.
 struct Saved {
-  SavedLayerNormInputs in;
-  double epsilon;
+  SavedNormInputs in;
   RowStatistics statistics;
   Precision precision;
 };
 
-Tensor normalized(const LayerNormInputs& in, Saved& saved) {
+Tensor normalized(const NormInputs& in, Saved& saved) {
   Tensor rows = Tensor::empty({in.rows(), in.width()}, in.x.dtype());
-  normalize_rows(in, saved.epsilon, 0, in.rows(), rows, saved.statistics);
+  normalize_rows(in, 0, in.rows(), rows, saved.statistics);
   return rows;
 }
 
 Tensor forward(Saved& saved, const Tensor& weight, const Tensor& bias) {
-  const LayerNormInputs in = saved.in.get();
+  const NormInputs in = saved.in.get();
   Shape shape = in.x.shape();
   shape[shape.rank() - 1] = weight.size(0);
   Tensor value = Tensor::empty(shape, weight.dtype());
@@ -55,14 +54,14 @@ Tensor forward(Saved& saved, const Tensor& weight, const Tensor& bias) {
 }
 
 struct Gradients {
-  LayerNormGradients norm;
+  NormGradients norm;
   Tensor weight;
   Tensor bias;
 };
 
 template <class T>
 Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
-  const LayerNormInputs in = saved.in.get();
+  const NormInputs in = saved.in.get();
   const Tensor rows = normalized(in, saved);
   const Matrix<const T> output_grad{grad.data<T>(), rows.size(0), weight.size(0)};
   const Tensor table = to_contiguous(weight);
@@ -76,7 +75,7 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
   Tensor rows_grad = Tensor::empty(in.x.shape(), weight.dtype());
   kernels::gemm(product_of<T>(output_grad, matrix_of<T>(table), matrix_of<T>(rows_grad),
                               {Transposed::none, saved.precision}));
-  result.norm = layer_norm_gradients(in, rows_grad, saved.statistics);
+  result.norm = norm_gradients(in, rows_grad, saved.statistics);
   return result;
 }
 
@@ -85,8 +84,8 @@ Gradients backward(Saved saved, const Tensor& weight, const Tensor& grad) {
 Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
                    const Tensor& bias, Precision precision) {
   check_norm_linear(x, weight, bias);
-  const LayerNormInputs rows = layer_norm_inputs(x, norm.gain, norm.shift);
-  Saved saved{{"norm_linear", rows}, norm.epsilon, empty_statistics(rows), precision};
+  const NormInputs rows = norm_inputs(x, norm);
+  Saved saved{{"norm_linear", rows}, empty_statistics(rows), precision};
   const Tensor value = forward(saved, weight, bias);
   return record(
       "norm_linear", value, {x, weight, norm.gain, norm.shift, bias},

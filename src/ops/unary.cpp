@@ -91,24 +91,6 @@ Tensor sigmoid(const Tensor& x) {
   });
 }
 
-Tensor silu(const Tensor& x) {
-  const Tensor value = elementwise(x, "silu", [](auto v) { return v * logistic(v); });
-  return record("silu", value, {x}, [](auto inputs, const Tensor& grad) {
-    return chain(inputs[0], grad, [](auto v) {
-      const auto s = logistic(v);
-      return s * (1 + v * (1 - s));
-    });
-  });
-}
-
-Tensor relu(const Tensor& x) {
-  // Written so that NaN stays NaN.
-  const Tensor value = elementwise(x, "relu", [](auto v) { return v < 0 ? decltype(v){0} : v; });
-  return record("relu", value, {x}, [](auto inputs, const Tensor& grad) {
-    return chain(inputs[0], grad, [](auto v) { return decltype(v)(v > 0 ? 1 : 0); });
-  });
-}
-
 Tensor cast(const Tensor& x, DType dtype) {
   require(x.defined() && is_floating(x.dtype()) && is_floating(dtype),
           "[cast] expected floating types");

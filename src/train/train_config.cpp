@@ -121,7 +121,7 @@ constexpr std::array kFields{
                 .choices = kChoiceNames<NormPosition>},
     ConfigField{.key = "activation",
                 .member = &C::activation,
-                .help = "gelu_new, gelu or relu",
+                .help = "gelu_new, gelu, relu, relu2 or silu",
                 .role = architecture,
                 .choices = kChoiceNames<Activation>},
     ConfigField{"mlp", &C::mlp, "false: layers of attention alone", architecture},

@@ -313,8 +313,8 @@ TEST_CASE("options of GPT-2 that would change the function are refused by name")
   CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no Error");
   CHECK(error_with(R"("n_inner": 3072)") == "no Error");
   CHECK(contains(error_with(R"("activation_function": "quick_gelu")"),
-                 "config.json: activation_function: expected gelu_new, gelu_pytorch_tanh, gelu or "
-                 "relu, got 'quick_gelu'"));
+                 "config.json: activation_function: expected gelu_new, gelu_pytorch_tanh, gelu, "
+                 "relu, relu2 or silu, got 'quick_gelu'"));
   CHECK(error_with(R"("n_inner": 3000)") == "no Error");
   CHECK(contains(error_with(R"("n_inner": 0)"), "config.json: n_inner: "));
   CHECK(contains(error_with(R"("scale_attn_weights": false)"), "scale_attn_weights: only true"));

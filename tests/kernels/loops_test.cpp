@@ -49,7 +49,7 @@ void check_layer_norm_gradient(const Loops<T>& loops, Index n, double tolerance)
   std::vector<T> shift_grad(size, T{2});
   constexpr double kMean = 0.125;
   constexpr double kInverse = 1.5;
-  loops.layer_norm_backward({x.data(), gain.data(), y_grad.data(), x_grad.data(), gain_grad.data(),
+  loops.layer_norm.backward({x.data(), gain.data(), y_grad.data(), x_grad.data(), gain_grad.data(),
                              shift_grad.data(), T(kMean), T(kInverse)},
                             n);
   std::vector<double> normalized;
@@ -180,7 +180,8 @@ TEST_CASE("layer_norm normalises a row and gives its statistics back") {
     std::vector<T> y(4);
     T mean{};
     T inverse{};
-    loops.layer_norm(x.data(), gain.data(), shift.data(), y.data(), 4, T(0.5), &mean, &inverse);
+    loops.layer_norm.value(x.data(), gain.data(), shift.data(), y.data(), 4, T(0.5), &mean,
+                           &inverse);
     CHECK(mean == T{3});  // the variance is (4 + 1 + 0 + 9) / 4 = 3.5, and 3.5 + 0.5 = 2^2
     CHECK(static_cast<double>(inverse) == Approx(0.5).epsilon(tolerance));
     check_row(y, {-1, -1, 10, -0.5}, tolerance);
@@ -207,8 +208,8 @@ TEST_CASE("layer_norm keeps its precision beside a large mean") {
   std::vector<float> y(64);
   float mean = 0;
   float inverse = 0;
-  kernels::loops<float>().layer_norm(x.data(), gain.data(), shift.data(), y.data(), 64, 0, &mean,
-                                     &inverse);
+  kernels::loops<float>().layer_norm.value(x.data(), gain.data(), shift.data(), y.data(), 64, 0,
+                                           &mean, &inverse);
   CHECK(y[0] == Approx(-1).epsilon(1e-4));
   CHECK(y[1] == Approx(1).epsilon(1e-4));
 }

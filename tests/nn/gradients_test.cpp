@@ -105,8 +105,8 @@ TEST_CASE("the gradients of attention with dropout fit central differences") {
 }
 
 TEST_CASE("the gradients of an MLP fit central differences for every activation") {
-  for (const Activation activation :
-       {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu}) {
+  for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu,
+                                      Activation::relu2, Activation::silu}) {
     for (const bool bias : {true, false}) {
       const Mlp mlp(
           {.width = 5, .inner_width = 7, .activation = activation, .bias = bias, .dtype = kDouble});

@@ -256,22 +256,33 @@ TEST_CASE("dropout refuses a probability outside 0 to below 1") {
   CHECK_THROWS_AS(Dropout(std::nan("")), Error);
 }
 
-TEST_CASE("activations go by the names of GPT-2 configurations") {
+TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start from 0") {
+  const LayerNorm layer(
+      {.width = 2, .epsilon = 0.5, .dtype = kDouble, .kind = NormKind::rms, .gain_plus_one = true});
+  CHECK(layer.parameters().size() == 1);
+  const Tensor x = doubles({1, 0, 0, 1}, {2, 2});
+  check_values(layer.forward(x), {1, 0, 0, 1}, 1e-15);
+  set_parameter(layer, "weight", {1, 2});
+  check_values(layer.forward(x), {2, 0, 0, 3}, 1e-15);
+  check_values(norm_linear(x, layer.norm(), doubles({1, 1}, {1, 2})), {2, 3}, 1e-15);
+}
+
+TEST_CASE("activations go by the names of Hugging Face's configurations") {
   CHECK(parse_name<Activation>("activation", "gelu_new") == Activation::gelu_tanh);
   CHECK(parse_name<Activation>("activation", "gelu") == Activation::gelu_erf);
   CHECK(parse_name<Activation>("activation", "relu") == Activation::relu);
-  for (const char* name : {"gelu_new", "gelu", "relu"}) {
+  for (const char* name : {"gelu_new", "gelu", "relu", "relu2", "silu"}) {
     CHECK(name_of(parse_name<Activation>("activation", name)) == name);
   }
   CHECK_THROWS_WITH(parse_name<Activation>("activation", "swish"),
-                    "activation: expected gelu_new, gelu or relu, got 'swish'");
+                    "activation: expected gelu_new, gelu, relu, relu2 or silu, got 'swish'");
   CHECK_THROWS_AS(parse_name<Activation>("activation", ""), Error);
 }
 
 TEST_CASE("each activation computes its own formula") {
   const std::vector<double> xs{-3, -1, -0.5, 0, 0.5, 1, 3};
-  for (const Activation activation :
-       {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu}) {
+  for (const auto& [name, activation] : kChoices<Activation>) {
+    INFO(name);
     std::vector<double> expected;
     for (const double x : xs) {
       expected.push_back(reference_activation(x, activation));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -145,9 +146,13 @@ inline double reference_activation(double x, Activation activation) {
     case Activation::gelu_erf:
       return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
     case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::relu2:
+      return std::max(x, 0.0) * std::max(x, 0.0);
+    case Activation::silu:
       break;
   }
-  return x > 0 ? x : 0;
+  return x / (1 + std::exp(-x));
 }
 
 inline Matrix reference_mlp(const Matrix& x, const Gpt& gpt, const std::string& block) {

@@ -106,6 +106,47 @@ void check_both(const Inputs& in, double tolerance) {
   check_equal(fused_feed_forward, plain_feed_forward, in, tolerance);
 }
 
+// A gated MLP behind an RMS norm with gains of 1 + w, the gate's weights drawn from other numbers.
+void check_gated(const Inputs& in, Activation activation, double tolerance) {
+  const NormParameters norm{in.gain, in.shift, kEpsilon, NormKind::rms, true};
+  const Tensor gate = leaf(noise({kInner, kWidth}, 21, in.x.dtype()));
+  const Tensor gate_bias =
+      in.up_bias.defined() ? leaf(noise({kInner}, 22, in.x.dtype())) : Tensor();
+  std::vector<Tensor> all = in.all();
+  all.push_back(gate);
+  all.push_back(gate_bias);
+  const auto results = [&](const Tensor& value) {
+    for (Tensor input : all) {
+      input.zero_grad();
+    }
+    backward(value, {.gradient = noise(value.shape(), 9, value.dtype())});
+    std::vector<Tensor> found{value.detach()};
+    for (const Tensor& input : all) {
+      found.push_back(input.grad());
+    }
+    return found;
+  };
+  const std::vector<Tensor> fused = results(feed_forward(in.x, {.norm = norm,
+                                                                .up_weight = in.up,
+                                                                .up_bias = in.up_bias,
+                                                                .down_weight = in.down,
+                                                                .down_bias = in.down_bias,
+                                                                .gate_weight = gate,
+                                                                .gate_bias = gate_bias,
+                                                                .activation = activation}));
+  const Tensor rows = normalize(in.x, norm);
+  const Tensor middle =
+      activate(linear(rows, gate, gate_bias), activation) * linear(rows, in.up, in.up_bias);
+  const std::vector<Tensor> plain = results(linear(middle, in.down, in.down_bias));
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    INFO("result " << i);
+    REQUIRE(fused[i].defined() == plain[i].defined());
+    if (plain[i].defined()) {
+      check_close(fused[i], plain[i], tolerance);
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the fused layers equal the ops they are made of, with and without parameters") {
@@ -187,6 +228,42 @@ TEST_CASE("the fused layers leave what they are given unchanged") {
   for (std::size_t i = 0; i < before.size(); ++i) {
     CHECK(same_bits(in.all()[i].detach(), before[i]));
   }
+}
+
+TEST_CASE("feed_forward equals the ops it is made of with every norm, activation and gate") {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    for (const auto& [name, activation] : kChoices<Activation>) {
+      for (const bool biases : {false, true}) {
+        for (const Index rows : {5, 1030}) {
+          INFO(name << ", biases " << biases << ", rows " << rows << ", " << dtype);
+          check_gated(inputs_for({rows, kWidth}, dtype, {true, biases, biases}), activation,
+                      dtype == DType::float64 ? 1e-10 : 2e-3);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a gate that does not fit is named") {
+  const auto message = [](const Tensor& weight, const Tensor& bias) {
+    const Inputs in = inputs_for({3, kWidth}, DType::float32);
+    return error_of([&] {
+      feed_forward(in.x, {.norm = {},
+                          .up_weight = in.up,
+                          .up_bias = {},
+                          .down_weight = in.down,
+                          .down_bias = {},
+                          .gate_weight = weight,
+                          .gate_bias = bias});
+    });
+  };
+  CHECK(mentions(message(Tensor::zeros({kInner, 6}), {}),
+                 {"[feed_forward]", "gate_weight", "[12, 7]", "[12, 6]"}));
+  CHECK(mentions(message(Tensor::zeros({kInner, kWidth}, DType::float64), {}),
+                 {"[feed_forward]", "float64"}));
+  CHECK(mentions(message(Tensor::zeros({kInner, kWidth}), Tensor::zeros({5})),
+                 {"[feed_forward]", "gate_bias", "[12]", "[5]"}));
+  CHECK(mentions(message({}, Tensor::zeros({kInner})), {"gate_bias", "gate_weight"}));
 }
 
 TEST_CASE("norm_linear names the operand that does not fit") {

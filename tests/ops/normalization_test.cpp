@@ -68,6 +68,45 @@ TEST_CASE("NaN in one row of layer_norm stays in that row") {
   check_values(layer_norm(doubles({kNaN, 1, 1, -1}, {2, 2}), {}, {}, 0), {kNaN, kNaN, 1, -1});
 }
 
+TEST_CASE("rms_norm divides the last axis by the root of its mean square") {
+  // Mean squares 12.5 and 0.5.
+  const Tensor x = doubles({1, 2, 3, 6, 1, -1, 0, 0}, {2, 4});
+  const double a = 1 / std::sqrt(12.5 + 0.5);
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double tolerance = dtype == DType::float32 ? 1e-6 : 1e-15;
+    check_values(rms_norm(convert(x, dtype), {}, 0.5), {a, 2 * a, 3 * a, 6 * a, 1, -1, 0, 0},
+                 tolerance);
+  }
+  check_values(rms_norm(slice(x, 0, 1, 2), doubles({1, 2, 3, 4}, {4}), 0.5), {1, -2, 0, 0}, 1e-15);
+  CHECK(rms_norm(Tensor::zeros({0, 3}), {}).shape() == Shape{0, 3});
+  CHECK(rms_norm(Tensor::zeros({3, 0}), {}).shape() == Shape{3, 0});
+}
+
+TEST_CASE("normalize adds a shift to either norm and takes gains of 1 + w") {
+  const Tensor x = doubles({1, -1, 0, 0}, {1, 4});
+  const Tensor gain = leaf(doubles({1, 2, 3, 4}, {4}));
+  const Tensor shift = doubles({10, 20, 30, 40}, {4});
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    check_values(normalize(x, {gain, shift, 0.5, kind, false}), {11, 18, 30, 40}, 1e-14);
+    const Tensor y = normalize(x, {gain, shift, 0.5, kind, true});
+    check_values(y, {12, 17, 30, 40}, 1e-14);
+    backward(y, {.gradient = Tensor::ones({1, 4}, DType::float64)});
+    check_values(gain.grad(), {1, -1, 0, 0}, 1e-14);
+    Tensor again = gain;
+    again.zero_grad();
+    check_values(normalize(x, {{}, {}, 0.5, kind, true}), {1, -1, 0, 0}, 1e-15);
+  }
+}
+
+TEST_CASE("rms_norm names what does not fit") {
+  const Tensor x = Tensor::zeros({2, 3});
+  CHECK(mentions(error_of([&] { rms_norm(x, Tensor::ones({2})); }), {"[rms_norm]", "[3]", "[2]"}));
+  CHECK(mentions(error_of([&] { rms_norm(x, ones(3)); }), {"[rms_norm]", "float64", "float32"}));
+  CHECK(mentions(error_of([] { rms_norm(Tensor::scalar(1), {}); }), {"[rms_norm]", "one axis"}));
+  CHECK(mentions(error_of([] { rms_norm(Tensor(), {}); }), {"[rms_norm]"}));
+  CHECK(mentions(error_of([] { rms_norm(ints({1}, {1}), {}); }), {"[rms_norm]", "int32"}));
+}
+
 TEST_CASE("layer_norm names what does not fit") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK(mentions(error_of([&] { layer_norm(x, Tensor::ones({2}), {}); }),

@@ -172,6 +172,24 @@ std::vector<Case> norm_cases() {
                                      .down_bias = in[6]});
        },
        {0, 1, 2, 3, 5}},
+      {"feed_forward with a gate",
+       {noise({4, 4}, 1), noise({6, 4}, 4), noise({6}, 5), noise({4, 6}, 6), noise({6, 4}, 7),
+        noise({6}, 8)},
+       [](const Tensors& in) {
+         return feed_forward(in[0], {.norm = {},
+                                     .up_weight = in[1],
+                                     .up_bias = in[2],
+                                     .down_weight = in[3],
+                                     .down_bias = {},
+                                     .gate_weight = in[4],
+                                     .gate_bias = in[5],
+                                     .activation = Activation::silu});
+       },
+       {0, 1, 3, 4}},
+      {"rms_norm",
+       {noise({3, 4}, 1), noise({4}, 2)},
+       [](const Tensors& in) { return rms_norm(in[0], in[1]); },
+       {0, 1}},
       {"batch_norm in training",
        norm,
        [](const Tensors& in) {

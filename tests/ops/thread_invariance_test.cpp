@@ -7,9 +7,11 @@
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
+#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/normalization.h"
 #include "headlight/ops/reduce.h"
+#include "headlight/ops/rope.h"
 #include "headlight/ops/softmax.h"
 #include "support/tensors.h"
 
@@ -81,6 +83,40 @@ TEST_CASE("linear gives the same bits with any number of threads") {
 TEST_CASE("layer_norm gives the same bits with any number of threads") {
   check_threads({floats_of({1003, 65}, 1), floats_of({65}, 2), floats_of({65}, 3)},
                 [](const Inputs& in) { return layer_norm(in[0], in[1], in[2]); });
+}
+
+TEST_CASE("rms_norm gives the same bits with any number of threads") {
+  check_threads({floats_of({1003, 65}, 1), floats_of({65}, 2)},
+                [](const Inputs& in) { return rms_norm(in[0], in[1]); });
+}
+
+TEST_CASE("rope gives the same bits with any number of threads") {
+  const Tensor positions = ids_below(1500, 5000);
+  for (const RotaryStyle style : {RotaryStyle::half, RotaryStyle::interleaved}) {
+    check_threads({floats_of({1500, 3, 34}, 1)},
+                  [&](const Inputs& in) { return rope(in[0], positions, {.style = style}); });
+  }
+}
+
+TEST_CASE("gated and plain MLPs give the same bits with any number of threads") {
+  for (const auto& [name, activation] : kChoices<Activation>) {
+    INFO(name);
+    const Activation chosen = activation;
+    check_threads({floats_of({1100, 40}, 1), floats_of({72, 40}, 2), floats_of({40, 72}, 3),
+                   floats_of({72, 40}, 4)},
+                  [&](const Inputs& in) {
+                    const FeedForwardParameters plain{
+                        .norm = {.gain = {}, .shift = {}, .epsilon = 1e-6, .kind = NormKind::rms},
+                        .up_weight = in[1],
+                        .up_bias = {},
+                        .down_weight = in[2],
+                        .down_bias = {},
+                        .activation = chosen};
+                    FeedForwardParameters gated = plain;
+                    gated.gate_weight = in[3];
+                    return feed_forward(in[0], plain) + feed_forward(in[0], gated);
+                  });
+  }
 }
 
 TEST_CASE("batch_norm gives the same bits with any number of threads") {

@@ -20,6 +20,10 @@ const std::set<std::string>& op_rungs() {
                                            "norm_linear, feed_forward",
                                            "embedding, cross_entropy",
                                            "attention",
+                                           "rms_norm, normalize",
+                                           "other norms and activations in fused layers",
+                                           "activations",
+                                           "rope",
                                            "MultiHeadAttention",
                                            "LayerNorm, BatchNorm1d",
                                            "TransformerEncoderLayer"};
@@ -56,6 +60,18 @@ TEST_CASE("dense, ragged and cached attention agree with PyTorch") {
   check_rung("ops", "attention");
 }
 
+TEST_CASE("RMS norms and gains of 1 + w agree with PyTorch") {
+  check_rung("llama", "rms_norm, normalize");
+}
+
+TEST_CASE("the fused layers agree with PyTorch with every norm, activation and gate") {
+  check_rung("llama", "other norms and activations in fused layers");
+}
+
+TEST_CASE("activations agree with PyTorch by their names") { check_rung("llama", "activations"); }
+
+TEST_CASE("rotary embeddings agree with transformers") { check_rung("llama", "rope"); }
+
 TEST_CASE("MultiHeadAttention agrees with torch.nn.MultiheadAttention") {
   check_rung("modules", "MultiHeadAttention");
 }
@@ -70,7 +86,7 @@ TEST_CASE("transformer layers agree with torch.nn.TransformerEncoderLayer") {
 
 TEST_CASE("no rung of the frozen cases goes without a test") {
   std::set<std::string> found;
-  for (const std::string group : {"ops", "modules"}) {
+  for (const std::string group : {"ops", "llama", "modules"}) {
     for (const Case& subject : read_cases(fixture(group))) {
       found.insert(subject.rung.substr(0, subject.rung.rfind(", ")));
     }

@@ -1,23 +1,61 @@
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/embedding.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
+#include "headlight/ops/rope.h"
 #include "parity/runners.h"
 
 namespace headlight::parity {
 namespace {
 
 NormParameters norm_of(const Run& run) {
-  return {run.input("gain"), run.input("shift"), run.attribute("epsilon", 1e-5)};
+  return {.gain = run.input("gain"),
+          .shift = run.input("shift"),
+          .epsilon = run.attribute("epsilon", 1e-5),
+          .kind = parse_name<NormKind>("kind", run.attribute<std::string>("kind", "layer")),
+          .gain_plus_one = run.attribute("gain_plus_one", false)};
 }
 
 Precision precision_of(const Run& run) {
   return parse_name<Precision>("dtype", run.attribute<std::string>("precision", "float32"));
 }
 
+Activation activation_of(const Run& run) {
+  return parse_name<Activation>("activation", run.attribute<std::string>("activation", "gelu_new"));
+}
+
+RopeOptions rope_options(const Run& run) {
+  const auto text = [&](const char* name, const char* otherwise) {
+    return run.attribute<std::string>(name, otherwise);
+  };
+  return {.theta = run.attribute("theta", 10000.0),
+          .width = run.attribute("width", Index{0}),
+          .style = parse_name<RotaryStyle>("style", text("style", "half")),
+          .scaling = parse_name<RopeScaling>("scaling", text("scaling", "none")),
+          .factor = run.attribute("factor", 1.0),
+          .low_freq_factor = run.attribute("low_freq_factor", 1.0),
+          .high_freq_factor = run.attribute("high_freq_factor", 4.0),
+          .original_max_position_embeddings =
+              run.attribute("original_max_position_embeddings", Index{8192})};
+}
+
+void run_inverse_frequencies(Run& run) {
+  const RopeOptions options = rope_options(run);
+  const std::vector<float> table = inverse_frequencies(options, options.width);
+  run.output(
+      "y", convert(Tensor::from(std::span<const float>(table), {static_cast<Index>(table.size())}),
+                   run.input("like").dtype()));
+}
+
 void run_layer_norm(Run& run) {
   const NormParameters norm = norm_of(run);
   run.output("y", layer_norm(run.input("x"), norm.gain, norm.shift, norm.epsilon));
+}
+
+void run_rms_norm(Run& run) {
+  const NormParameters norm = norm_of(run);
+  run.output("y", rms_norm(run.input("x"), norm.gain, norm.epsilon));
 }
 
 void run_batch_norm(Run& run) {
@@ -42,6 +80,9 @@ void run_feed_forward(Run& run) {
                                                 .up_bias = run.input("up_bias"),
                                                 .down_weight = run.input("down_weight"),
                                                 .down_bias = run.input("down_bias"),
+                                                .gate_weight = run.input("gate_weight"),
+                                                .gate_bias = run.input("gate_bias"),
+                                                .activation = activation_of(run),
                                                 .precision = precision_of(run)}));
 }
 
@@ -62,6 +103,14 @@ CrossEntropyOptions loss_options(const Run& run) {
 Runners layer_runners() {
   return {
       {"layer_norm", run_layer_norm},
+      {"rms_norm", run_rms_norm},
+      {"normalize", [](Run& run) { run.output("y", normalize(run.input("x"), norm_of(run))); }},
+      {"activate", [](Run& run) { run.output("y", activate(run.input("x"), activation_of(run))); }},
+      {"inverse_frequencies", run_inverse_frequencies},
+      {"rope",
+       [](Run& run) {
+         run.output("y", rope(run.input("x"), run.input("positions"), rope_options(run)));
+       }},
       {"batch_norm", run_batch_norm},
       {"norm_linear", run_norm_linear},
       {"feed_forward", run_feed_forward},

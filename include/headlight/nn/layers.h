@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "headlight/base/choices.h"
 #include "headlight/nn/module.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/fused_layers.h"
@@ -53,24 +52,29 @@ class Embedding : public Module {
 struct NormOptions {
   Index width = 0;
   double epsilon = 1e-5;
-  bool bias = true;  // LayerNorm only
+  bool bias = true;  // LayerNorm only, and not of NormKind::rms
   DType dtype = DType::float32;
-  bool affine = true;  // learns a gain, and a shift when `bias` says so
+  bool affine = true;               // learns a gain, and a shift when `bias` says so
+  NormKind kind = NormKind::layer;  // LayerNorm only, as is what follows
+  bool gain_plus_one = false;       // see NormParameters; the gain starts from 0
 };
 
-// Parameters, when affine: weight [width] (the gain), bias [width].
+// A norm over the last axis, also an RMS norm when its kind is that. Parameters, when affine:
+// weight [width] (the gain), bias [width].
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
   Tensor forward(const Tensor& x) const;
   // For ops that normalise their input themselves.
-  NormParameters norm() const { return {weight, bias, epsilon_}; }
+  NormParameters norm() const { return {weight, bias, epsilon_, kind_, gain_plus_one_}; }
 
   Tensor weight;  // undefined when not affine, as is the bias
   Tensor bias;    // undefined without one
 
  private:
   double epsilon_;
+  NormKind kind_;
+  bool gain_plus_one_;
 };
 
 // x [N, width] or [N, width, L]. Parameters, when affine: weight, bias [width]; buffers:
@@ -100,17 +104,6 @@ class Dropout : public Module {
   double probability_;
   std::uint64_t label_;
 };
-
-enum class Activation { gelu_tanh, gelu_erf, relu };
-
-// The names of GPT-2's configurations.
-template <>
-inline constexpr auto kChoices<Activation> =
-    std::to_array<Choice<Activation>>({{"gelu_new", Activation::gelu_tanh},
-                                       {"gelu", Activation::gelu_erf},
-                                       {"relu", Activation::relu}});
-
-Tensor activate(const Tensor& x, Activation activation);
 
 struct MlpOptions {
   Index width = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/kernels/activation.h"
 #include "headlight/tensor/tensor.h"
 
 // Functions of single elements. Shapes broadcast by NumPy's rule; both operands have the same
@@ -49,6 +50,9 @@ Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
 
 // x sigmoid(x). Elfwing et al., arXiv 1702.03118; Ramachandran et al., arXiv 1710.05941.
 Tensor silu(const Tensor& x);
+
+// The activation of that name; see kernels/activation.h.
+Tensor activate(const Tensor& x, Activation activation);
 
 // The elements converted to another floating type; the gradient is converted back.
 Tensor cast(const Tensor& x, DType dtype);

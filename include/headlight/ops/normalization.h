@@ -1,13 +1,41 @@
 #pragma once
 
+#include "headlight/base/choices.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
+
+enum class NormKind {
+  layer,  // by mean and variance: Ba, Kiros and Hinton, arXiv 1607.06450
+  rms,    // by the root of the mean square: Zhang and Sennrich, arXiv 1910.07467
+};
+
+template <>
+inline constexpr auto kChoices<NormKind> =
+    std::to_array<Choice<NormKind>>({{"layer", NormKind::layer}, {"rms", NormKind::rms}});
+
+// Of a norm over the last axis.
+struct NormParameters {
+  Tensor gain;   // [C]; undefined: 1
+  Tensor shift;  // [C]; undefined: 0
+  double epsilon = 1e-5;
+  NormKind kind = NormKind::layer;
+  bool gain_plus_one = false;  // the factors are 1 + gain: Gemma
+};
+
+// Normalises the last axis of x [..., C] with what the parameters say: layer_norm() or rms_norm(),
+// and a shift behind either. Throws Error when shapes or types do not fit.
+Tensor normalize(const Tensor& x, const NormParameters& norm);
 
 // Normalises the last axis: (x - mean) / sqrt(population variance + epsilon) * gain + shift.
 // x [..., C]; gain and shift [C], either may be undefined (1 and 0).
 // Ba, Kiros and Hinton, arXiv 1607.06450.
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, double epsilon = 1e-5);
+
+// Scales the last axis: x / sqrt(mean(x^2) + epsilon) * gain. x [..., C]; gain [C] may be undefined
+// (1). Throws Error when shapes or types do not fit.
+// Zhang and Sennrich, arXiv 1910.07467.
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double epsilon = 1e-5);
 
 struct BatchNormOptions {
   bool training = true;   // normalise with this batch's statistics and update the running ones

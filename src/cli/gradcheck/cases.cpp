@@ -52,7 +52,7 @@ GradientCases all_gradient_cases() {
   GradientCases all;
   for (const auto family : {elementwise_cases, reduce_cases, layout_cases, matmul_cases, mask_cases,
                             softmax_cases, normalization_cases, fused_layer_cases, embedding_cases,
-                            loss_cases, attention_cases, gpt_cases}) {
+                            loss_cases, rope_cases, attention_cases, gpt_cases}) {
     append(all, family());
   }
   return all;

@@ -34,6 +34,7 @@ GradientCases normalization_cases();
 GradientCases fused_layer_cases();
 GradientCases embedding_cases();
 GradientCases loss_cases();
+GradientCases rope_cases();
 GradientCases attention_cases();
 GradientCases gpt_cases();
 

@@ -54,11 +54,48 @@ GradientCases feed_forward_cases() {
                 })};
 }
 
+// Every activation, with a gate and without one.
+GradientCases activation_cases() {
+  GradientCases cases;
+  for (const auto& [name, activation] : kChoices<Activation>) {
+    const Activation chosen = activation;
+    const NormParameters norm{
+        .gain = {}, .shift = {}, .epsilon = 1e-5, .kind = NormKind::rms, .gain_plus_one = true};
+    cases.push_back(check("feed_forward", std::string(name),
+                          {draw({3, 4}), draw({4}, 2), draw({5, 4}, 3), draw({4, 5}, 4)},
+                          [=](const auto& in) {
+                            NormParameters gained = norm;
+                            gained.gain = in[1];
+                            return feed_forward(in[0], {.norm = gained,
+                                                        .up_weight = in[2],
+                                                        .up_bias = {},
+                                                        .down_weight = in[3],
+                                                        .down_bias = {},
+                                                        .activation = chosen});
+                          }));
+    cases.push_back(check("feed_forward", std::string(name) + " of a gate",
+                          {draw({3, 4}), draw({5, 4}, 2), draw({5}, 3), draw({4, 5}, 4),
+                           draw({4}, 5), draw({5, 4}, 6), draw({5}, 7)},
+                          [=](const auto& in) {
+                            return feed_forward(in[0], {.norm = norm,
+                                                        .up_weight = in[1],
+                                                        .up_bias = in[2],
+                                                        .down_weight = in[3],
+                                                        .down_bias = in[4],
+                                                        .gate_weight = in[5],
+                                                        .gate_bias = in[6],
+                                                        .activation = chosen});
+                          }));
+  }
+  return cases;
+}
+
 }  // namespace
 
 GradientCases fused_layer_cases() {
   GradientCases cases = norm_linear_cases();
   append(cases, feed_forward_cases());
+  append(cases, activation_cases());
   return cases;
 }
 

@@ -37,6 +37,31 @@ GradientCases layer_norm_cases() {
             [](const auto& in) { return layer_norm(in[0], in[1], in[1]) + in[0]; })};
 }
 
+GradientCases rms_norm_cases() {
+  const auto plain = [](const auto& in) { return rms_norm(in[0], in[1]); };
+  const auto normalized = [](const auto& in) { return rms_norm(in[0], {}); };
+  return {
+      check("rms_norm", "rows", {draw({3, 5}), draw({5}, 2)}, plain),
+      check("rms_norm", "a batch", {draw({2, 2, 4}), draw({4}, 2)}, plain),
+      check("rms_norm", "more rows than blocks", {draw({37, 3}), draw({3}, 2)}, plain),
+      check("rms_norm", "no gain", {draw({2, 4})}, normalized),
+      check("rms_norm", "a vector", {draw({4})}, normalized),
+      check("rms_norm", "an axis of size 1", {draw({3, 1}), draw({1}, 2)}, plain),
+      check("rms_norm", "no rows", {draw({0, 3}), draw({3}, 2)}, plain),
+      check("rms_norm", "no columns", {draw({3, 0})}, normalized),
+      check("rms_norm", "a transposed input", {draw_transposed({3, 4}), draw({4}, 2)}, plain),
+      check("rms_norm", "gains of 1 + w and a shift", {draw({3, 4}), draw({4}, 2), draw({4}, 3)},
+            [](const auto& in) {
+              return normalize(in[0], {.gain = in[1],
+                                       .shift = in[2],
+                                       .epsilon = 1e-5,
+                                       .kind = NormKind::rms,
+                                       .gain_plus_one = true});
+            }),
+      check("rms_norm", "an input used twice", {draw({2, 3}), draw({3}, 2)},
+            [](const auto& in) { return rms_norm(in[0], in[1]) * in[0]; })};
+}
+
 // Every call gets its own running statistics, because training changes them.
 GradientCase batch_case(const std::string& description, const Tensor& x, bool training) {
   const Index channels = x.size(1);
@@ -68,6 +93,7 @@ GradientCases batch_norm_cases() {
 
 GradientCases normalization_cases() {
   GradientCases cases = layer_norm_cases();
+  append(cases, rms_norm_cases());
   append(cases, batch_norm_cases());
   return cases;
 }

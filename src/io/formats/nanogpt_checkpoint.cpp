@@ -135,7 +135,9 @@ void require_nanogpt(const GptConfig& config) {
                 "a window or a scale of attention", "nanoGPT sees all tokens, at the usual scale");
   refuse_unless(config.tie_weights, "a head that is not tied",
                 "nanoGPT shares it with the token embedding");
-  refuse_unless(config.activation != Activation::relu, "activation = relu", "nanoGPT has GELU");
+  refuse_unless(
+      config.activation == Activation::gelu_tanh || config.activation == Activation::gelu_erf,
+      "activation = " + std::string(name_of(config.activation)), "nanoGPT has GELU");
   require(config.layer_norm_epsilon == kEpsilon, "nanogpt: layer_norm_epsilon ",
           config.layer_norm_epsilon, " cannot be expressed: nanoGPT's is ", kEpsilon);
 }

@@ -123,32 +123,6 @@ void log_all(const T* x, T* y, Index n) {
 }
 
 template <class T>
-void gelu(const T* x, T* y, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    y[i] = gelu_value(x[i]);
-  }
-}
-
-template <class T>
-void gelu_backward(const T* x, const T* y_grad, T* x_grad, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    x_grad[i] = y_grad[i] * gelu_point(x[i]).slope;
-  }
-}
-
-template <class T>
-void gelu_with_backward(const T* x, T* grad, T* y, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    const GeluPoint<T> point = gelu_point(x[i]);
-    grad[i] *= point.slope;
-    y[i] = point.value;
-  }
-}
-
-template <class T>
 void softmax_backward(const T* probability, T* s, T delta, T factor, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
@@ -156,58 +130,90 @@ void softmax_backward(const T* probability, T* s, T delta, T factor, Index n) {
   }
 }
 
-// Ba, Kiros and Hinton, arXiv 1607.06450; the variance is the population's.
 template <class T>
-void layer_norm(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
-                T* inverse_deviation) {
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) {
-    sum += x[i];
-  }
-  const T average = sum / static_cast<T>(n);
-  T squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (Index i = 0; i < n; ++i) {
-    squares += (x[i] - average) * (x[i] - average);
-  }
-  const T scale_factor = T{1} / static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
+void rotate_halves(const T* a, const T* b, const Rotation<T>& by, T* y_a, T* y_b, Index n) {
+  const T* cosine = by.cosine;
+  const T* sine = by.sine;
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
-    y[i] = (x[i] - average) * scale_factor * gain[i] + shift[i];
+    const T left = a[i];
+    const T right = b[i];
+    y_a[i] = left * cosine[i] - right * sine[i];
+    y_b[i] = right * cosine[i] + left * sine[i];
   }
-  *mean = average;
-  *inverse_deviation = scale_factor;
 }
 
 template <class T>
-void layer_norm_backward(const LayerNormRowGradient<T>& row, Index n) {
-  const T* x = row.x;
-  const T* gain = row.gain;
-  const T* y_grad = row.y_grad;
-  const T mean = row.mean;
-  const T factor = row.inverse_deviation;
-  T sum = 0;
-  T weighted = 0;
-#pragma omp simd reduction(+ : sum, weighted)
-  for (Index i = 0; i < n; ++i) {
-    const T g = y_grad[i] * gain[i];
-    sum += g;
-    weighted += g * (x[i] - mean) * factor;
-  }
-  sum /= static_cast<T>(n);
-  weighted /= static_cast<T>(n);
-  T* x_grad = row.x_grad;
-  T* gain_grad = row.gain_grad;
-  T* shift_grad = row.shift_grad;
+void rotate_pairs(const T* x, const Rotation<T>& by, T* y, Index n) {
+  const T* cosine = by.cosine;
+  const T* sine = by.sine;
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
-    const T normalized = (x[i] - mean) * factor;
-    x_grad[i] = (y_grad[i] * gain[i] - sum - normalized * weighted) * factor;
-    gain_grad[i] += y_grad[i] * normalized;
-    shift_grad[i] += y_grad[i];
+    const T left = x[2 * i];
+    const T right = x[2 * i + 1];
+    y[2 * i] = left * cosine[i] - right * sine[i];
+    y[2 * i + 1] = right * cosine[i] + left * sine[i];
   }
 }
+
+// A layer norm (Ba, Kiros and Hinton, arXiv 1607.06450; the variance is the population's), or an
+// RMS norm (Zhang and Sennrich, arXiv 1910.07467), which is one without the mean.
+template <class T, bool kCentred>
+struct Norm {
+  static void value(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
+                    T* inverse_deviation) {
+    T sum = 0;
+    if constexpr (kCentred) {
+#pragma omp simd reduction(+ : sum)
+      for (Index i = 0; i < n; ++i) {
+        sum += x[i];
+      }
+    }
+    const T average = kCentred ? sum / static_cast<T>(n) : T{0};
+    T squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (Index i = 0; i < n; ++i) {
+      squares += (x[i] - average) * (x[i] - average);
+    }
+    const T scale_factor = T{1} / static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) {
+      y[i] = (x[i] - average) * scale_factor * gain[i] + shift[i];
+    }
+    *mean = average;
+    *inverse_deviation = scale_factor;
+  }
+
+  static void backward(const NormRowGradient<T>& row, Index n) {
+    const T* x = row.x;
+    const T* gain = row.gain;
+    const T* y_grad = row.y_grad;
+    const T mean = row.mean;
+    const T factor = row.inverse_deviation;
+    T sum = 0;
+    T weighted = 0;
+#pragma omp simd reduction(+ : sum, weighted)
+    for (Index i = 0; i < n; ++i) {
+      const T g = y_grad[i] * gain[i];
+      sum += g;
+      weighted += g * (x[i] - mean) * factor;
+    }
+    sum = kCentred ? sum / static_cast<T>(n) : T{0};
+    weighted /= static_cast<T>(n);
+    T* x_grad = row.x_grad;
+    T* gain_grad = row.gain_grad;
+    T* shift_grad = row.shift_grad;
+#pragma omp simd
+    for (Index i = 0; i < n; ++i) {
+      const T normalized = (x[i] - mean) * factor;
+      x_grad[i] = (y_grad[i] * gain[i] - sum - normalized * weighted) * factor;
+      gain_grad[i] += y_grad[i] * normalized;
+      shift_grad[i] += y_grad[i];
+    }
+  }
+
+  static constexpr NormLoops<T> kLoops{value, backward};
+};
 
 template <class T>
 void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
@@ -265,12 +271,11 @@ constexpr Loops<T> table() {
           .exp = exp_all<T>,
           .tanh = tanh_all<T>,
           .log = log_all<T>,
-          .gelu = gelu<T>,
-          .gelu_backward = gelu_backward<T>,
-          .gelu_with_backward = gelu_with_backward<T>,
           .softmax_backward = softmax_backward<T>,
-          .layer_norm = layer_norm<T>,
-          .layer_norm_backward = layer_norm_backward<T>,
+          .rotate_halves = rotate_halves<T>,
+          .rotate_pairs = rotate_pairs<T>,
+          .layer_norm = Norm<T, true>::kLoops,
+          .rms_norm = Norm<T, false>::kLoops,
           .dropout = dropout<T>,
           .adamw = adamw<T>};
 }

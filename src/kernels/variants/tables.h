@@ -2,30 +2,36 @@
 
 #include "kernels/decode.h"
 #include "kernels/gemm/gemm_tile.h"
+#include "kernels/layers/activations.h"
 #include "kernels/loops.h"
 
 namespace headlight::kernels {
 namespace baseline {
 extern const Loops<float> kFloatLoops;
+extern const Activations<float> kFloatActivations;
 extern const Loops<double> kDoubleLoops;
+extern const Activations<double> kDoubleActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 }  // namespace baseline
 namespace v2 {
 extern const Loops<float> kFloatLoops;
+extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 }  // namespace v2
 namespace v3 {
 extern const Loops<float> kFloatLoops;
+extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 }  // namespace v3
 namespace v4 {
 extern const Loops<float> kFloatLoops;
+extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;

@@ -120,44 +120,5 @@ inline float fast_log(float x) {
 
 inline double fast_log(double x) { return std::log(x); }
 
-// GELU in its tanh form: x * (1 + tanh(u)) / 2 = x * sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715
-// x^3) (Hendrycks and Gimpel, arXiv 1606.08415). This is 2 u, given x and x^2. Its rounding weighs
-// most in what follows: for negative x, where the result fades away, its relative error grows to
-// some 3 |u| units in the last place, while the absolute error stays far below that of x.
-template <class T>
-inline T gelu_argument(T x, T square) {
-  constexpr T kLinear = T(1.5957691216057307117597842397375);
-  constexpr T kCubic = T(1.5957691216057307117597842397375 * 0.044715);
-  return x * (kCubic * square + kLinear);
-}
-
-template <class T>
-inline T gelu_value(T x) {
-  return x / (T{1} + fast_exp(-gelu_argument(x, x * x)));
-}
-
-// With s = sigmoid(2 u): s + x s (1 - s) 2 u'. From exp(-|2 u|), so that neither factor is a
-// difference and nothing overflows. The sum crosses zero near x = -0.75, where its error is small
-// beside 1, not beside the sum.
-template <class T>
-struct GeluPoint {
-  T value;
-  T slope;
-};
-
-template <class T>
-inline GeluPoint<T> gelu_point(T x) {
-  constexpr T kLinear = T(1.5957691216057307117597842397375);
-  constexpr T kCubic = T(3 * 1.5957691216057307117597842397375 * 0.044715);
-  T square = x * x;
-  square = square > T(1024) ? T(1024) : square;  // 0 follows, and must not meet infinity
-  const T argument = gelu_argument(x, square);
-  const T e = fast_exp(-magnitude(argument));
-  const T larger = T{1} / (T{1} + e);
-  const T smaller = e * larger;
-  const T s = x < T{0} ? smaller : larger;
-  return {x * s, s + x * smaller * larger * (kCubic * square + kLinear)};
-}
-
 }  // namespace
 }  // namespace headlight::kernels

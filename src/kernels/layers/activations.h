@@ -1,0 +1,46 @@
+#pragma once
+
+#include "headlight/kernels/activation.h"
+#include "headlight/tensor/shape.h"
+
+// The loops of an MLP's middle over contiguous memory, on one thread; like those of kernels/loops.h
+// compiled several times.
+namespace headlight::kernels {
+
+// A gated activation's gradient: of y = f(gate) * up.
+template <class T>
+struct GateGradient {
+  const T* gate;
+  const T* up;
+  T* gate_grad;  // overwritten; the output's gradient before
+  T* up_grad;    // overwritten
+  T* y;          // overwritten with the value
+};
+
+// Loops of one activation f.
+template <class T>
+struct ActivationLoops {
+  // y = f(x); y may be x
+  void (*value)(const T* x, T* y, Index n);
+  // x_grad = y_grad * f'(x)
+  void (*backward)(const T* x, const T* y_grad, T* x_grad, Index n);
+  // y = f(x) and grad *= f'(x) at once
+  void (*with_backward)(const T* x, T* grad, T* y, Index n);
+  // y = f(gate) * up
+  void (*gated)(const T* gate, const T* up, T* y, Index n);
+  void (*gated_with_backward)(const GateGradient<T>& of, Index n);
+};
+
+template <class T>
+struct Activations {
+  ActivationLoops<T> gelu_tanh;
+  ActivationLoops<T> gelu_erf;
+  ActivationLoops<T> relu;
+  ActivationLoops<T> relu2;
+  ActivationLoops<T> silu;
+};
+
+template <class T>
+const ActivationLoops<T>& activation_loops(Activation activation);
+
+}  // namespace headlight::kernels

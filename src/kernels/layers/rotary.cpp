@@ -1,0 +1,96 @@
+#include "kernels/layers/rotary.h"
+
+#include <algorithm>
+
+#include "kernels/loops.h"
+
+namespace headlight::kernels {
+namespace {
+
+// Pairs whose cosines and sines are computed together and serve all heads.
+constexpr Index kPairs = 64;
+
+// x (1 - x^2 / 3! + x^4 / 5! - ...), |x| <= pi / 4, where the first term left out is below 1e-19.
+double sine_near_zero(double x, double square) {
+  double p = 1.0 / 355687428096000;  // 17!
+  p = p * square - 1.0 / 1307674368000;
+  p = p * square + 1.0 / 6227020800;
+  p = p * square - 1.0 / 39916800;
+  p = p * square + 1.0 / 362880;
+  p = p * square - 1.0 / 5040;
+  p = p * square + 1.0 / 120;
+  p = p * square - 1.0 / 6;
+  return x + x * (square * p);
+}
+
+double cosine_near_zero(double square) {
+  double p = 1.0 / 20922789888000;  // 16!
+  p = p * square - 1.0 / 87178291200;
+  p = p * square + 1.0 / 479001600;
+  p = p * square - 1.0 / 3628800;
+  p = p * square + 1.0 / 40320;
+  p = p * square - 1.0 / 720;
+  p = p * square + 1.0 / 24;
+  return 1.0 - (0.5 * square - square * (square * p));
+}
+
+}  // namespace
+
+// angle = n pi / 2 + x. pi / 2 is taken off in three parts, the first two of 22 bits, so that their
+// products with n are exact (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
+// Adding 1.5 * 2^52 rounds to a whole number.
+CosineAndSine cosine_and_sine(double angle) {
+  constexpr double kTwoOverPi = 0.63661977236758134308;
+  constexpr double kHigh = 0x1.921fbp+0;
+  constexpr double kMiddle = 0x1.5110b0p-22;
+  constexpr double kLow = 0x1.18469898cc517p-44;
+  constexpr double kRound = 0x1.8p52;
+  const double n = (angle * kTwoOverPi + kRound) - kRound;
+  const double x = ((angle - n * kHigh) - n * kMiddle) - n * kLow;
+  const double square = x * x;
+  const double sine = sine_near_zero(x, square);
+  const double cosine = cosine_near_zero(square);
+  const auto quarter = static_cast<std::int64_t>(n);
+  const bool swapped = (quarter & 1) != 0;
+  const double c = swapped ? sine : cosine;
+  const double s = swapped ? cosine : sine;
+  return {((quarter + 1) & 2) != 0 ? -c : c, (quarter & 2) != 0 ? -s : s};
+}
+
+template <class T>
+void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& rotation) {
+  const auto pairs = static_cast<Index>(rotation.inverse_frequencies.size());
+  const auto position = static_cast<float>(rotation.position);
+  T cosine[kPairs];
+  T sine[kPairs];
+  for (Index first = 0; first < pairs; first += kPairs) {
+    const Index count = std::min(kPairs, pairs - first);
+    for (Index i = 0; i < count; ++i) {
+      const float angle =
+          position * rotation.inverse_frequencies[static_cast<std::size_t>(first + i)];
+      const CosineAndSine turn = cosine_and_sine(static_cast<double>(angle));
+      cosine[i] = static_cast<T>(turn.cosine);
+      sine[i] = static_cast<T>(rotation.backward ? -turn.sine : turn.sine);
+    }
+    for (Index head = 0; head < heads; ++head) {
+      const Index start = head * width;
+      if (rotation.style == RotaryStyle::half) {
+        const Index a = start + first;
+        loops<T>().rotate_halves(x + a, x + a + pairs, {cosine, sine}, y + a, y + a + pairs, count);
+      } else {
+        const Index a = start + 2 * first;
+        loops<T>().rotate_pairs(x + a, {cosine, sine}, y + a, count);
+      }
+    }
+  }
+  if (y != x) {
+    for (Index head = 0; head < heads; ++head) {
+      std::copy_n(x + head * width + 2 * pairs, width - 2 * pairs, y + head * width + 2 * pairs);
+    }
+  }
+}
+
+template void rotate_row(const float*, float*, Index, Index, const RowRotation&);
+template void rotate_row(const double*, double*, Index, Index, const RowRotation&);
+
+}  // namespace headlight::kernels

@@ -1,0 +1,137 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/normalization.h"
+#include "kernels/loops.h"
+#include "ops/common.h"
+#include "ops/norm_rows.h"
+
+namespace headlight {
+namespace {
+
+// Fixed blocks of rows whose gain and shift gradients are summed apart.
+constexpr Index kBlocks = 16;
+
+// The op, for messages and the graph.
+const char* op_name(NormKind kind) { return kind == NormKind::layer ? "layer_norm" : "rms_norm"; }
+
+template <class T>
+const kernels::NormLoops<T>& norm_loops(NormKind kind) {
+  return kind == NormKind::layer ? kernels::loops<T>().layer_norm : kernels::loops<T>().rms_norm;
+}
+
+template <class T>
+void forward(const NormInputs& in, Index first, Index last, T* value, RowStatistics& statistics) {
+  const Index width = in.width();
+  const T* x = in.x.data<T>();
+  const T* factor = in.factor.data<T>();
+  const T* shift = in.shift.data<T>();
+  T* mean = statistics.mean.data<T>();
+  T* inverse = statistics.inverse_deviation.data<T>();
+  const auto loop = norm_loops<T>(in.kind).value;
+  kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
+    for (Index row = first + begin; row < first + end; ++row) {
+      loop(x + row * width, factor, shift, value + (row - first) * width, width,
+           static_cast<T>(in.epsilon), mean + row, inverse + row);
+    }
+  });
+}
+
+template <class T>
+NormGradients backward(const NormInputs& in, const Tensor& grad, const RowStatistics& statistics) {
+  const Index width = in.width();
+  Tensor x_grad = Tensor::empty(in.x.shape(), in.x.dtype());
+  Tensor partial = Tensor::zeros({kBlocks, 2, width}, in.x.dtype());  // gain, shift per block
+  const Index block_rows = std::max<Index>(1, kernels::chunk_count(in.rows(), kBlocks));
+  const auto loop = norm_loops<T>(in.kind).backward;
+  kernels::parallel_chunks(in.rows(), block_rows, [&](Index, Index block, Index begin, Index end) {
+    T* sums = partial.data<T>() + block * 2 * width;
+    for (Index row = begin; row < end; ++row) {
+      loop({.x = in.x.data<T>() + row * width,
+            .gain = in.factor.data<T>(),
+            .y_grad = grad.data<T>() + row * width,
+            .x_grad = x_grad.data<T>() + row * width,
+            .gain_grad = sums,
+            .shift_grad = sums + width,
+            .mean = statistics.mean.data<T>()[row],
+            .inverse_deviation = statistics.inverse_deviation.data<T>()[row]},
+           width);
+    }
+  });
+  Tensor total = Tensor::zeros({2, width}, in.x.dtype());
+  for (Index block = 0; block < kBlocks; ++block) {
+    kernels::loops<T>().add(total.data<T>(), partial.data<T>() + block * 2 * width, total.data<T>(),
+                            2 * width);
+  }
+  return {x_grad, total.strided_view({width}, {1}), total.strided_view({width}, {1}, width)};
+}
+
+Tensor given_or(const Tensor& parameter, double value, const Tensor& x, NormKind kind) {
+  if (!parameter.defined()) {
+    return Tensor::full({x.size(-1)}, value, x.dtype());
+  }
+  require_same_type(parameter, x, op_name(kind));
+  require_shape(parameter, {x.size(-1)}, op_name(kind), "gain and shift");
+  return to_contiguous(parameter.detach());
+}
+
+Tensor one_plus(const Tensor& gain) {
+  return dispatch_floating(gain.dtype(), "rms_norm", [&](auto zero) {
+    using T = decltype(zero);
+    return map_elements<T>(gain, [](T v) { return 1 + v; });
+  });
+}
+
+}  // namespace
+
+NormInputs norm_inputs(const Tensor& x, const NormParameters& norm) {
+  const Tensor gain = given_or(norm.gain, 1, x, norm.kind);
+  return {.x = to_contiguous(x.detach()),
+          .factor = norm.gain.defined() && norm.gain_plus_one ? one_plus(gain) : gain,
+          .shift = given_or(norm.shift, 0, x, norm.kind),
+          .epsilon = norm.epsilon,
+          .kind = norm.kind};
+}
+
+RowStatistics empty_statistics(const NormInputs& in) {
+  return {Tensor::empty({in.rows()}, in.x.dtype()), Tensor::empty({in.rows()}, in.x.dtype())};
+}
+
+void normalize_rows(const NormInputs& in, Index first, Index last, Tensor& value,
+                    RowStatistics& statistics) {
+  dispatch_floating(in.x.dtype(), op_name(in.kind), [&](auto zero) {
+    using T = decltype(zero);
+    forward<T>(in, first, last, value.data<T>(), statistics);
+  });
+}
+
+NormGradients norm_gradients(const NormInputs& in, const Tensor& grad,
+                             const RowStatistics& statistics) {
+  return dispatch_floating(grad.dtype(), op_name(in.kind), [&](auto zero) {
+    return backward<decltype(zero)>(in, to_contiguous(grad), statistics);
+  });
+}
+
+Tensor normalize(const Tensor& x, const NormParameters& norm) {
+  const char* op = op_name(norm.kind);
+  require(x.defined() && x.rank() >= 1, "[", op, "] expected an input with at least one axis");
+  const NormInputs in = norm_inputs(x, norm);
+  Tensor value = Tensor::empty(x.shape(), x.dtype());
+  RowStatistics statistics = empty_statistics(in);
+  normalize_rows(in, 0, in.rows(), value, statistics);
+  return record(op, value, {x, norm.gain, norm.shift},
+                [x = SavedTensor(op, "input", in.x), factor = SavedTensor(op, "gain", in.factor),
+                 kind = in.kind, statistics](auto, const Tensor& grad) {
+                  const NormGradients all = norm_gradients(
+                      {.x = x, .factor = factor, .shift = {}, .kind = kind}, grad, statistics);
+                  return std::vector<Tensor>{all.x, all.gain, all.shift};
+                });
+}
+
+Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, double epsilon) {
+  return normalize(x, {.gain = gain, .shift = shift, .epsilon = epsilon});
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double epsilon) {
+  return normalize(x, {.gain = gain, .shift = {}, .epsilon = epsilon, .kind = NormKind::rms});
+}
+
+}  // namespace headlight

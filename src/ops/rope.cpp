@@ -1,0 +1,129 @@
+#include "headlight/ops/rope.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "headlight/autograd/autograd.h"
+#include "kernels/layers/rotary.h"
+#include "ops/common.h"
+
+namespace headlight {
+namespace {
+
+void check_options(const RopeOptions& options, Index width, Index head_width) {
+  require(width > 0 && width % 2 == 0 && width <= head_width,
+          "[rope] width: expected an even number from 2 to ", head_width, ", got ", width);
+  require(options.theta > 0 && std::isfinite(options.theta),
+          "[rope] theta: expected a positive number, got ", options.theta);
+  if (options.scaling == RopeScaling::none) {
+    return;
+  }
+  require(options.factor > 0 && std::isfinite(options.factor),
+          "[rope] factor: expected a positive number, got ", options.factor);
+  if (options.scaling == RopeScaling::llama3) {
+    require(options.low_freq_factor > 0 && options.high_freq_factor > options.low_freq_factor &&
+                std::isfinite(options.high_freq_factor),
+            "[rope] low_freq_factor and high_freq_factor: expected positive numbers that rise, "
+            "got ",
+            options.low_freq_factor, " and ", options.high_freq_factor);
+    require(options.original_max_position_embeddings > 0,
+            "[rope] original_max_position_embeddings: expected a positive number, got ",
+            options.original_max_position_embeddings);
+  }
+}
+
+// Wavelengths that fit low_freq_factor times into the original context or less are stretched by
+// `factor`, those that fit high_freq_factor times are kept, and between them the frequency goes
+// from one to the other in a straight line.
+float llama3_frequency(float frequency, const RopeOptions& options) {
+  const auto original = static_cast<float>(options.original_max_position_embeddings);
+  const auto low = static_cast<float>(options.low_freq_factor);
+  const auto range = static_cast<float>(options.high_freq_factor - options.low_freq_factor);
+  const float wavelength = 1.0F / frequency * (2 * std::numbers::pi_v<float>);
+  const auto longest = static_cast<double>(original) / options.low_freq_factor;
+  const auto shortest = static_cast<double>(original) / options.high_freq_factor;
+  const auto factor = static_cast<float>(options.factor);
+  if (wavelength > static_cast<float>(longest)) {
+    return frequency / factor;
+  }
+  if (wavelength < static_cast<float>(shortest)) {
+    return frequency;
+  }
+  const float smooth = (1.0F / wavelength * original - low) / range;
+  return (1.0F - smooth) * frequency / factor + smooth * frequency;
+}
+
+Index turned_width(const RopeOptions& options, Index head_width) {
+  return options.width == 0 ? head_width : options.width;
+}
+
+// What backward needs again.
+struct Saved {
+  SavedTensor positions;  // [N]
+  std::vector<float> inverse_frequencies;
+  RotaryStyle style;
+};
+
+Tensor turned(const Tensor& x_given, const Saved& saved, bool backward) {
+  const Tensor x = to_contiguous(x_given);
+  Tensor result = Tensor::empty(x.shape(), x.dtype());
+  const std::int32_t* positions = saved.positions.get().data<std::int32_t>();
+  const Index heads = x.size(1);
+  const Index width = x.size(2);
+  dispatch_floating(x.dtype(), "rope", [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = x.data<T>();
+    T* to = result.data<T>();
+    kernels::parallel_for(
+        x.size(0), kernels::row_grain(heads * width), [&](Index begin, Index end) {
+          for (Index row = begin; row < end; ++row) {
+            kernels::rotate_row(from + row * heads * width, to + row * heads * width, heads, width,
+                                {.inverse_frequencies = saved.inverse_frequencies,
+                                 .position = positions[row],
+                                 .style = saved.style,
+                                 .backward = backward});
+          }
+        });
+  });
+  return result;
+}
+
+}  // namespace
+
+std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_width) {
+  const Index width = turned_width(options, head_width);
+  check_options(options, width, head_width);
+  std::vector<float> frequencies;
+  for (Index i = 0; i < width; i += 2) {
+    const float exponent = static_cast<float>(i) / static_cast<float>(width);
+    const double power = std::pow(static_cast<double>(static_cast<float>(options.theta)),
+                                  static_cast<double>(exponent));
+    const float frequency = 1.0F / static_cast<float>(power);
+    switch (options.scaling) {
+      case RopeScaling::none:
+        frequencies.push_back(frequency);
+        break;
+      case RopeScaling::linear:
+        frequencies.push_back(frequency / static_cast<float>(options.factor));
+        break;
+      case RopeScaling::llama3:
+        frequencies.push_back(llama3_frequency(frequency, options));
+        break;
+    }
+  }
+  return frequencies;
+}
+
+Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options) {
+  require(x.defined() && x.rank() == 3, "[rope] expected an input of three axes");
+  require_type(positions, DType::int32, "rope", "positions");
+  require_shape(positions, {x.size(0)}, "rope", "positions");
+  const Saved saved{{"rope", "positions", to_contiguous(positions)},
+                    inverse_frequencies(options, x.size(2)),
+                    options.style};
+  return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
+    return std::vector<Tensor>{turned(grad, saved, true)};
+  });
+}
+
+}  // namespace headlight

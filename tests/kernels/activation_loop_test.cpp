@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/layers/activations.h"
+#include "support/cpu_variants.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::activation_loops;
+
+namespace {
+
+constexpr double kRootTwoOverPi = 0.79788456080286535588;
+constexpr double kUnit = 0x1p-23;
+constexpr double kLeast = 0x1p-149;  // a square may be smaller than floats can be
+
+// The formulas of kernels/activation.h and their derivatives, in double.
+double inner(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
+
+double value_of(Activation activation, double x) {
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(inner(x)));
+    case Activation::gelu_erf:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::relu2:
+      return std::max(x, 0.0) * std::max(x, 0.0);
+    case Activation::silu:
+      break;
+  }
+  return x / (1 + std::exp(-x));
+}
+
+double slope_of(Activation activation, double x) {
+  const double t = std::tanh(inner(x));
+  const double s = 1 / (1 + std::exp(-x));
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * kRootTwoOverPi * (1 + 3 * 0.044715 * x * x);
+    case Activation::gelu_erf:
+      return 0.5 * std::erfc(-x / std::sqrt(2.0)) + x * std::exp(-0.5 * x * x) * kRootTwoOverPi / 2;
+    case Activation::relu:
+      return x > 0 ? 1 : 0;
+    case Activation::relu2:
+      return 2 * std::max(x, 0.0);
+    case Activation::silu:
+      break;
+  }
+  return s + x * s * (1 - s);
+}
+
+// In float. Where the result fades away, the rounding of the exponent weighs as many units more as
+// it is large; 1 + erf is right to a unit of 1.
+double allowed_error(Activation activation, double x) {
+  const double expected = std::abs(value_of(activation, x));
+  switch (activation) {
+    case Activation::gelu_tanh:
+      return (3 + std::max(0.0, -3 * inner(x))) * kUnit * expected;
+    case Activation::gelu_erf:
+      return 3 * kUnit * expected + kUnit * std::abs(x);
+    default:
+      return (3 + std::max(0.0, -x)) * kUnit * expected + kLeast;
+  }
+}
+
+constexpr Activation kAll[] = {Activation::gelu_tanh, Activation::gelu_erf, Activation::relu,
+                               Activation::relu2, Activation::silu};
+constexpr Activation kSmooth[] = {Activation::gelu_tanh, Activation::gelu_erf, Activation::silu};
+
+template <class T>
+std::vector<T> apply(Activation activation, const std::vector<T>& x) {
+  std::vector<T> y(x.size());
+  activation_loops<T>(activation).value(x.data(), y.data(), static_cast<Index>(x.size()));
+  return y;
+}
+
+template <class T>
+std::vector<T> slopes(Activation activation, const std::vector<T>& x, T y_grad) {
+  const std::vector<T> y_grads(x.size(), y_grad);
+  std::vector<T> x_grad(x.size());
+  activation_loops<T>(activation)
+      .backward(x.data(), y_grads.data(), x_grad.data(), static_cast<Index>(x.size()));
+  return x_grad;
+}
+
+// From -6 to 6, and tiny numbers of either sign.
+template <class T>
+std::vector<T> interesting() {
+  std::vector<T> x{T(1e-30), T(-1e-30), T(1e-4), T(-1e-4)};
+  for (double value = -6; value <= 6; value += 1.0 / 1031) {
+    x.push_back(static_cast<T>(value));
+  }
+  return x;
+}
+
+template <class Body>
+void for_both_types(const Body& body) {
+  with_each_variant([&] { body(float{}); });
+  INFO("float64");
+  body(double{});
+}
+
+}  // namespace
+
+TEST_CASE("activations follow their formulas, with a relative error that grows where they fade") {
+  with_each_variant([] {
+    const std::vector<float> x = interesting<float>();
+    for (const Activation activation : kAll) {
+      INFO(name_of(activation));
+      const std::vector<float> y = apply(activation, x);
+      double worst = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double v = static_cast<double>(x[i]);
+        const double error = std::abs(static_cast<double>(y[i]) - value_of(activation, v));
+        worst = std::max(worst, error == 0 ? 0 : error / allowed_error(activation, v));
+      }
+      CHECK(worst <= 1);
+      CHECK((worst > 0.05 || activation == Activation::relu));  // else it would hold no rounding
+    }
+  });
+}
+
+TEST_CASE("the slopes of activations are right to four units of one, where they cross zero too") {
+  with_each_variant([] {
+    const std::vector<float> x = interesting<float>();
+    for (const Activation activation : kAll) {
+      INFO(name_of(activation));
+      const std::vector<float> x_grad = slopes(activation, x, 1.0F);
+      double worst = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double expected = slope_of(activation, static_cast<double>(x[i]));
+        worst = std::max(worst, std::abs(static_cast<double>(x_grad[i]) - expected));
+      }
+      CHECK(worst <= 4 * kUnit);
+    }
+  });
+}
+
+TEST_CASE("activations in double agree with their formulas, and slopes with difference quotients") {
+  const std::vector<double> x = interesting<double>();
+  for (const Activation activation : kSmooth) {
+    INFO(name_of(activation));
+    const std::vector<double> y = apply(activation, x);
+    const std::vector<double> x_grad = slopes(activation, x, -3.0);
+    for (std::size_t i = 0; i < x.size(); i += 7) {
+      const double step = 1e-5;
+      const double rise = value_of(activation, x[i] + step) - value_of(activation, x[i] - step);
+      CHECK(y[i] == Approx(value_of(activation, x[i])).epsilon(1e-13).margin(1e-14));
+      CHECK(x_grad[i] == Approx(-3 * rise / (2 * step)).margin(1e-9));
+    }
+  }
+}
+
+TEST_CASE("smooth activations end at zero on the left and at the identity on the right") {
+  for_both_types([]<class T>(T) {
+    const std::vector<T> x{T{-900}, T(-1e30), std::numeric_limits<T>::lowest(),
+                           T{900},  T(1e30),  std::numeric_limits<T>::max()};
+    for (const Activation activation : kSmooth) {
+      INFO(name_of(activation));
+      const std::vector<T> y = apply(activation, x);
+      const std::vector<T> slope = slopes(activation, x, T{2});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        CHECK(y[i] == (x[i] < 0 ? T{0} : x[i]));
+        CHECK(slope[i] == (x[i] < 0 ? T{0} : T{2}));
+      }
+    }
+  });
+}
+
+TEST_CASE("what is not a number stays so through every activation") {
+  for_both_types([]<class T>(T) {
+    const std::vector<T> nothing{std::numeric_limits<T>::quiet_NaN()};
+    for (const Activation activation : kAll) {
+      INFO(name_of(activation));
+      CHECK(std::isnan(apply(activation, nothing)[0]));
+    }
+    for (const Activation activation : kSmooth) {
+      INFO(name_of(activation));
+      CHECK(std::isnan(slopes(activation, nothing, T{1})[0]));
+    }
+  });
+}
+
+TEST_CASE("value and gradient at once, gated and not, are those of the single loops") {
+  for_both_types([]<class T>(T) {
+    const std::vector<T> gate = interesting<T>();
+    const auto n = static_cast<Index>(gate.size());
+    std::vector<T> up;
+    std::vector<T> grad;
+    for (Index i = 0; i < n; ++i) {
+      up.push_back(T(0.25) * static_cast<T>(i % 13 - 6));
+      grad.push_back(T(0.5) * static_cast<T>(i % 7 - 3));
+    }
+    for (const Activation activation : kAll) {
+      INFO(name_of(activation));
+      const auto& loops = activation_loops<T>(activation);
+      std::vector<T> y(gate.size());
+      std::vector<T> plain_grad = grad;
+      loops.with_backward(gate.data(), plain_grad.data(), y.data(), n);
+      std::vector<T> gated(gate.size());
+      std::vector<T> gated_again(gate.size());
+      std::vector<T> gate_grad = grad;
+      std::vector<T> up_grad(gate.size());
+      loops.gated(gate.data(), up.data(), gated.data(), n);
+      loops.gated_with_backward(
+          {gate.data(), up.data(), gate_grad.data(), up_grad.data(), gated_again.data()}, n);
+      const std::vector<T> value = apply(activation, gate);
+      const std::vector<T> slope = slopes(activation, gate, T{1});
+      const double close = 32 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      const auto agree = [&](T actual, T expected) {
+        return std::abs(static_cast<double>(actual - expected)) <=
+               close * std::max(1.0, std::abs(static_cast<double>(expected)));
+      };
+      bool all = true;
+      for (std::size_t i = 0; i < gate.size(); ++i) {
+        all = all && agree(y[i], value[i]) && agree(plain_grad[i], grad[i] * slope[i]) &&
+              agree(gated[i], value[i] * up[i]) && agree(gated_again[i], gated[i]) &&
+              agree(gate_grad[i], grad[i] * up[i] * slope[i]) &&
+              agree(up_grad[i], grad[i] * value[i]);
+      }
+      CHECK(all);
+    }
+  });
+}

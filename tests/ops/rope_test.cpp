@@ -1,0 +1,119 @@
+#include "headlight/ops/rope.h"
+
+#include <cmath>
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/reduce.h"
+#include "kernels/layers/rotary.h"
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+TEST_CASE("rope turns pairs by position times theta to the power of -2 i / r") {
+  const Tensor x = doubles({1, 2, 3, 4}, {1, 1, 4});
+  const double c0 = std::cos(3.0);
+  const double s0 = std::sin(3.0);
+  const double c1 = std::cos(0.03);
+  const double s1 = std::sin(0.03);
+  check_values(rope(x, ints({3}, {1})),
+               {c0 - 3 * s0, 2 * c1 - 4 * s1, 3 * c0 + s0, 4 * c1 + 2 * s1}, 1e-8);
+  check_values(rope(x, ints({3}, {1}), {.style = RotaryStyle::interleaved}),
+               {c0 - 2 * s0, 2 * c0 + s0, 3 * c1 - 4 * s1, 4 * c1 + 3 * s1}, 1e-8);
+  check_values(rope(x, ints({3}, {1}), {.width = 2}), {c0 - 2 * s0, 2 * c0 + s0, 3, 4}, 1e-8);
+  check_values(rope(x, ints({0}, {1})), {1, 2, 3, 4});
+}
+
+TEST_CASE("products of turned vectors depend on the distance of their positions alone") {
+  const Tensor x = noise({2, 1, 32}, 1);
+  const auto product = [&](std::int32_t a, std::int32_t b) {
+    const Tensor y = rope(x, ints({a, b}, {2}));
+    return sum(slice(y, 0, 0, 1) * slice(y, 0, 1, 2)).item();
+  };
+  CHECK(product(105, 100) == Approx(product(5, 0)).epsilon(1e-5));
+  CHECK(product(6, 0) != Approx(product(5, 0)).epsilon(1e-2));
+}
+
+TEST_CASE("the gradient of rope is turned back") {
+  const Tensor x = leaf(noise({3, 2, 6}, 1));
+  const Tensor positions = ints({0, 4, 100}, {3});
+  const Tensor y = rope(x, positions);
+  backward(y, {.gradient = y.detach()});
+  check_close(x.grad(), x.detach(), 1e-14);
+}
+
+TEST_CASE("a decoder that turns one token gets the bits of the op") {
+  const RopeOptions options{.width = 20, .style = RotaryStyle::interleaved};
+  const Tensor x = noise({3, 2, 26}, 1, DType::float32);
+  const Tensor y = rope(x, ints({2, 900, 70}, {3}), options);
+  const std::vector<float> frequencies = inverse_frequencies(options, 26);
+  Tensor token = slice(x, 0, 1, 2).clone();
+  kernels::rotate_row(
+      token.data<float>(), token.data<float>(), 2, 26,
+      {.inverse_frequencies = frequencies, .position = 900, .style = RotaryStyle::interleaved});
+  CHECK(same_bits(token, slice(y, 0, 1, 2)));
+}
+
+TEST_CASE("scaling divides frequencies: all of them, or those of long waves") {
+  const std::vector<float> plain = inverse_frequencies({}, 64);
+  const std::vector<float> linear =
+      inverse_frequencies({.scaling = RopeScaling::linear, .factor = 4}, 64);
+  const std::vector<float> llama = inverse_frequencies(
+      {.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 1024}, 64);
+  REQUIRE(plain.size() == 32);
+  CHECK(plain[0] == 1);
+  CHECK(plain[16] == Approx(0.01));
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    CHECK(linear[i] == plain[i] / 4);
+    const double wavelength = 6.283185307 / static_cast<double>(plain[i]);
+    if (wavelength > 1024) {
+      CHECK(llama[i] == plain[i] / 8);
+    } else if (wavelength < 256) {
+      CHECK(llama[i] == plain[i]);
+    } else {
+      CHECK(llama[i] < plain[i]);
+      CHECK(llama[i] > plain[i] / 8);
+    }
+  }
+}
+
+TEST_CASE("rope takes no rows and no heads, and positions that lie apart") {
+  CHECK(rope(Tensor::zeros({0, 2, 4}), Tensor::zeros({0}, DType::int32)).shape() == Shape{0, 2, 4});
+  CHECK(rope(Tensor::zeros({2, 0, 4}), ints({1, 2}, {2})).shape() == Shape{2, 0, 4});
+  const Tensor x = noise({2, 1, 4}, 1);
+  const Tensor every_second = slice(ints({5, 0, 7, 0}, {4}), 0, 0, 4, 2);
+  CHECK(same_bits(rope(x, every_second), rope(x, ints({5, 7}, {2}))));
+}
+
+TEST_CASE("rope names what does not fit") {
+  const Tensor x = Tensor::zeros({2, 1, 6});
+  const Tensor positions = ints({0, 1}, {2});
+  const auto message = [&](const RopeOptions& options) {
+    return error_of([&] { rope(x, positions, options); });
+  };
+  CHECK(mentions(error_of([&] { rope(Tensor(), positions); }), {"[rope]", "three axes"}));
+  CHECK(mentions(error_of([&] {
+                   rope(Tensor::zeros({2, 6}), positions);
+                 }),
+                 {"[rope]", "three axes"}));
+  CHECK(mentions(error_of([&] { rope(x, ints({0}, {1})); }), {"positions", "[2]", "[1]"}));
+  CHECK(mentions(error_of([&] { rope(x, Tensor::zeros({2})); }), {"positions", "int32"}));
+  CHECK(mentions(error_of([&] { rope(x, {}); }), {"positions", "undefined"}));
+  CHECK(mentions(error_of([&] {
+                   rope(Tensor::zeros({2, 1, 5}), positions);
+                 }),
+                 {"width", "even", "5"}));
+  CHECK(mentions(message({.width = 8}), {"width", "6", "8"}));
+  CHECK(mentions(message({.width = -2}), {"width", "-2"}));
+  CHECK(mentions(message({.theta = 0}), {"theta", "0"}));
+  CHECK(mentions(message({.theta = std::numeric_limits<double>::quiet_NaN()}), {"theta"}));
+  CHECK(mentions(message({.scaling = RopeScaling::linear, .factor = 0}), {"factor", "0"}));
+  CHECK(mentions(message({.scaling = RopeScaling::llama3, .factor = 8, .high_freq_factor = 1}),
+                 {"low_freq_factor", "high_freq_factor"}));
+  CHECK(mentions(
+      message({.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 0}),
+      {"original_max_position_embeddings", "0"}));
+}
