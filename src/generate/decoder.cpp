@@ -55,14 +55,15 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
 
 // Of the token, and of its position where the model has learned some.
 void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
-  const float* token = model.token_embedding.data<float>() + item.token * model.width;
-  if (!model.position_embedding.defined()) {
-    std::copy_n(token, model.width, stream);
-    return;
+  std::copy_n(model.token_embedding.data<float>() + item.token * model.width, model.width, stream);
+  if (const double scale = model.gpt->config().embedding_scale; scale > 0) {
+    kernels::loops<float>().scale(static_cast<float>(scale), stream, model.width);
   }
-  const float* position =
-      model.position_embedding.data<float>() + item.cache->length() * model.width;
-  kernels::loops<float>().add(token, position, stream, model.width);
+  if (model.position_embedding.defined()) {
+    const float* position =
+        model.position_embedding.data<float>() + item.cache->length() * model.width;
+    kernels::loops<float>().add(stream, position, stream, model.width);
+  }
 }
 
 }  // namespace

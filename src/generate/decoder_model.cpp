@@ -4,7 +4,8 @@ namespace headlight {
 namespace {
 
 NormWeights norm_of(const Gpt& model, Part part, Index layer = kNoLayer) {
-  const Tensor gain = model.weight(part, layer);
+  const Tensor weight = model.weight(part, layer);
+  const Tensor gain = model.config().norm_gain_plus_one ? weight + 1.0 : weight;
   const Tensor shift = model.bias(part, layer);
   return {gain, shift.defined() ? shift : Tensor::zeros(gain.shape())};
 }
@@ -18,12 +19,26 @@ DecoderLayer make_layer(const Gpt& model, Index layer, WeightFormat format) {
                       .ln_1 = norm_of(model, Part::attention_norm, layer),
                       .attention_in = matrix(Part::query_key_value),
                       .attention_out = matrix(Part::attention_output)};
-  if (plan.mlp_width) {
-    if (!plan.shared_norm) {
-      result.ln_2 = norm_of(model, Part::mlp_norm, layer);
+  const auto add_norm = [&](NormWeights& norm, Part part) {
+    if (model.weight(part, layer).defined()) {
+      norm = norm_of(model, part, layer);
     }
+  };
+  add_norm(result.query_norm, Part::query_norm);
+  add_norm(result.key_norm, Part::key_norm);
+  add_norm(result.ln_1_out, Part::attention_output_norm);
+  add_norm(result.ln_2, Part::mlp_norm);
+  add_norm(result.ln_2_out, Part::mlp_output_norm);
+  if (plan.attention.rope) {
+    result.inverse_frequencies =
+        inverse_frequencies(*plan.attention.rope, plan.attention.head_width);
+  }
+  if (plan.mlp_width) {
     result.mlp_in = matrix(Part::mlp_in);
     result.mlp_out = matrix(Part::mlp_out);
+  }
+  if (plan.gated_mlp) {
+    result.mlp_gate = matrix(Part::mlp_gate);
   }
   return result;
 }

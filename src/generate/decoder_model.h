@@ -8,19 +8,27 @@
 namespace headlight {
 
 struct NormWeights {
-  Tensor gain;   // [C]
+  Tensor gain;   // [C], what the normalised vector is multiplied by
   Tensor shift;  // [C], zeros without a bias
 };
 
 struct DecoderLayer {
   BlockPlan plan;
   NormWeights ln_1;
-  PackedMatrix attention_in;   // [3 H D, C]
+  PackedMatrix attention_in;   // [(H + 2 G) D, C]
   PackedMatrix attention_out;  // [C, H D]
+  // Of queries and keys [D], where the plan has one.
+  NormWeights query_norm = {};
+  NormWeights key_norm = {};
+  std::vector<float> inverse_frequencies = {};  // of the plan's rope
+  // Where the plan has output norms.
+  NormWeights ln_1_out = {};
+  NormWeights ln_2_out = {};
   // Empty in a model without MLPs.
   NormWeights ln_2 = {};
-  PackedMatrix mlp_in = {};   // [4 C, C]
-  PackedMatrix mlp_out = {};  // [C, 4 C]
+  PackedMatrix mlp_in = {};    // [I, C]
+  PackedMatrix mlp_gate = {};  // [I, C], where the plan has a gate
+  PackedMatrix mlp_out = {};   // [C, I]
 };
 
 // A model as the steps of a Decoder use it.

@@ -6,6 +6,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
 #include "kernels/layers/activations.h"
+#include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
 #include "nn/block_order.h"
 
@@ -24,6 +25,12 @@ void activate_panel(Activation activation, float* x) {
   kernels::activation_loops<float>(activation).value(x, x, kPanelRows);
 }
 
+void multiply_panel(const float* factor, float* x) {
+  for (Index i = 0; i < kPanelRows; ++i) {
+    x[i] *= factor[i];
+  }
+}
+
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
 }  // namespace
@@ -31,8 +38,8 @@ Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
   for (const DecoderLayer& layer : model.layers) {
-    for (const PackedMatrix* matrix :
-         {&layer.attention_in, &layer.attention_out, &layer.mlp_in, &layer.mlp_out}) {
+    for (const PackedMatrix* matrix : {&layer.attention_in, &layer.attention_out, &layer.mlp_in,
+                                       &layer.mlp_gate, &layer.mlp_out}) {
       work += matrix->rows() * matrix->columns();
     }
   }
@@ -64,6 +71,7 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   qkv = make(batch, qkv_width);
   attended = make(batch, inner_width);
   inner = make(batch, model.layers[0].mlp_in.rows());
+  gated = make(batch, model.layers[0].mlp_gate.rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
   scores_ = make(threads, model.gpt->block_size());
@@ -87,7 +95,8 @@ class DecoderStep::Layer {
 
   void visit(Point point);
   void normalize(Branch branch) {
-    step_.normalize(me_, branch == Branch::attention ? layer_.ln_1 : layer_.ln_2);
+    step_.normalize(branch == Branch::attention ? layer_.ln_1 : layer_.ln_2, work_.stream,
+                    work_.normalized(me_.index));
   }
   void compute(Branch branch) {
     if (branch == Branch::attention) {
@@ -112,6 +121,7 @@ class DecoderStep::Layer {
   void project();
   bool is_watched() const;
   void visit_projections();
+  void normalize_and_turn(const NormWeights& norm, Index item, float* vector) const;
   void keep_key_and_value(Index item, Index head) const;
   void attend_head(Index item, Index head) const;
   void attend_openly(Index item) const;
@@ -210,6 +220,22 @@ void DecoderStep::Layer::visit_projections() {
   }
 }
 
+// A query or key [D] in its place.
+void DecoderStep::Layer::normalize_and_turn(const NormWeights& norm, Index item,
+                                            float* vector) const {
+  const AttentionPlan& plan = layer_.plan.attention;
+  if (layer_.plan.qk_norm) {
+    step_.normalize_row(norm, vector, vector, plan.head_width);
+  }
+  if (plan.rope) {
+    const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+    kernels::rotate_row(vector, vector, 1, plan.head_width,
+                        {.inverse_frequencies = layer_.inverse_frequencies,
+                         .position = static_cast<std::int32_t>(cache.length()),
+                         .style = plan.rope->style});
+  }
+}
+
 void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
   const Index width = layer_.plan.attention.head_width;
   const Index heads = layer_.plan.attention.key_heads;
@@ -219,7 +245,9 @@ void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
                                        static_cast<std::size_t>(KeyValueCache::kBlock)];
   float* keys = block + head * KeyValueCache::kBlock * width;
   float* values = keys + heads * KeyValueCache::kBlock * width;
-  std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
+  float* key = projection(1).of(item) + head * width;
+  normalize_and_turn(layer_.key_norm, item, key);
+  std::copy_n(key, width, keys + place * width);
   std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
 }
 
@@ -233,8 +261,10 @@ void DecoderStep::Layer::attend_head(Index item, Index head) const {
   const Index first = plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
   const Index blocks = first / KeyValueCache::kBlock;  // of which nothing is seen
   const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
+  float* query = projection(0).of(item) + head * width;
+  normalize_and_turn(layer_.query_norm, item, query);
   kernels::decode_loops().attend(
-      {.query = projection(0).of(item) + head * width,
+      {.query = query,
        .blocks = cache.blocks(number_).data() + blocks,
        .keys = key_head * KeyValueCache::kBlock * width,
        .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
@@ -253,6 +283,9 @@ void DecoderStep::Layer::attend_openly(Index item) const {
   const Index heads = plan.heads;
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
   const NoGrad no_grad;
+  for (Index head = 0; head < heads; ++head) {
+    normalize_and_turn(layer_.query_norm, item, projection(0).of(item) + head * width);
+  }
   const std::span<const float> query(projection(0).of(item),
                                      static_cast<std::size_t>(heads * width));
   const Tensor attended =
@@ -280,6 +313,14 @@ void DecoderStep::Layer::add(Branch branch) {
   const Index end = me_.share_end(matrix.panels());
   matrix.multiply(begin, end, step_.batch_, is_attention ? work_.attended : work_.inner,
                   work_.projected);
+  if (layer_.plan.output_norms) {
+    me_.barrier();
+    if (me_.index == 0) {
+      step_.normalize(is_attention ? layer_.ln_1_out : layer_.ln_2_out, work_.projected,
+                      work_.projected);
+    }
+    me_.barrier();
+  }
   step_.visit(me_, {is_attention ? Point::attn_out : Point::mlp_out, number_}, work_.projected,
               {step_.model_.width});
   const StepVectors residual = step_.pre_norm_ ? work_.stream : work_.normalized(me_.index);
@@ -291,16 +332,24 @@ void DecoderStep::Layer::add(Branch branch) {
   me_.barrier();
 }
 
-// This member's rows of inner = activation(matrix normalized).
+// This member's rows of inner = activation(matrix normalized), times others with a gate.
 void DecoderStep::Layer::feed_forward() {
-  const PackedMatrix& matrix = layer_.mlp_in;
+  const bool is_gated = layer_.plan.gated_mlp;
+  const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;
   const Index begin = me_.share_begin(matrix.panels());
   const Index end = me_.share_end(matrix.panels());
   matrix.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.inner);
+  if (is_gated) {
+    layer_.mlp_in.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.gated);
+  }
   step_.visit(me_, {Point::mlp_pre, number_}, work_.inner, {*layer_.plan.mlp_width});
   for (Index b = 0; b < step_.batch_; ++b) {
     for (Index panel = begin; panel < end; ++panel) {
-      activate_panel(step_.model_.gpt->config().activation, work_.inner.of(b) + panel * kPanelRows);
+      float* inner = work_.inner.of(b) + panel * kPanelRows;
+      activate_panel(step_.model_.gpt->config().activation, inner);
+      if (is_gated) {
+        multiply_panel(work_.gated.of(b) + panel * kPanelRows, inner);
+      }
     }
   }
   step_.visit(me_, {Point::mlp_post, number_}, work_.inner, {*layer_.plan.mlp_width});
@@ -326,7 +375,7 @@ void DecoderStep::run(const TeamMember& me) {
     run_block(model_.layers[static_cast<std::size_t>(i)].plan, layer);
   }
   if (pre_norm_) {
-    normalize(me, model_.ln_f);
+    normalize(model_.ln_f, work_.stream, work_.normalized(me.index));
   }
   const PackedMatrix& head = model_.head;
   head.multiply(me.share_begin(head.panels()), me.share_end(head.panels()), batch_,
@@ -345,16 +394,22 @@ void DecoderStep::rethrow() const {
   }
 }
 
-void DecoderStep::normalize(const TeamMember& me, const NormWeights& norm) const {
-  const auto epsilon = static_cast<float>(model_.gpt->config().layer_norm_epsilon);
-  const StepVectors normalized = work_.normalized(me.index);
+void DecoderStep::normalize(const NormWeights& norm, const StepVectors& from,
+                            const StepVectors& to) const {
   for (Index b = 0; b < batch_; ++b) {
-    float mean = 0;
-    float inverse_deviation = 0;
-    kernels::loops<float>().layer_norm.value(work_.stream.of(b), norm.gain.data<float>(),
-                                             norm.shift.data<float>(), normalized.of(b),
-                                             model_.width, epsilon, &mean, &inverse_deviation);
+    normalize_row(norm, from.of(b), to.of(b), model_.width);
   }
+}
+
+void DecoderStep::normalize_row(const NormWeights& norm, const float* from, float* to,
+                                Index width) const {
+  const GptConfig& config = model_.gpt->config();
+  const auto& loops = kernels::loops<float>();
+  const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
+  float mean = 0;
+  float inverse_deviation = 0;
+  of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
+                static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
 }
 
 template <class Body>

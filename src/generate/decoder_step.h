@@ -20,9 +20,10 @@ class StepWorkspace {
 
   StepVectors stream;     // [B, C], the residual stream
   StepVectors projected;  // [B, C], what is added to it
-  StepVectors qkv;        // [B, 3 H D]
+  StepVectors qkv;        // [B, (H + 2 G) D]
   StepVectors attended;   // [B, H D]
-  StepVectors inner;      // [B, 4 C]
+  StepVectors inner;      // [B, I]
+  StepVectors gated;      // [B, I], what a gate multiplies
   StepVectors logits;     // [B, V]
 
   StepVectors normalized(Index thread) const;  // [B, C]
@@ -63,7 +64,9 @@ class DecoderStep {
  private:
   class Layer;
 
-  void normalize(const kernels::TeamMember& me, const NormWeights& norm) const;
+  // `from` to `to`, every sequence; they may be the same.
+  void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const;
+  void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const;
   bool is_wanted(Point point, Index layer) const {
     return hook_ != nullptr && hook_->wants(point, layer);
   }

@@ -130,7 +130,7 @@ NamedTensors model_tensors(const Gpt& model) {
 }
 
 void require_exportable(const GptConfig& config) {
-  require(&family_for(config) != &kHeadlight, "hf: ", kGpt2.refusal(config));
+  require_family(config);
 }
 
 void simplify_heads(GptConfig& config) {

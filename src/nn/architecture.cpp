@@ -17,10 +17,14 @@ class WeightTable {
          .multiplied = multiplied});
   }
 
-  void add_norm(Part part, Index layer = kNoLayer) {
-    add({.shape = {config_.n_embd}, .part = part, .layer = layer, .start = Start::ones});
-    if (config_.bias) {
-      add({.shape = {config_.n_embd}, .part = part, .is_bias = true, .layer = layer});
+  void add_norm(Part part, Index layer, Index width) {
+    const NormOptions options = config_.norm_options(width, DType::float32);
+    add({.shape = {width},
+         .part = part,
+         .layer = layer,
+         .start = options.gain_plus_one ? Start::zeros : Start::ones});
+    if (options.bias) {
+      add({.shape = {width}, .part = part, .is_bias = true, .layer = layer});
     }
   }
 
@@ -48,17 +52,35 @@ class WeightTable {
     const Index width = config_.n_embd;
     const BlockPlan plan = block_plan(config_, layer);
     const Index inner = plan.attention.inner_width();
-    add_norm(Part::attention_norm, layer);
+    add_norm(Part::attention_norm, layer, width);
     add_linear(Part::query_key_value, layer, {plan.attention.qkv_width(), width}, plan.qkv_bias,
                HeadAxis::query_key_value);
     add_linear(Part::attention_output, layer, {width, inner}, plan.attention_output_bias,
                HeadAxis::output);
+    if (plan.qk_norm) {
+      add_norm(Part::query_norm, layer, plan.attention.head_width);
+      add_norm(Part::key_norm, layer, plan.attention.head_width);
+    }
+    if (plan.output_norms) {
+      add_norm(Part::attention_output_norm, layer, width);
+    }
     if (plan.mlp_width) {
-      if (!plan.shared_norm) {
-        add_norm(Part::mlp_norm, layer);
-      }
-      add_linear(Part::mlp_in, layer, {*plan.mlp_width, width}, plan.mlp_bias);
-      add_linear(Part::mlp_out, layer, {width, *plan.mlp_width}, plan.mlp_bias);
+      add_mlp(layer, plan);
+    }
+  }
+
+  void add_mlp(Index layer, const BlockPlan& plan) {
+    const Index width = config_.n_embd;
+    if (!plan.shared_norm) {
+      add_norm(Part::mlp_norm, layer, width);
+    }
+    add_linear(Part::mlp_in, layer, {*plan.mlp_width, width}, plan.mlp_bias);
+    if (plan.gated_mlp) {
+      add_linear(Part::mlp_gate, layer, {*plan.mlp_width, width}, plan.mlp_bias);
+    }
+    add_linear(Part::mlp_out, layer, {width, *plan.mlp_width}, plan.mlp_bias);
+    if (plan.output_norms) {
+      add_norm(Part::mlp_output_norm, layer, width);
     }
   }
 
@@ -87,12 +109,17 @@ Index& count_of(ParameterCounts& counts, Part part) {
     case Part::attention_output:
       return counts.attention;
     case Part::mlp_in:
+    case Part::mlp_gate:
     case Part::mlp_out:
       return counts.mlp;
     case Part::head:
       return counts.head;
     case Part::attention_norm:
+    case Part::query_norm:
+    case Part::key_norm:
+    case Part::attention_output_norm:
     case Part::mlp_norm:
+    case Part::mlp_output_norm:
     case Part::final_norm:
       break;
   }
@@ -140,12 +167,22 @@ const char* part_name(Part part) {
       return "attn.c_attn";
     case Part::attention_output:
       return "attn.c_proj";
+    case Part::query_norm:
+      return "attn.q_norm";
+    case Part::key_norm:
+      return "attn.k_norm";
+    case Part::attention_output_norm:
+      return "ln_1_out";
     case Part::mlp_norm:
       return "ln_2";
     case Part::mlp_in:
       return "mlp.c_fc";
+    case Part::mlp_gate:
+      return "mlp.c_gate";
     case Part::mlp_out:
       return "mlp.c_proj";
+    case Part::mlp_output_norm:
+      return "ln_2_out";
     case Part::final_norm:
       return "ln_f";
     case Part::head:
@@ -165,7 +202,7 @@ std::vector<Weight> weights_of(const GptConfig& config) {
     table.add_block(layer);
   }
   if (config.norm == NormPosition::pre) {
-    table.add_norm(Part::final_norm);
+    table.add_norm(Part::final_norm, kNoLayer, config.n_embd);
   }
   if (!config.tie_weights) {
     table.add_embedding(Part::head, config.vocab_size, true);
@@ -195,6 +232,9 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
   BlockPlan plan{.norm = config.norm,
                  .parallel = config.parallel_residual,
                  .shared_norm = config.shared_norm,
+                 .qk_norm = config.qk_norm,
+                 .output_norms = config.output_norms,
+                 .gated_mlp = config.gated_mlp,
                  .qkv_bias = config.qkv_bias.value_or(config.bias),
                  .attention_output_bias = config.attention_output_bias.value_or(config.bias),
                  .mlp_bias = config.mlp_bias.value_or(config.bias)};
@@ -205,6 +245,13 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
       .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
       .window = config.windows.empty() ? 0 : config.windows[place],
       .scale = config.attention_scale};
+  if (config.position == PositionKind::rope) {
+    plan.attention.rope = config.rope;
+    if (plan.attention.window > 0 && config.rope_local_theta > 0) {
+      plan.attention.rope = RopeOptions{
+          .theta = config.rope_local_theta, .width = config.rope.width, .style = config.rope.style};
+    }
+  }
   if (config.mlp) {
     plan.mlp_width = config.n_inner > 0 ? config.n_inner : 4 * config.n_embd;
   }

@@ -5,11 +5,10 @@
 namespace headlight {
 namespace {
 
-NormOptions norm_options(const GptConfig& config, DType dtype) {
-  return {.width = config.n_embd,
-          .epsilon = config.layer_norm_epsilon,
-          .bias = config.bias,
-          .dtype = dtype};
+std::optional<NormOptions> qk_norm_options(const GptConfig& config, const BlockPlan& plan,
+                                           DType dtype) {
+  return plan.qk_norm ? std::optional(config.norm_options(plan.attention.head_width, dtype))
+                      : std::nullopt;
 }
 
 // Streams of random numbers: 0 is the embedding's, then three for every layer.
@@ -23,13 +22,15 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
              bool zeros)
     : plan_(block_plan(config, layer)),
       layer_(layer),
-      ln_1_(norm_options(config, dtype)),
+      ln_1_(config.norm_options(config.n_embd, dtype)),
       attn_({.width = config.n_embd,
              .heads = plan_.attention.heads,
              .key_heads = plan_.attention.key_heads,
              .head_width = plan_.attention.head_width,
              .window = plan_.attention.window,
              .scale = plan_.attention.scale,
+             .qk_norm = qk_norm_options(config, plan_, dtype),
+             .rope = plan_.attention.rope,
              .bias = plan_.qkv_bias,
              .output_bias = plan_.attention_output_bias,
              .dropout = config.attention_dropout,
@@ -42,20 +43,29 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
+  if (plan_.output_norms) {
+    ln_1_out_.emplace(config.norm_options(config.n_embd, dtype));
+    register_module("ln_1_out", *ln_1_out_);
+  }
   if (plan_.mlp_width) {
     mlp_.emplace(MlpOptions{.width = config.n_embd,
                             .inner_width = *plan_.mlp_width,
                             .activation = config.activation,
+                            .gated = plan_.gated_mlp,
                             .bias = plan_.mlp_bias,
                             .layer = layer,
                             .dtype = dtype,
                             .zeros = zeros},
                  random.fork(1));
     if (!plan_.shared_norm) {
-      ln_2_.emplace(norm_options(config, dtype));
+      ln_2_.emplace(config.norm_options(config.n_embd, dtype));
       register_module("ln_2", *ln_2_);
     }
     register_module("mlp", *mlp_);
+    if (plan_.output_norms) {
+      ln_2_out_.emplace(config.norm_options(config.n_embd, dtype));
+      register_module("ln_2_out", *ln_2_out_);
+    }
   }
 }
 
@@ -88,7 +98,9 @@ class Block::Pass {
     const bool is_attention = branch == Branch::attention;
     const Dropout& dropout = is_attention ? block_.attention_dropout_ : block_.mlp_dropout_;
     const Place place{is_attention ? Point::attn_out : Point::mlp_out, block_.layer_};
-    stream_ = stream_ + visited(context_.hook, place, dropout.forward(output(branch), context_));
+    const std::optional<LayerNorm>& norm = is_attention ? block_.ln_1_out_ : block_.ln_2_out_;
+    const Tensor added = norm ? norm->forward(output(branch)) : output(branch);
+    stream_ = stream_ + visited(context_.hook, place, dropout.forward(added, context_));
     output(branch) = {};
   }
 

@@ -14,16 +14,9 @@ namespace {
 constexpr double kInitialDeviation = 0.02;
 constexpr std::uint64_t kInitializationStream = 1;
 
-// Without what it says twice.
-GptConfig validated(GptConfig config) {
+GptConfig validated(const GptConfig& config) {
   config.validate();
-  config.n_kv_head = config.n_kv_head == config.n_head ? 0 : config.n_kv_head;
-  const bool sees_all = std::all_of(config.windows.begin(), config.windows.end(),
-                                    [](Index window) { return window == 0; });
-  if (sees_all) {
-    config.windows.clear();
-  }
-  return config;
+  return config.canonical();
 }
 
 void require_layer(Index layer, const GptConfig& config) {
@@ -56,8 +49,7 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.norm == NormPosition::pre) {
-    ln_f_ = std::make_unique<LayerNorm>(
-        NormOptions{config.n_embd, config.layer_norm_epsilon, config.bias, dtype});
+    ln_f_ = std::make_unique<LayerNorm>(config.norm_options(config.n_embd, dtype));
     register_module("ln_f", *ln_f_);
   }
   if (!config.tie_weights) {
@@ -107,7 +99,8 @@ Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
 }
 
 Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {
-  const Tensor x = wte_.forward(tokens);
+  Tensor x = wte_.forward(tokens);
+  x = config_.embedding_scale > 0 ? x * config_.embedding_scale : x;
   return wpe_ ? x + wpe_->forward(positions) : x;
 }
 

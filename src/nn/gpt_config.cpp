@@ -1,5 +1,7 @@
 #include "headlight/nn/gpt_config.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace headlight {
@@ -7,6 +9,7 @@ namespace {
 
 // Far above any model that a CPU can train; keeps products of sizes inside 64 bits.
 constexpr Index kLargestSize = Index{1} << 24;
+constexpr double kLargestTheta = 1e12;
 
 void require_size(const char* name, Index value) {
   require_value(value >= 1 && value <= kLargestSize, name, "expected 1 to ", kLargestSize, ", got ",
@@ -34,6 +37,30 @@ void check_head_numbers(const GptConfig& config) {
   }
 }
 
+void check_rope(const GptConfig& config) {
+  const RopeOptions& rope = config.rope;
+  require_value(config.rope_local_theta >= 0 && config.rope_local_theta <= kLargestTheta,
+                "rope_local_theta", "expected 0 to ", kLargestTheta, ", got ",
+                config.rope_local_theta);
+  if (config.position != PositionKind::rope) {
+    return;
+  }
+  require_value(rope.theta > 0 && rope.theta <= kLargestTheta, "rope_theta", "expected above 0 to ",
+                kLargestTheta, ", got ", rope.theta);
+  const Index head_width =
+      config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
+  const Index turned = rope.width == 0 ? head_width : rope.width;
+  require_value(turned > 0 && turned % 2 == 0 && turned <= head_width, "rotary_pct",
+                "expected an even number of the ", head_width, " elements of a head, got ", turned);
+  require_value(rope.factor > 0 && rope.factor <= kLargestTheta, "rope_factor",
+                "expected above 0 to ", kLargestTheta, ", got ", rope.factor);
+  const bool has_bounds =
+      rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor &&
+      rope.high_freq_factor <= kLargestTheta && rope.original_max_position_embeddings > 0;
+  require_value(rope.scaling != RopeScaling::llama3 || has_bounds, "rope_scaling",
+                "expected rising factors above 0 and a length above 0 beside llama3");
+}
+
 }  // namespace
 
 Index GptConfig::heads(Index layer) const {
@@ -50,11 +77,54 @@ HeadLayout GptConfig::head_layout() const {
   return layout;
 }
 
+NormOptions GptConfig::norm_options(Index width, DType dtype) const {
+  return {.width = width,
+          .epsilon = layer_norm_epsilon,
+          .bias = bias && norm_type == NormKind::layer,
+          .dtype = dtype,
+          .kind = norm_type,
+          .gain_plus_one = norm_gain_plus_one};
+}
+
+GptConfig GptConfig::canonical() const {
+  GptConfig config = *this;
+  const auto drop = [](auto& value, auto usual) {
+    if (value == usual) {
+      value = {};
+    }
+  };
+  drop(config.n_kv_head, n_head);
+  drop(config.n_inner, 4 * n_embd);
+  drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
+  drop(config.embedding_scale, 1.0);
+  // RMS norms have none, so that `bias` says nothing of its own.
+  config.bias = norm_type == NormKind::rms ? qkv_bias.value_or(bias) : bias;
+  for (std::optional<bool>* bias_of_part :
+       {&config.qkv_bias, &config.attention_output_bias, &config.mlp_bias}) {
+    *bias_of_part =
+        bias_of_part->value_or(bias) == config.bias ? std::nullopt : std::optional(!config.bias);
+  }
+  if (std::all_of(windows.begin(), windows.end(), [](Index window) { return window == 0; })) {
+    config.windows.clear();
+  }
+  drop(config.rope.width, config.head_layout().head_width);
+  const auto width = static_cast<double>(config.head_layout().head_width);
+  drop(config.attention_scale, 1 / std::sqrt(width));
+  if (config.position != PositionKind::rope) {
+    config.rope = {};
+  }
+  if (config.position != PositionKind::rope || config.windows.empty()) {
+    config.rope_local_theta = 0;
+  }
+  return config;
+}
+
 void GptConfig::validate() const {
   require_size("vocab_size", vocab_size);
   require_size("block_size", block_size);
   require_size("n_layer", n_layer);
-  require_value(n_layer <= 4096, "n_layer", "expected 1 to 4096, got ", n_layer);
+  require_value(n_layer <= kMostLayers, "n_layer", "expected 1 to ", kMostLayers, ", got ",
+                n_layer);
   require_size("n_head", n_head);
   require_size("n_embd", n_embd);
   require_value(head_width >= 0 && head_width <= kLargestSize, "head_width", "expected 0 to ",
@@ -72,6 +142,12 @@ void GptConfig::validate() const {
                 "expected norm = pre and MLPs beside it");
   require_value(!shared_norm || parallel_residual, "shared_norm",
                 "expected parallel_residual beside it");
+  require_value(!output_norms || norm == NormPosition::pre, "output_norms",
+                "expected norm = pre beside it");
+  require_value(!gated_mlp || mlp, "gated_mlp", "expected MLPs beside it");
+  require_value(embedding_scale >= 0 && embedding_scale <= 1e6, "embedding_scale",
+                "expected 0 to 1e6, got ", embedding_scale);
+  check_rope(*this);
   require_value(n_inner >= 0 && n_inner <= kLargestSize, "n_inner", "expected 0 to ", kLargestSize,
                 ", got ", n_inner);
   require_value(n_kv_head == 0 || (n_kv_head > 0 && n_head % n_kv_head == 0), "n_kv_head",

@@ -120,6 +120,15 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
       activation_(options.activation),
       layer_(options.layer) {
   register_module("c_fc", c_fc_);
+  if (options.gated) {
+    c_gate_.emplace(LinearOptions{.inputs = options.width,
+                                  .outputs = with_inner_width(options).inner_width,
+                                  .bias = options.bias,
+                                  .dtype = options.dtype,
+                                  .zeros = options.zeros},
+                    random.fork(2));
+    register_module("c_gate", *c_gate_);
+  }
   register_module("c_proj", c_proj_);
 }
 
@@ -133,14 +142,24 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                             .up_bias = c_fc_.bias,
                             .down_weight = c_proj_.weight,
                             .down_bias = c_proj_.bias,
+                            .gate_weight = c_gate_ ? c_gate_->weight : Tensor(),
+                            .gate_bias = c_gate_ ? c_gate_->bias : Tensor(),
                             .activation = activation_,
                             .precision = context.precision});
   }
-  const Tensor up = norm ? norm_linear(x, *norm, c_fc_.weight, c_fc_.bias, context.precision)
-                         : c_fc_.forward(x, context.precision);
-  const Tensor active = activate(visited(context.hook, {Point::mlp_pre, layer_}, up), activation_);
-  return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, active),
+  const Tensor before = projected(c_gate_ ? *c_gate_ : c_fc_, x, context, norm);
+  Tensor inner = activate(visited(context.hook, {Point::mlp_pre, layer_}, before), activation_);
+  if (c_gate_) {
+    inner = inner * projected(c_fc_, x, context, norm);
+  }
+  return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, inner),
                          context.precision);
+}
+
+Tensor Mlp::projected(const Linear& linear, const Tensor& x, const ForwardContext& context,
+                      const std::optional<NormParameters>& norm) const {
+  return norm ? norm_linear(x, *norm, linear.weight, linear.bias, context.precision)
+              : linear.forward(x, context.precision);
 }
 
 }  // namespace headlight

@@ -1,6 +1,7 @@
 #include "headlight/nn/multi_head_attention.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/key_value_cache.h"
@@ -31,6 +32,8 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
               (options.key_width == options.width && options.value_width == options.width),
           "[MultiHeadAttention] a fused projection needs equal widths, got query ", options.width,
           ", key ", options.key_width, ", value ", options.value_width);
+  require(options.fused || (!options.qk_norm && !options.rope),
+          "[MultiHeadAttention] qk_norm and rope need the fused projection");
   return options;
 }
 
@@ -65,6 +68,10 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
   }
   c_proj_ =
       add("c_proj", inner_width(), options_.width, options_.output_bias.value_or(options_.bias));
+  if (options_.qk_norm) {
+    register_module("q_norm", q_norm_.emplace(*options_.qk_norm));
+    register_module("k_norm", k_norm_.emplace(*options_.qk_norm));
+  }
 }
 
 // Part 0 is the query, 1 the key, 2 the value.
@@ -117,6 +124,8 @@ Tensor MultiHeadAttention::whole_mask(const AttentionMasks& masks, const Tensor&
 AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& key,
                                             const Tensor& value, const AttentionMasks& masks,
                                             const ForwardContext& context) const {
+  require(!options_.qk_norm && !options_.rope,
+          "[MultiHeadAttention] qk_norm and rope need forward_ragged");
   for (const Tensor& x : {query, key, value}) {
     require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
             "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
@@ -144,7 +153,9 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
   const Tensor qkv =
       norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
            : projection.forward(x, context.precision);
-  Tensor output = attend(projections_visited(qkv, context.hook), offsets, context);  // [N, H D]
+  const Tensor normalized = queries_and_keys_normalized(projections_visited(qkv, context.hook));
+  Tensor output = attend(queries_and_keys_turned(normalized, offsets, context), offsets,
+                         context);  // [N, H D]
   if (context.hook != nullptr && context.hook->wants(Point::z, options_.layer)) {
     const Shape heads{output.size(0), options_.heads, options_.head_width};
     const Place place{Point::z, options_.layer};
@@ -166,6 +177,37 @@ Tensor MultiHeadAttention::projections_visited(const Tensor& qkv, ForwardHook* h
                             {qkv.size(0), part.size(1) * part.size(2)}));
   }
   return concat(parts, 1);
+}
+
+Tensor MultiHeadAttention::queries_and_keys_normalized(const Tensor& qkv) const {
+  if (!q_norm_) {
+    return qkv;
+  }
+  const auto rows = [&](const Tensor& part) {
+    return reshape(part, {qkv.size(0), part.size(1) * part.size(2)});
+  };
+  const auto part = [&](Index number) { return heads_of(qkv, number, 0, qkv.size(0), plan()); };
+  return concat({rows(q_norm_->forward(part(0))), rows(k_norm_->forward(part(1))), rows(part(2))},
+                1);
+}
+
+Tensor MultiHeadAttention::queries_and_keys_turned(const Tensor& qkv,
+                                                   const std::vector<Index>& offsets,
+                                                   const ForwardContext& context) const {
+  if (!options_.rope) {
+    return qkv;
+  }
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const Index first = context.caches.empty() ? 0 : context.caches[b]->length();
+    std::iota(positions.begin() + offsets[b], positions.begin() + offsets[b + 1],
+              static_cast<std::int32_t>(first));
+  }
+  const Index together = options_.heads + options_.key_heads;
+  const Shape heads{qkv.size(0), together + options_.key_heads, options_.head_width};
+  return reshape(
+      rope(reshape(qkv, heads), Tensor::from(positions, {qkv.size(0)}), *options_.rope, together),
+      qkv.shape());
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,

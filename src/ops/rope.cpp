@@ -1,5 +1,6 @@
 #include "headlight/ops/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -62,6 +63,7 @@ struct Saved {
   SavedTensor positions;  // [N]
   std::vector<float> inverse_frequencies;
   RotaryStyle style;
+  Index heads;  // that are turned
 };
 
 Tensor turned(const Tensor& x_given, const Saved& saved, bool backward) {
@@ -77,11 +79,14 @@ Tensor turned(const Tensor& x_given, const Saved& saved, bool backward) {
     kernels::parallel_for(
         x.size(0), kernels::row_grain(heads * width), [&](Index begin, Index end) {
           for (Index row = begin; row < end; ++row) {
-            kernels::rotate_row(from + row * heads * width, to + row * heads * width, heads, width,
+            const Index start = row * heads * width;
+            kernels::rotate_row(from + start, to + start, saved.heads, width,
                                 {.inverse_frequencies = saved.inverse_frequencies,
                                  .position = positions[row],
                                  .style = saved.style,
                                  .backward = backward});
+            std::copy(from + start + saved.heads * width, from + start + heads * width,
+                      to + start + saved.heads * width);
           }
         });
   });
@@ -114,13 +119,17 @@ std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_wi
   return frequencies;
 }
 
-Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options) {
+Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options,
+            std::optional<Index> heads) {
   require(x.defined() && x.rank() == 3, "[rope] expected an input of three axes");
   require_type(positions, DType::int32, "rope", "positions");
   require_shape(positions, {x.size(0)}, "rope", "positions");
+  const Index turned_heads = heads.value_or(x.size(1));
+  require(turned_heads >= 0 && turned_heads <= x.size(1), "[rope] heads: expected 0 to ", x.size(1),
+          ", got ", turned_heads);
   const Saved saved{{"rope", "positions", to_contiguous(positions)},
                     inverse_frequencies(options, x.size(2)),
-                    options.style};
+                    options.style, turned_heads};
   return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
     return std::vector<Tensor>{turned(grad, saved, true)};
   });

@@ -76,6 +76,9 @@ struct Assign {
                   "'");
   }
   void operator()(bool TrainConfig::*member) const { config.*member = parse_boolean(key, value); }
+  void operator()(std::optional<bool> TrainConfig::*member) const {
+    config.*member = parse_boolean(key, value);
+  }
   void operator()(std::string TrainConfig::*member) const {
     config.*member = checked_text(key, value);
   }
@@ -118,6 +121,10 @@ struct Print {
   std::string operator()(bool TrainConfig::*member) const {
     return config.*member ? "true" : "false";
   }
+  std::string operator()(std::optional<bool> TrainConfig::*member) const {
+    const std::optional<bool>& value = config.*member;
+    return value.has_value() ? *value ? "true" : "false" : "";
+  }
   std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
   // One text stands by itself.
   std::string operator()(TextList TrainConfig::*member) const {
@@ -141,6 +148,7 @@ bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
     case 1:
       return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
     case 2:
+    case 5:
       return type == ConfigEntry::Type::boolean;
     case 3:
       return type == ConfigEntry::Type::text;
@@ -149,8 +157,9 @@ bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
   }
 }
 
-constexpr std::array<const char*, 5> kTypeNames{"a whole number", "a number", "true or false",
-                                                "a text in quotes", "a text or a list of texts"};
+constexpr std::array<const char*, 6> kTypeNames{
+    "a whole number", "a number", "true or false", "a text in quotes", "a text or a list of texts",
+    "true or false"};
 
 // Values that name no file.
 bool is_word(std::string_view value) {
@@ -195,7 +204,7 @@ void for_each_text(TrainConfig& config, const ConfigField& field, const Change& 
         using Value = std::remove_cvref_t<decltype(config.*member)>;
         if constexpr (std::is_same_v<Value, std::string>) {
           change(config.*member);
-        } else if constexpr (!std::is_arithmetic_v<Value>) {
+        } else if constexpr (std::is_same_v<Value, TextList>) {
           std::for_each((config.*member).begin(), (config.*member).end(), change);
         }
       },

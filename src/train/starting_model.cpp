@@ -22,6 +22,18 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
           " of the model that the run starts from");
 }
 
+// `run` may say things twice that `model` says once.
+void require_same_model(const TrainConfig& run, const TrainConfig& model, Index vocabulary) {
+  GptConfig wanted = run.model(vocabulary);
+  wanted.validate();
+  const TrainConfig once = described(wanted.canonical()).resolved();
+  for (const ConfigField& field : config_fields()) {
+    if (field.role == ConfigRole::architecture) {
+      require_same(field, once, model.resolved());
+    }
+  }
+}
+
 // A model brings its tokenizer along.
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
   const std::string present(load_tokenizer(model)->kind());
@@ -44,25 +56,20 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (is_given("tokenizer")) {
     require_same_tokenizer(config, directory);
   }
-  const TrainConfig model = described(read_settled_config(directory));
+  const GptConfig of_file = read_settled_config(directory).canonical();
+  const TrainConfig model = described(of_file);
   std::vector<std::string> adopted;
   for (const ConfigField& field : config_fields()) {
-    if (field.role == ConfigRole::architecture && is_given(field.key)) {
-      require_same(field, config, model);
-    } else if (field.role == ConfigRole::architecture) {
+    if (field.role == ConfigRole::architecture && !is_given(field.key)) {
       adopted.emplace_back(field.key);
     }
   }
   copy_keys(model, adopted, config);
+  require_same_model(config, model, of_file.vocab_size);
 }
 
 void fit_to_run(GptConfig& model, const TrainConfig& config) {
-  const TrainConfig present = described(model);
-  for (const ConfigField& field : config_fields()) {
-    if (field.role == ConfigRole::architecture) {
-      require_same(field, config, present);
-    }
-  }
+  require_same_model(config, described(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
   model.block_size = wanted.block_size;
   model.attention_dropout = wanted.attention_dropout;

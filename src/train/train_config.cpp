@@ -22,8 +22,8 @@ constexpr double kLargestCount = static_cast<double>(Index{1} << 35);
 
 constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true};
 constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
-constexpr ConfigRange kSize{.least = 1};          // GptConfig knows how large it may be
-constexpr ConfigRange kOptionalSize{.least = 0};  // likewise
+constexpr ConfigRange kSize{.least = 1};                    // GptConfig knows how large it may be
+constexpr ConfigRange kOptionalSize{.least = 0};            // likewise
 constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as torch.optim.Muon
 constexpr ConfigRange kNotNegative{.least = 0};
 // Updates compute with it as a float, where what is larger would be infinite.
@@ -101,8 +101,13 @@ constexpr std::array kFields{
     ConfigField{"n_embd", &C::n_embd, "Width of the model", architecture, kSize},
     ConfigField{"n_inner", &C::n_inner, "Inner width of MLPs; 0: 4 n_embd", architecture,
                 kOptionalSize},
+    ConfigField{"head_width", &C::head_width, "Width of a head; 0: n_embd / n_head", architecture,
+                kOptionalSize},
     ConfigField{"sliding_window", &C::sliding_window,
                 "Tokens that a token sees at most, itself included; 0: all before it", architecture,
+                kOptionalSize},
+    ConfigField{"sliding_window_pattern", &C::sliding_window_pattern,
+                "Every so many layers one that sees all tokens before; 0: none", architecture,
                 kOptionalSize},
     ConfigField{"dropout", &C::dropout, "Dropout probability everywhere", training, kFraction},
     ConfigField{"attention_dropout", &C::attention_dropout, "On attention weights", training,
@@ -112,19 +117,76 @@ constexpr std::array kFields{
     ConfigField{"embedding_dropout", &C::embedding_dropout, "On the embedding", training, kFraction,
                 "dropout"},
     ConfigField{"bias", &C::bias, "Biases in linear layers and layer norms", architecture},
+    ConfigField{.key = "qkv_bias",
+                .member = &C::qkv_bias,
+                .help = "Of queries, keys and values",
+                .role = architecture,
+                .follows = "bias"},
+    ConfigField{.key = "attention_output_bias",
+                .member = &C::attention_output_bias,
+                .help = "Of what attention puts out",
+                .role = architecture,
+                .follows = "bias"},
+    ConfigField{.key = "mlp_bias",
+                .member = &C::mlp_bias,
+                .help = "Of MLPs",
+                .role = architecture,
+                .follows = "bias"},
     ConfigField{"tie_weights", &C::tie_weights, "The head shares the token embedding",
                 architecture},
+    ConfigField{"embedding_scale", &C::embedding_scale,
+                "What token embeddings are multiplied by; 0: nothing", architecture, kNotNegative},
     ConfigField{.key = "norm",
                 .member = &C::norm,
                 .help = "pre (GPT-2) or post (the original transformer)",
                 .role = architecture,
                 .choices = kChoiceNames<NormPosition>},
+    ConfigField{.key = "norm_type",
+                .member = &C::norm_type,
+                .help = "layer (GPT-2) or rms (Llama)",
+                .role = architecture,
+                .choices = kChoiceNames<NormKind>},
+    ConfigField{"layer_norm_epsilon", &C::layer_norm_epsilon, "Of norms of either type",
+                architecture, kFraction},
+    ConfigField{"norm_gain_plus_one", &C::norm_gain_plus_one, "Norms multiply by 1 + gain (Gemma)",
+                architecture},
+    ConfigField{"output_norms", &C::output_norms,
+                "A norm behind attention and MLP too (Gemma 2 and 3)", architecture},
+    ConfigField{"parallel_residual", &C::parallel_residual,
+                "Attention and MLP of a layer read the same stream (GPT-NeoX)", architecture},
+    ConfigField{"shared_norm", &C::shared_norm, "parallel_residual: one norm for both",
+                architecture},
+    ConfigField{.key = "position",
+                .member = &C::position,
+                .help = "learned (GPT-2), rope (Llama) or none",
+                .role = architecture,
+                .choices = kChoiceNames<PositionKind>},
+    ConfigField{"rope_theta", &C::rope_theta, "rope: base of the wavelengths", architecture,
+                kNotNegative},
+    ConfigField{"rope_local_theta", &C::rope_local_theta,
+                "rope: the same of layers with a window; 0: rope_theta", architecture,
+                kNotNegative},
+    ConfigField{"rotary_pct", &C::rotary_pct, "rope: share of a head that is turned", architecture,
+                kShare},
+    ConfigField{.key = "rope_scaling",
+                .member = &C::rope_scaling,
+                .help = "rope: none, linear, or llama3 with the bounds of Llama 3.1",
+                .role = architecture,
+                .choices = kChoiceNames<RopeScaling>},
+    ConfigField{"rope_factor", &C::rope_factor, "rope_scaling: how much longer texts become",
+                architecture, kNotNegative},
+    ConfigField{"attention_scale", &C::attention_scale,
+                "Of attention's scores; 0: 1 / sqrt(head_width)", architecture, kNotNegative},
+    ConfigField{"qk_norm", &C::qk_norm, "Norms on queries and keys, head by head (Qwen 3)",
+                architecture},
     ConfigField{.key = "activation",
                 .member = &C::activation,
                 .help = "gelu_new, gelu, relu, relu2 or silu",
                 .role = architecture,
                 .choices = kChoiceNames<Activation>},
     ConfigField{"mlp", &C::mlp, "false: layers of attention alone", architecture},
+    ConfigField{"gated_mlp", &C::gated_mlp,
+                "activation(gate) times a second projection (with silu: SwiGLU)", architecture},
     ConfigField{.key = "dtype",
                 .member = &C::dtype,
                 .help = "Matrix products: float32, or bfloat16 (rounded operands, float32 sums)",
@@ -222,6 +284,12 @@ constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
                               ConfigAlias{"num_heads", "n_head"},
                               ConfigAlias{"hidden_size", "n_embd"},
                               ConfigAlias{"d_model", "n_embd"},
+                              ConfigAlias{"num_key_value_heads", "n_kv_head"},
+                              ConfigAlias{"head_dim", "head_width"},
+                              ConfigAlias{"intermediate_size", "n_inner"},
+                              ConfigAlias{"rms_norm_eps", "layer_norm_epsilon"},
+                              ConfigAlias{"norm_eps", "layer_norm_epsilon"},
+                              ConfigAlias{"partial_rotary_factor", "rotary_pct"},
                               ConfigAlias{"attn_pdrop", "attention_dropout"},
                               ConfigAlias{"resid_pdrop", "residual_dropout"},
                               ConfigAlias{"embd_pdrop", "embedding_dropout"},
@@ -300,8 +368,8 @@ double tenth_of(double value) {
   return tenth;
 }
 
-// Calls `use` with every pair of members that mean the same to a run and to its model; norm and
-// activation, which a run has as words, and windows, of which it has one, stand beside.
+// Calls `use` with every pair of members that mean the same to a run and to its model; choices,
+// which a run has as words, rope, and windows, of which it has one, stand beside.
 template <class Use>
 void for_each_model_key(const Use& use) {
   using G = GptConfig;
@@ -311,12 +379,38 @@ void for_each_model_key(const Use& use) {
   use(&C::n_kv_head, &G::n_kv_head);
   use(&C::n_embd, &G::n_embd);
   use(&C::n_inner, &G::n_inner);
+  use(&C::head_width, &G::head_width);
   use(&C::bias, &G::bias);
+  use(&C::qkv_bias, &G::qkv_bias);
+  use(&C::attention_output_bias, &G::attention_output_bias);
+  use(&C::mlp_bias, &G::mlp_bias);
   use(&C::tie_weights, &G::tie_weights);
+  use(&C::embedding_scale, &G::embedding_scale);
+  use(&C::layer_norm_epsilon, &G::layer_norm_epsilon);
+  use(&C::norm_gain_plus_one, &G::norm_gain_plus_one);
+  use(&C::output_norms, &G::output_norms);
+  use(&C::parallel_residual, &G::parallel_residual);
+  use(&C::shared_norm, &G::shared_norm);
+  use(&C::rope_local_theta, &G::rope_local_theta);
+  use(&C::attention_scale, &G::attention_scale);
+  use(&C::qk_norm, &G::qk_norm);
   use(&C::mlp, &G::mlp);
+  use(&C::gated_mlp, &G::gated_mlp);
   use(&C::attention_dropout, &G::attention_dropout);
   use(&C::residual_dropout, &G::residual_dropout);
   use(&C::embedding_dropout, &G::embedding_dropout);
+}
+
+// As far as a run has words for them.
+void describe_windows(const std::vector<Index>& windows, TrainConfig& config) {
+  const auto window = std::find_if(windows.begin(), windows.end(), [](Index w) { return w > 0; });
+  if (window == windows.end()) {
+    return;
+  }
+  config.sliding_window = *window;
+  const auto whole = std::find(windows.begin(), windows.end(), Index{0});
+  config.sliding_window_pattern =
+      whole == windows.end() ? 0 : static_cast<Index>(whole - windows.begin()) + 1;
 }
 
 }  // namespace
@@ -331,14 +425,22 @@ bool is_list(const ConfigField& field) {
   return std::holds_alternative<std::vector<std::string> C::*>(field.member);
 }
 
+bool is_boolean(const ConfigField& field) {
+  return std::holds_alternative<bool C::*>(field.member) ||
+         std::holds_alternative<std::optional<bool> C::*>(field.member);
+}
+
 bool is_following(const TrainConfig& config, const ConfigField& field) {
-  const auto is_negative = [&](auto member) {
-    if constexpr (Number<std::remove_cvref_t<decltype(config.*member)>>) {
+  const auto is_open = [&](auto member) {
+    using Value = std::remove_cvref_t<decltype(config.*member)>;
+    if constexpr (Number<Value>) {
       return config.*member < 0;
+    } else if constexpr (std::is_same_v<Value, std::optional<bool>>) {
+      return !(config.*member).has_value();
     }
     return false;
   };
-  return !field.follows.empty() && std::visit(is_negative, field.member);
+  return !field.follows.empty() && std::visit(is_open, field.member);
 }
 
 std::string range_text(const ConfigField& field) {
@@ -372,8 +474,17 @@ TrainConfig described(const GptConfig& model) {
   TrainConfig config;
   for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
   config.norm = name_of(model.norm);
+  config.norm_type = name_of(model.norm_type);
+  config.position = name_of(model.position);
   config.activation = name_of(model.activation);
-  config.sliding_window = model.windows.empty() ? 0 : model.windows.front();
+  config.rope_theta = model.rope.theta;
+  config.rope_scaling = name_of(model.rope.scaling);
+  config.rope_factor = model.rope.factor;
+  if (model.rope.width > 0) {
+    config.rotary_pct =
+        static_cast<double>(model.rope.width) / static_cast<double>(model.head_layout().head_width);
+  }
+  describe_windows(model.windows, config);
   return config;
 }
 
@@ -407,6 +518,9 @@ TrainConfig TrainConfig::resolved() const {
   follow(all.attention_dropout, dropout);
   follow(all.residual_dropout, dropout);
   follow(all.embedding_dropout, dropout);
+  all.qkv_bias = qkv_bias.value_or(bias);
+  all.attention_output_bias = attention_output_bias.value_or(bias);
+  all.mlp_bias = mlp_bias.value_or(bias);
   follow(all.momentum, optimizer == "muon" ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
@@ -418,10 +532,23 @@ GptConfig TrainConfig::model(Index vocabulary) const {
   const TrainConfig all = resolved();
   GptConfig model{.vocab_size = vocabulary,
                   .norm = parse_name<NormPosition>("norm", norm),
+                  .norm_type = parse_name<NormKind>("norm_type", norm_type),
+                  .position = parse_name<PositionKind>("position", position),
                   .activation = parse_name<Activation>("activation", activation)};
   for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
-  if (sliding_window > 0) {
-    model.windows.assign(static_cast<std::size_t>(n_layer), sliding_window);
+  model.rope = {.theta = rope_theta,
+                .scaling = parse_name<RopeScaling>("rope_scaling", rope_scaling),
+                .factor = rope_factor};
+  if (rotary_pct < 1 && n_head > 0) {
+    const auto head = static_cast<double>(model.head_layout().head_width);
+    constexpr double kRounding = 1e-9;  // of a share that was a quotient
+    model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
+    require_value(model.rope.width > 0 || position != "rope", "rotary_pct",
+                  "expected a share of at least two of ", head, " elements, got ", rotary_pct);
+  }
+  for (Index layer = 0; sliding_window > 0 && layer < n_layer; ++layer) {
+    const bool sees_all = sliding_window_pattern > 0 && (layer + 1) % sliding_window_pattern == 0;
+    model.windows.push_back(sees_all ? 0 : sliding_window);
   }
   return model;
 }

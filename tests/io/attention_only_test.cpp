@@ -105,7 +105,7 @@ TEST_CASE("a model of attention alone is written under a type of its own and rea
                     "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
   CHECK_THROWS_WITH(
       require_nanogpt(gpt.config()),
-      "nanogpt: a layer without an MLP cannot be expressed: nanoGPT has one in every layer");
+      "nanogpt: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
 }
 
 TEST_CASE("an exported model of attention alone is a GPT-2 that computes the same") {

@@ -321,8 +321,41 @@ TEST_CASE("options of GPT-2 that would change the function are refused by name")
   CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
                  "scale_attn_by_inverse_layer_idx: only false"));
   CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
-  CHECK(error_of([] { parse_model_config(R"({"model_type": "llama"})", "config.json"); }) ==
-        "config.json: model_type: expected gpt2 or gpt_neo, got 'llama'");
+  CHECK(error_of([] { parse_model_config(R"({"model_type": "bert"})", "config.json"); }) ==
+        "config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, qwen2, "
+        "qwen3 or gemma3_text, got 'bert'");
+}
+
+TEST_CASE("options of Llama and its relatives that would change the function are refused by name") {
+  const auto error_with = [](const std::string& type, const std::string& more) {
+    return error_of([&] {
+      parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
+    });
+  };
+  const auto llama = [&](const std::string& more) { return error_with("llama", more); };
+  CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_scaling": {"type": "linear"})") ==
+        "config.json: rope_parameters: factor is missing");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") ==
+        "config.json: rope_type: expected default, linear or llama3, got 'yarn'");
+  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") ==
+        "config.json: rope_type: expected default, linear or llama3, got 'dynamic'");
+  CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
+  CHECK(llama(R"("rope_theta": -1)") ==
+        "config.json: rope_theta: expected above 0 to 1e+12, got -1");
+  CHECK(contains(llama(R"("partial_rotary_factor": 0.5)"),
+                 "partial_rotary_factor: only 1 is supported"));
+  CHECK(contains(llama(R"("quantization_config": {"bits": 4})"),
+                 "quantization_config: quantised weights are not supported"));
+  CHECK(contains(llama(R"("hidden_act": "swish")"), "hidden_act: expected gelu_new"));
+  CHECK(contains(llama(R"("num_hidden_layers": 1099511627776)"), "num_hidden_layers: expected 1"));
+  CHECK(contains(llama(R"("num_key_value_heads": 5)"), "n_kv_head: expected a divisor of 32"));
+  CHECK(error_with("qwen2", R"("layer_types": ["full_attention"])") ==
+        "config.json: layer_types: expected 32 texts, got 1");
+  CHECK(error_with("qwen3", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])") ==
+        "config.json: layer_types: expected full_attention, as there is no window, got "
+        "'chunked_attention'");
+  CHECK(contains(error_with("gpt_neox", R"("rotary_pct": 2)"), "partial_rotary_factor: expected"));
 }
 
 TEST_CASE("options that only Headlight has are refused by name") {

@@ -30,6 +30,10 @@ TEST_CASE("whole GPT-2 models give the numbers of transformers", "[parity]") {
   check_all("gpt2", 10);
 }
 
+TEST_CASE("models of other families give the numbers of transformers", "[parity]") {
+  check_all("families", 22);
+}
+
 TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {
   check_all("training", 12);
 }

@@ -1,6 +1,6 @@
 #include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/embedding.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/embedding.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
 #include "headlight/ops/rope.h"

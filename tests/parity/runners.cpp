@@ -7,7 +7,7 @@ const Runners& all_runners() {
     Runners runners;
     for (const auto family : {elementwise_runners, matmul_runners, reduce_runners, softmax_runners,
                               mask_runners, layout_runners, layer_runners, attention_runners,
-                              module_runners, gpt2_runners, muon_runners}) {
+                              module_runners, gpt2_runners, family_runners, muon_runners}) {
       runners.merge(family());
     }
     return runners;

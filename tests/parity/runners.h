@@ -21,6 +21,7 @@ Runners layer_runners();
 Runners attention_runners();
 Runners module_runners();
 Runners gpt2_runners();
+Runners family_runners();
 Runners muon_runners();
 
 // All of the above.

@@ -6,6 +6,22 @@
 
 namespace headlight::test {
 
+namespace {
+
+// Of short wavelengths: a dozen positions show everything.
+void draw_rope(std::mt19937& random, GptConfig& config) {
+  RopeOptions& rope = config.rope;
+  rope.theta = random() % 2 == 0 ? 10000 : 3;
+  rope.style = kChoices<RotaryStyle>[random() % 2].value;
+  rope.scaling = kChoices<RopeScaling>[random() % kChoices<RopeScaling>.size()].value;
+  rope.factor = rope.scaling == RopeScaling::none ? 1 : 2;
+  rope.original_max_position_embeddings = 6;
+  rope.width = random() % 2 == 0 ? 0 : 2;
+  config.rope_local_theta = random() % 2 == 0 ? 0 : 7;
+}
+
+}  // namespace
+
 GptConfig drawn_config(int number) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(number));
   const auto one_of = [&](std::initializer_list<Index> values) {
@@ -26,7 +42,17 @@ GptConfig drawn_config(int number) {
   config.n_inner = one_of({0, 5, 32});
   config.n_kv_head = config.n_head % 2 == 0 ? one_of({0, 1, config.n_head / 2}) : one_of({0, 1});
   config.attention_scale = is_so() ? 0 : 0.3;
-  config.position = is_so() ? PositionKind::learned : PositionKind::none;
+  config.position = kChoices<PositionKind>[random() % kChoices<PositionKind>.size()].value;
+  config.norm_type = kChoices<NormKind>[random() % kChoices<NormKind>.size()].value;
+  config.norm_gain_plus_one = is_so();
+  config.output_norms = config.norm == NormPosition::pre && is_so();
+  config.embedding_scale = is_so() ? 0 : 1.5;
+  config.qk_norm = is_so();
+  config.gated_mlp = config.mlp && is_so();
+  if (config.position == PositionKind::rope) {
+    config.head_width = one_of({2, 4, 16});
+    draw_rope(random, config);
+  }
   config.parallel_residual = config.norm == NormPosition::pre && config.mlp && is_so();
   config.shared_norm = config.parallel_residual && is_so();
   const auto bias = [&] { return is_so() ? std::nullopt : std::optional<bool>(is_so()); };
@@ -46,8 +72,10 @@ std::string described(int number, const GptConfig& config) {
       "draw ", number, ": ", config.n_layer, " layers, ", config.n_head, " heads of ",
       config.head_width, ", ", config.n_kv_head, " key heads, width ", config.n_embd, ", inner ",
       config.n_inner, ", norm ", name_of(config.norm), ", ", name_of(config.activation),
-      ", position ", name_of(config.position), config.parallel_residual ? ", parallel" : "",
-      config.shared_norm ? ", one norm" : "");
+      ", position ", name_of(config.position), ", ", name_of(config.norm_type), " norms",
+      config.norm_gain_plus_one ? " of 1 + w" : "", config.output_norms ? ", output norms" : "",
+      config.qk_norm ? ", qk norm" : "", config.gated_mlp ? ", gated" : "",
+      config.parallel_residual ? ", parallel" : "", config.shared_norm ? ", one norm" : "");
   for (const Index window : config.windows) {
     text += ", window " + std::to_string(window);
   }
@@ -57,7 +85,8 @@ std::string described(int number, const GptConfig& config) {
 void spread_weights(const Gpt& gpt) {
   std::uint64_t stream = 0;
   for (auto [name, tensor] : gpt.parameters()) {
-    const double centre = tensor.rank() == 1 && name.ends_with("weight") ? 1 : 0;
+    const bool is_gain = tensor.rank() == 1 && name.ends_with("weight");
+    const double centre = is_gain && !gpt.config().norm_gain_plus_one ? 1 : 0;
     tensor.copy_from(
         random_uniform(tensor.shape(), {7, ++stream}, centre - 0.5, centre + 0.5, tensor.dtype()));
   }

@@ -131,8 +131,10 @@ TEST_CASE("what holds another model's weights is not read into a model of one's 
   const ScratchFolder folder;
   OwnModel own(setup.shape, 1);
   write_model_files(folder.path(), own, setup.tokenizer);
-  CHECK_THROWS_WITH(load_model(folder.path()),
-                    contains_text("config.json: model_type: expected gpt2 or gpt_neo, got 'custom'"));
+  CHECK_THROWS_WITH(
+      load_model(folder.path()),
+      contains_text("config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, "
+                    "qwen2, qwen3 or gemma3_text, got 'custom'"));
   GptConfig wider = setup.shape;
   wider.n_embd = 16;
   OwnModel other(wider, 1);

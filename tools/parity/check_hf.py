@@ -27,7 +27,9 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "warning")
 import numpy as np
 import safetensors.torch
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPTNeoConfig
+from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config,
+                          GPTNeoConfig, GPTNeoXConfig, LlamaConfig, MistralConfig, Qwen2Config,
+                          Qwen3Config)
 
 from table import row
 
@@ -230,6 +232,23 @@ def other_families(table, program, tokenizer_directory):
              ("gpt_neo, untied", GPTNeoConfig(**neo, attention_types=kinds, intermediate_size=17,
                                               activation_function="gelu",
                                               tie_word_embeddings=False))]
+    wide = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=37,
+                **common)
+    grouped = {**wide, "num_attention_heads": 6, "num_key_value_heads": 2}
+    llama3 = dict(rope_type="llama3", rope_theta=500.0, factor=4.0, low_freq_factor=1.0,
+                  high_freq_factor=4.0, original_max_position_embeddings=64)
+    cases += [("gpt_neox", GPTNeoXConfig(**wide)),
+              ("gpt_neox, sequential", GPTNeoXConfig(**wide, use_parallel_residual=False)),
+              ("llama", LlamaConfig(**grouped, rope_parameters=llama3)),
+              ("llama, tied, biases", LlamaConfig(**wide, tie_word_embeddings=True,
+                                                  attention_bias=True, mlp_bias=True)),
+              ("mistral", MistralConfig(**grouped, sliding_window=50)),
+              ("qwen2", Qwen2Config(**grouped)),
+              ("qwen3", Qwen3Config(**grouped, head_dim=10, tie_word_embeddings=True)),
+              ("gemma3", Gemma3TextConfig(**grouped, head_dim=10, query_pre_attn_scalar=12,
+                                          sliding_window=20, layer_types=[
+                                              "sliding_attention", "full_attention",
+                                              "sliding_attention"]))]
     for number, (what, config) in enumerate(cases):
         directory = save_with_tokenizer(program.folder / f"family{number}", lively(config),
                                         tokenizer_directory)

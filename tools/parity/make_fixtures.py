@@ -20,6 +20,7 @@ GROUPS = {
     "llama": ["cases_llama"],
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],
+    "families": ["cases_families"],
     "training": ["cases_training"],
     "muon": ["cases_muon"],
 }

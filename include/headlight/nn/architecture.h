@@ -18,9 +18,14 @@ enum class Part {
   attention_norm,
   query_key_value,
   attention_output,
+  query_norm,  // qk_norm only, as is the next
+  key_norm,
+  attention_output_norm,  // output_norms only
   mlp_norm,
   mlp_in,
+  mlp_gate,  // gated_mlp only
   mlp_out,
+  mlp_output_norm,  // output_norms only
   final_norm,
   head,  // untied only; else the token embedding serves
 };
@@ -77,11 +82,12 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 
 // The attention of a layer.
 struct AttentionPlan {
-  Index heads = 1;       // H
-  Index key_heads = 1;   // G, of keys and values; divides H
-  Index head_width = 1;  // D
-  Index window = 0;      // keys that a query sees at most, its own included; 0: all
-  double scale = 0;      // of the scores; 0: 1 / sqrt(D)
+  Index heads = 1;                       // H
+  Index key_heads = 1;                   // G, of keys and values; divides H
+  Index head_width = 1;                  // D
+  Index window = 0;                      // keys that a query sees at most, its own included; 0: all
+  double scale = 0;                      // of the scores; 0: 1 / sqrt(D)
+  std::optional<RopeOptions> rope = {};  // queries and keys are turned by their positions
 
   Index inner_width() const { return heads * head_width; }             // H D
   Index key_width() const { return key_heads * head_width; }           // G D
@@ -91,8 +97,6 @@ struct AttentionPlan {
     return part == 0 ? 0 : inner_width() + (part - 1) * key_width();
   }
   Index part_heads(Index part) const { return part == 0 ? heads : key_heads; }
-
-  bool operator==(const AttentionPlan&) const = default;
 };
 
 // What a layer computes, for whoever computes it; see nn/block_order.h.
@@ -101,7 +105,10 @@ struct BlockPlan {
   bool parallel = false;     // GptConfig::parallel_residual
   bool shared_norm = false;  // of both branches
   AttentionPlan attention = {};
+  bool qk_norm = false;                 // GptConfig::qk_norm
+  bool output_norms = false;            // GptConfig::output_norms
   std::optional<Index> mlp_width = {};  // of the MLP's inner vectors; none: there is no MLP
+  bool gated_mlp = false;
   bool qkv_bias = true;
   bool attention_output_bias = true;
   bool mlp_bias = true;

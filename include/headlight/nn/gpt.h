@@ -11,8 +11,9 @@
 
 namespace headlight {
 
-// One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_2, mlp; the last two
-// only with config.mlp, ln_2 not with config.shared_norm.
+// One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_1_out, ln_2, mlp,
+// ln_2_out; the last three only with config.mlp, ln_2 not with config.shared_norm, ln_1_out and
+// ln_2_out with config.output_norms.
 class Block : public Module {
  public:
   // With `zeros` matrices and biases are zeros, to be overwritten.
@@ -32,8 +33,10 @@ class Block : public Module {
   Index layer_;
   LayerNorm ln_1_;
   MultiHeadAttention attn_;
+  std::optional<LayerNorm> ln_1_out_;
   std::optional<LayerNorm> ln_2_;
   std::optional<Mlp> mlp_;
+  std::optional<LayerNorm> ln_2_out_;
   Dropout attention_dropout_;  // on what attention adds
   Dropout mlp_dropout_;        // on what the MLP adds
 };
@@ -44,9 +47,9 @@ struct ModelWeight {
   Tensor tensor;
 };
 
-// GPT-2 (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019): a
-// decoder-only transformer with learned positions. Parameter names are those of the Hugging Face
-// checkpoint without its "transformer." prefix.
+// A decoder-only transformer: by default GPT-2 (Radford et al., "Language Models are Unsupervised
+// Multitask Learners", 2019), by other keys of GptConfig one of the later families. Parameter names
+// are those of Hugging Face's GPT-2 without the "transformer." prefix.
 class Gpt : public LanguageModel {
  public:
   // Weights start as GPT-2's: N(0, 0.02), projections onto the residual stream N(0, 0.02 / sqrt(2

@@ -6,6 +6,7 @@
 #include "headlight/base/choices.h"
 #include "headlight/nn/head_layout.h"
 #include "headlight/nn/layers.h"
+#include "headlight/ops/rope.h"
 
 namespace headlight {
 
@@ -21,12 +22,17 @@ inline constexpr auto kChoices<NormPosition> =
 // How a model knows where a token stands.
 enum class PositionKind {
   learned,  // a vector for every position: GPT-2
+  rope,     // queries and keys are turned by their positions
   none,     // from what attention can see alone
 };
 
 template <>
-inline constexpr auto kChoices<PositionKind> = std::to_array<Choice<PositionKind>>(
-    {{"learned", PositionKind::learned}, {"none", PositionKind::none}});
+inline constexpr auto kChoices<PositionKind> =
+    std::to_array<Choice<PositionKind>>({{"learned", PositionKind::learned},
+                                         {"rope", PositionKind::rope},
+                                         {"none", PositionKind::none}});
+
+inline constexpr Index kMostLayers = 4096;
 
 // The shape of a GPT. Names and meaning follow nanoGPT and GPT-2.
 struct GptConfig {
@@ -43,16 +49,23 @@ struct GptConfig {
   std::optional<bool> qkv_bias = {};
   std::optional<bool> attention_output_bias = {};
   std::optional<bool> mlp_bias = {};
-  bool tie_weights = true;  // the head shares the token embedding
+  bool tie_weights = true;     // the head shares the token embedding
+  double embedding_scale = 0;  // token embeddings are multiplied by it; 0: they are not
   NormPosition norm = NormPosition::pre;
+  NormKind norm_type = NormKind::layer;
+  bool norm_gain_plus_one = false;  // gains are 1 + weight: Gemma
+  bool output_norms = false;        // what attention and MLP put out is normalised too; norm = pre
   PositionKind position = PositionKind::learned;
+  RopeOptions rope = {};        // of position = rope
+  double rope_local_theta = 0;  // layers with a window: theta there, unscaled; 0: as everywhere
   // Attention and MLP of a layer read the same residual stream, instead of the MLP what attention
   // has added to it; with norm = pre. GPT-NeoX, Black et al., arXiv 2204.06745.
   bool parallel_residual = false;
   bool shared_norm = false;  // parallel_residual: of both, behind one norm
   Activation activation = Activation::gelu_tanh;
-  bool mlp = true;    // false: layers are attention alone
-  Index n_inner = 0;  // I, the inner width of MLPs; 0: 4 C
+  bool mlp = true;         // false: layers are attention alone
+  bool gated_mlp = false;  // activation(gate x) * in x: Shazeer, arXiv 2002.05202
+  Index n_inner = 0;       // I, the inner width of MLPs; 0: 4 C
   double layer_norm_epsilon = 1e-5;
   // Heads of each layer, for models whose heads were pruned; empty: n_head everywhere.
   std::vector<Index> heads_per_layer = {};
@@ -63,12 +76,17 @@ struct GptConfig {
   // everywhere.
   std::vector<Index> windows = {};
   double attention_scale = 0;  // of the scores; 0: 1 / sqrt(D)
+  bool qk_norm = false;        // queries and keys are normalised head by head, before they turn
   // The numbers that the heads of each layer are known by, rising: those that they had before
   // others were pruned. Empty: 0, 1, 2 ... in every layer.
   std::vector<std::vector<Index>> head_numbers = {};
 
   Index heads(Index layer) const;
   HeadLayout head_layout() const;
+  // Of its norms, over vectors of a width.
+  NormOptions norm_options(Index width, DType dtype) const;
+  // Without what it says twice, so that equal models have equal configurations.
+  GptConfig canonical() const;
   // Throws Error for sizes that are not positive, not sensible or do not divide.
   void validate() const;
 };

@@ -109,13 +109,16 @@ struct MlpOptions {
   Index width = 0;
   Index inner_width = 0;  // 0: four times the width
   Activation activation = Activation::gelu_tanh;
+  bool gated = false;
   bool bias = true;
   Index layer = 0;  // the number under which a ForwardHook knows this module
   DType dtype = DType::float32;
   bool zeros = false;  // as in LinearOptions
 };
 
-// c_proj(activation(c_fc(x))): [..., width] -> [..., width]; with `norm`, of x normalised first.
+// c_proj(activation(c_fc(x))), gated c_proj(activation(c_gate(x)) * c_fc(x)): [..., width] ->
+// [..., width]; with `norm`, of x normalised first. A hook sees as mlp_pre what is activated, and
+// as mlp_post what c_proj reads.
 class Mlp : public Module {
  public:
   explicit Mlp(const MlpOptions& options, const RandomStream& random = {});
@@ -123,7 +126,11 @@ class Mlp : public Module {
                  const std::optional<NormParameters>& norm = std::nullopt) const;
 
  private:
+  Tensor projected(const Linear& linear, const Tensor& x, const ForwardContext& context,
+                   const std::optional<NormParameters>& norm) const;
+
   Linear c_fc_;
+  std::optional<Linear> c_gate_;
   Linear c_proj_;
   Activation activation_;
   Index layer_;

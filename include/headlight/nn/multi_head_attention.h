@@ -9,16 +9,18 @@
 namespace headlight {
 
 struct MultiHeadAttentionOptions {
-  Index width = 0;        // C: of queries and of the output
-  Index heads = 1;        // H
-  Index key_heads = 0;    // G, which divides H; 0: H. Others need the fused projection
-  Index head_width = 0;   // D; 0: C / H, which must divide
-  Index window = 0;       // as in AttentionPlan, of forward_ragged()
-  double scale = 0;       // of the scores; 0: 1 / sqrt(D)
-  Index key_width = 0;    // of the keys given to forward(); 0: C
-  Index value_width = 0;  // of the values given to forward(); 0: C
-  bool fused = true;      // one matrix for query, key and value; needs equal widths
-  bool bias = true;       // of queries, keys and values
+  Index width = 0;       // C: of queries and of the output
+  Index heads = 1;       // H
+  Index key_heads = 0;   // G, which divides H; 0: H. Others need the fused projection
+  Index head_width = 0;  // D; 0: C / H, which must divide
+  Index window = 0;      // as in AttentionPlan, of forward_ragged()
+  double scale = 0;      // of the scores; 0: 1 / sqrt(D)
+  std::optional<NormOptions> qk_norm = {};  // over D, of queries and keys; of forward_ragged()
+  std::optional<RopeOptions> rope = {};     // queries and keys turn behind it; of forward_ragged()
+  Index key_width = 0;                      // of the keys given to forward(); 0: C
+  Index value_width = 0;                    // of the values given to forward(); 0: C
+  bool fused = true;                     // one matrix for query, key and value; needs equal widths
+  bool bias = true;                      // of queries, keys and values
   std::optional<bool> output_bias = {};  // of the output; none: as `bias`
   double dropout = 0;                    // on the attention weights
   std::uint64_t dropout_label = 0;
@@ -39,7 +41,7 @@ struct AttentionMasks {
 // (Vaswani et al., arXiv 1706.03762, section 3.2.2). The inner width H D need not equal C.
 //
 // Parameters when fused, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj;
-// else q_proj, k_proj, v_proj and c_proj.
+// else q_proj, k_proj, v_proj and c_proj. With qk_norm also q_norm and k_norm.
 class MultiHeadAttention : public Module {
  public:
   // Throws Error when C does not divide into the heads and no head width is given, and when a fused
@@ -63,8 +65,8 @@ class MultiHeadAttention : public Module {
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
   AttentionPlan plan() const {
-    return {options_.heads, options_.key_heads, options_.head_width, options_.window,
-            options_.scale};
+    return {options_.heads,  options_.key_heads, options_.head_width,
+            options_.window, options_.scale,     options_.rope};
   }
   Index heads() const { return options_.heads; }
   Index head_width() const { return options_.head_width; }
@@ -73,6 +75,9 @@ class MultiHeadAttention : public Module {
  private:
   Tensor project(const Tensor& x, Index part) const;
   Tensor projections_visited(const Tensor& qkv, ForwardHook* hook) const;
+  Tensor queries_and_keys_normalized(const Tensor& qkv) const;
+  Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
+                                 const ForwardContext& context) const;
   Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
                 const ForwardContext& context) const;
   Tensor attend_behind_caches(const Tensor& qkv, const std::vector<Index>& offsets,
@@ -86,6 +91,8 @@ class MultiHeadAttention : public Module {
   MultiHeadAttentionOptions options_;
   std::vector<std::unique_ptr<Linear>> projections_;  // fused: 1, else query, key, value
   std::unique_ptr<Linear> c_proj_;
+  std::optional<LayerNorm> q_norm_;
+  std::optional<LayerNorm> k_norm_;
 };
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "headlight/kernels/rotary.h"
@@ -31,6 +32,8 @@ struct RopeOptions {
   double low_freq_factor = 1;   // llama3 alone, as is what follows
   double high_freq_factor = 4;  // above low_freq_factor
   Index original_max_position_embeddings = 8192;
+
+  bool operator==(const RopeOptions&) const = default;
 };
 
 // The angle that each pair turns by from one position to the next [r / 2]: theta^(-2 i / r),
@@ -43,7 +46,9 @@ std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_wi
 // Turns each pair of elements of x [N, H, D] by the position of its row, positions [N] int32, times
 // the pair's inverse frequency: (a, b) to (a cos - b sin, b cos + a sin). The angles are float32,
 // as in transformers; their cosines and sines have the same bits in every CPU variant. What lies
-// behind the first r elements passes. Throws Error when shapes, types or options do not fit.
-Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options = {});
+// behind the first r elements passes, as do heads from `heads` on: values, behind queries and keys.
+// Throws Error when shapes, types or options do not fit.
+Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options = {},
+            std::optional<Index> heads = std::nullopt);
 
 }  // namespace headlight

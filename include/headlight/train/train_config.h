@@ -48,16 +48,37 @@ struct TrainConfig {
   Index n_kv_head = 0;
   Index n_embd = 768;
   Index n_inner = 0;
+  Index head_width = 0;
   Index sliding_window = 0;
+  Index sliding_window_pattern = 0;
   double dropout = 0.0;
   double attention_dropout = kFollows;
   double residual_dropout = kFollows;
   double embedding_dropout = kFollows;
   bool bias = false;
+  std::optional<bool> qkv_bias = {};
+  std::optional<bool> attention_output_bias = {};
+  std::optional<bool> mlp_bias = {};
   bool tie_weights = true;
+  double embedding_scale = 0;
   std::string norm = "pre";
+  std::string norm_type = "layer";
+  double layer_norm_epsilon = 1e-5;
+  bool norm_gain_plus_one = false;
+  bool output_norms = false;
+  bool parallel_residual = false;
+  bool shared_norm = false;
+  std::string position = "learned";
+  double rope_theta = 10000;
+  double rope_local_theta = 0;
+  double rotary_pct = 1;
+  std::string rope_scaling = "none";
+  double rope_factor = 1;
+  double attention_scale = 0;
+  bool qk_norm = false;
   std::string activation = "gelu_new";
   bool mlp = true;
+  bool gated_mlp = false;
   std::string dtype = "float32";
 
   std::string optimizer = "adamw";
@@ -121,13 +142,15 @@ struct ConfigRange {
 // line, the saved configuration, validation and the help all walk it.
 struct ConfigField {
   using Member = std::variant<Index TrainConfig::*, double TrainConfig::*, bool TrainConfig::*,
-                              std::string TrainConfig::*, std::vector<std::string> TrainConfig::*>;
+                              std::string TrainConfig::*, std::vector<std::string> TrainConfig::*,
+                              std::optional<bool> TrainConfig::*>;
   std::string_view key;
   Member member;
   std::string_view help;
   ConfigRole role = ConfigRole::training;
   std::optional<ConfigRange> range = {};  // of a number
-  std::string_view follows = {};          // what the value is taken from while it is kFollows
+  // What the value is taken from while it is kFollows, or none.
+  std::string_view follows = {};
   std::span<const std::string_view> choices = {};  // of a word; none: its reader knows them
   bool is_path = false;  // it names files, where it is no word with a meaning of its own
 };
@@ -153,6 +176,7 @@ void require_allowed_values(const TrainConfig& config);
 
 // True for a key that takes several texts.
 bool is_list(const ConfigField& field);
+bool is_boolean(const ConfigField& field);
 
 // True when the value was not given and follows from others.
 bool is_following(const TrainConfig& config, const ConfigField& field);

@@ -15,7 +15,7 @@ void add_config_options(Options& options, const TrainConfig& defaults) {
         std::string(field.help) + " [" + fallback + (range.empty() ? "" : "; " + range) + "]";
     if (is_list(field)) {
       options.values(key, help);
-    } else if (std::holds_alternative<bool TrainConfig::*>(field.member)) {
+    } else if (is_boolean(field)) {
       options.boolean(key, help);
     } else {
       options.value(key, help);

@@ -1,6 +1,7 @@
 #include "headlight/heads/attribution.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/head_set.h"
@@ -23,6 +24,13 @@ Vector subtracted(Vector a, const Vector& b) {
   return a;
 }
 
+Vector added(Vector a, const Vector& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] += b[i];
+  }
+  return a;
+}
+
 double mean_of(const Vector& x) {
   double sum = 0;
   for (const double value : x) {
@@ -36,47 +44,64 @@ Vector values_of(const Tensor& weight, Index width) {
   return weight.defined() ? weight.to_vector() : Vector(static_cast<std::size_t>(width));
 }
 
+// A norm of a model as it stood for one vector: of the parts of that vector a linear function.
+class FrozenNorm {
+ public:
+  FrozenNorm(const Gpt& model, Part part, Index layer, const Vector& whole)
+      : gain_(values_of(model.weight(part, layer), model.config().n_embd)),
+        shift_(values_of(model.bias(part, layer), model.config().n_embd)),
+        is_centred_(model.config().norm_type == NormKind::layer) {
+    for (double& gain : gain_) {
+      gain += model.config().norm_gain_plus_one ? 1 : 0;
+    }
+    const double mean = is_centred_ ? mean_of(whole) : 0;
+    double squares = 0;
+    for (const double value : whole) {
+      squares += (value - mean) * (value - mean);
+    }
+    deviation_ =
+        std::sqrt(squares / static_cast<double>(whole.size()) + model.config().layer_norm_epsilon);
+  }
+
+  // What the norm makes of a part, without the shift.
+  Vector of(Vector part) const {
+    const double mean = is_centred_ ? mean_of(part) : 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      part[i] = (part[i] - mean) * gain_[i] / deviation_;
+    }
+    return part;
+  }
+  const Vector& shift() const { return shift_; }
+
+ private:
+  Vector gain_;
+  Vector shift_;
+  bool is_centred_;
+  double deviation_ = 1;
+};
+
 // What a direction of the residual stream adds to the logit, behind the last norm as it stood at
 // one position.
 class Readout {
  public:
   Readout(const Gpt& model, const Vector& residual, const AttributionTask& task)
-      : gain_(values_of(model.weight(Part::final_norm), model.config().n_embd)),
-        shift_(values_of(model.bias(Part::final_norm), model.config().n_embd)),
+      : norm_(model, Part::final_norm, kNoLayer, residual),
         direction_(row_of(model.head_weight(), task.target)) {
     if (task.against) {
       direction_ = subtracted(direction_, row_of(model.head_weight(), *task.against));
     }
-    const double mean = mean_of(residual);
-    double squares = 0;
-    for (const double value : residual) {
-      squares += (value - mean) * (value - mean);
-    }
-    deviation_ = std::sqrt(squares / static_cast<double>(residual.size()) +
-                           model.config().layer_norm_epsilon);
   }
 
-  double logit_of(const Vector& part) const {
-    const double mean = mean_of(part);
-    double logit = 0;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      logit += (part[i] - mean) * gain_[i] * direction_[i];
-    }
-    return logit / deviation_;
-  }
-  double logit_of_shift() const {
-    double logit = 0;
-    for (std::size_t i = 0; i < shift_.size(); ++i) {
-      logit += shift_[i] * direction_[i];
-    }
-    return logit;
-  }
+  double logit_of(const Vector& part) const { return along(norm_.of(part)); }
+  double logit_of_shift() const { return along(norm_.shift()); }
 
  private:
-  Vector gain_;
-  Vector shift_;
+  double along(const Vector& x) const {
+    return std::inner_product(x.begin(), x.end(), direction_.begin(), 0.0);
+  }
+
+  FrozenNorm norm_;
   Vector direction_;
-  double deviation_ = 1;
 };
 
 Index check(const AttributionTask& task, const Gpt& model) {
@@ -105,19 +130,49 @@ Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& project
       .to_vector();
 }
 
+// What a layer's attention adds to the stream at a position, in parts.
+struct AttentionParts {
+  std::vector<Vector> of_heads;  // [H][C]
+  std::optional<Vector> bias;    // that of the projection, with the shift of a norm behind it
+};
+
+AttentionParts attention_parts(const Gpt& model, const ForwardReplay& replay, Index layer,
+                               Index position) {
+  const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
+  AttentionParts parts;
+  Vector whole(static_cast<std::size_t>(model.config().n_embd));
+  for (const HeadId& id : HeadSet::of_layers(model.heads(), {layer})) {
+    parts.of_heads.push_back(written_by(model, replay.outputs(layer), projection, id, position));
+    whole = added(whole, parts.of_heads.back());
+  }
+  if (const Tensor bias = model.bias(Part::attention_output, layer); bias.defined()) {
+    parts.bias = bias.to_vector();
+    whole = added(whole, *parts.bias);
+  }
+  if (model.config().output_norms) {
+    const FrozenNorm norm(model, Part::attention_output_norm, layer, whole);
+    for (Vector& part : parts.of_heads) {
+      part = norm.of(part);
+    }
+    parts.bias = parts.bias ? added(norm.of(*parts.bias), norm.shift()) : norm.shift();
+  }
+  return parts;
+}
+
 void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& readout, Index layer,
                Index position, std::vector<LogitPart>& parts) {
-  const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
   Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
                            row_of(replay.residual(layer), position));
+  const AttentionParts attention = attention_parts(model, replay, layer, position);
+  std::size_t place = 0;
   for (const HeadId& id : HeadSet::of_layers(model.heads(), {layer})) {
-    const Vector written = written_by(model, replay.outputs(layer), projection, id, position);
+    const Vector& written = attention.of_heads[place++];
     parts.push_back({head_name(id), id, readout.logit_of(written)});
     rest = subtracted(rest, written);
   }
-  if (const Tensor bias = model.bias(Part::attention_output, layer); bias.defined()) {
-    parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(bias.to_vector())});
-    rest = subtracted(rest, bias.to_vector());
+  if (attention.bias) {
+    parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(*attention.bias)});
+    rest = subtracted(rest, *attention.bias);
   }
   if (model.config().mlp) {
     parts.push_back({concat_text(layer, ".mlp"), {}, readout.logit_of(rest)});

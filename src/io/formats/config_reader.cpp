@@ -48,6 +48,17 @@ std::vector<Index> ConfigReader::integers(const char* key) const {
   return result;
 }
 
+std::vector<std::string> ConfigReader::texts(const char* key) const {
+  const Json* value = find(key);
+  require_value(value == nullptr || value->is_array(), key, "expected a list");
+  std::vector<std::string> result;
+  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
+    require_value((*value)[i].is_string(), key, "expected texts");
+    result.push_back((*value)[i].text());
+  }
+  return result;
+}
+
 void ConfigReader::require_default(const char* key, bool supported) const {
   require_value(boolean(key, supported) == supported, key, "only ", supported ? "true" : "false",
                 " is supported");

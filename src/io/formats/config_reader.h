@@ -21,7 +21,9 @@ class ConfigReader {
   std::optional<bool> boolean(const char* key) const;
   bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
   std::string text(const char* key, const std::string& fallback) const;
-  std::vector<Index> integers(const char* key) const;  // empty where there is none
+  // Empty where there is none.
+  std::vector<Index> integers(const char* key) const;
+  std::vector<std::string> texts(const char* key) const;
   // Throws Error for another value: the model would compute something else.
   void require_default(const char* key, bool supported) const;
 

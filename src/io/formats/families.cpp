@@ -9,7 +9,25 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<const ModelFamily*, 3> kFamilies{&kGpt2, &kGptNeo, &kHeadlight};
+constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama,    &kMistral,
+                               &kQwen2, &kQwen3,  &kGemma3,  &kHeadlight};
+
+constexpr const char* kWhole = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
+// The one that a model which none can express comes nearest to.
+const ModelFamily& nearest_family(const GptConfig& config) {
+  if (config.norm_type == NormKind::rms) {
+    return kLlama;
+  }
+  return config.position == PositionKind::rope ? kGptNeoX : kGpt2;
+}
+
+// Weights that are packed in a way of their own.
+void refuse_quantization(const ConfigReader& reader) {
+  require_value(reader.find("quantization_config") == nullptr, "quantization_config",
+                "quantised weights are not supported; GGUF files are");
+}
 
 }  // namespace
 
@@ -32,6 +50,10 @@ const ModelFamily& family_for(const GptConfig& config) {
   return **found;
 }
 
+void require_family(const GptConfig& config) {
+  require(&family_for(config) != &kHeadlight, "hf: ", nearest_family(config).refusal(config));
+}
+
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer) {
   Json json = family.config_json(config);
@@ -51,10 +73,61 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
   return in_place(concat_text(name, ": "), [&] {
     const ConfigReader reader(json);
     const ModelFamily& family = family_of_type(reader.text("model_type", ""));
+    refuse_quantization(reader);
     ModelConfig result{&family, family.read_config(reader)};
     result.config.validate();
+    result.config = result.config.canonical();
     return result;
   });
+}
+
+Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
+  const Index layers = reader.integer(key, usual);
+  require_value(layers > 0 && layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ",
+                layers);
+  return layers;
+}
+
+std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
+                                 Index window) {
+  constexpr const char* kKey = "layer_types";
+  const std::vector<std::string> types = reader.texts(kKey);
+  require_value(types.empty() || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
+                " texts, got ", types.size());
+  std::vector<Index> windows;
+  for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
+    bool is_sliding = sliding[layer];
+    if (!types.empty()) {
+      is_sliding = types[layer] == kSliding;
+      require_value((is_sliding && window > 0) || types[layer] == kWhole, kKey, "expected ", kWhole,
+                    window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
+                    in_quotes(types[layer]));
+    }
+    windows.push_back(is_sliding ? window : 0);
+  }
+  return windows;
+}
+
+Json layer_types_json(const GptConfig& config) {
+  Json types;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    types.push_back(block_plan(config, layer).attention.window > 0 ? kSliding : kWhole);
+  }
+  return types;
+}
+
+Index common_window(const GptConfig& config) {
+  const std::vector<Index>& windows = config.windows;
+  const Index widest = windows.empty() ? 0 : *std::max_element(windows.begin(), windows.end());
+  const bool is_common = std::all_of(windows.begin(), windows.end(),
+                                     [&](Index window) { return window == 0 || window == widest; });
+  return is_common ? widest : 0;
+}
+
+std::string name_in_layer(const Weight& weight, const std::string& name) {
+  const std::string layer =
+      weight.layer == kNoLayer ? "" : "layers." + std::to_string(weight.layer) + ".";
+  return layer + name + (weight.is_bias ? ".bias" : ".weight");
 }
 
 std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,

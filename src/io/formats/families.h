@@ -12,10 +12,19 @@
 // family is one file here: its names, its configuration, and how its matrices lie.
 namespace headlight {
 
+// How the rows of a file lie: [outer, first, second, rest] where ours are [outer, second, first,
+// rest].
+struct RowOrder {
+  Index outer = 1;
+  Index first = 1;
+  Index second = 1;
+};
+
 // A tensor of a model file that is a weight of ours, or some of its rows.
 struct StoredTensor {
   std::string name;  // without the family's prefix
   Index rows = 0;    // of the weight, from where the tensor before ended
+  RowOrder order = {};
   // The file has inputs x outputs (transformers' Conv1D), the transpose of ours.
   bool transposed = false;
 };
@@ -44,6 +53,12 @@ Activation read_activation(const ConfigReader& reader, const char* key, const ch
 
 extern const ModelFamily kGpt2;
 extern const ModelFamily kGptNeo;
+extern const ModelFamily kGptNeoX;
+extern const ModelFamily kLlama;
+extern const ModelFamily kMistral;
+extern const ModelFamily kQwen2;
+extern const ModelFamily kQwen3;
+extern const ModelFamily kGemma3;
 // What no family can express: GPT-2's names, and keys of our own.
 extern const ModelFamily kHeadlight;
 
@@ -52,6 +67,10 @@ const ModelFamily& family_of_type(std::string_view type);
 
 // The first that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
+
+// Throws Error, one line that begins with "hf: " and says what stands in the way, when none but
+// kHeadlight can.
+void require_family(const GptConfig& config);
 
 // The whole config.json.
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
@@ -66,6 +85,18 @@ struct ModelConfig {
 };
 ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
+// What several families share.
+
+// Throws Error about the key for what no model has.
+Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
+// Of each layer, as layer_types says where it is there, else for the layers that are `sliding`.
+std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
+                                 Index window);
+Json layer_types_json(const GptConfig& config);
+// The window of the layers that have one; 0: they have different ones, or there is none.
+Index common_window(const GptConfig& config);
+// "layers.3.NAME.weight", outside of layers "NAME.weight".
+std::string name_in_layer(const Weight& weight, const std::string& name);
 // Of a query_key_value that lies in three tensors.
 std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
                                                   const std::vector<std::string>& names);

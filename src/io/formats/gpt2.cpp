@@ -65,9 +65,31 @@ std::vector<std::vector<Index>> read_head_numbers(const ConfigReader& reader) {
   return numbers;
 }
 
+// The keys that headlight_config_json() writes.
+RopeOptions read_rope(const ConfigReader& reader) {
+  const RopeOptions usual;
+  return {.theta = reader.number("rope_theta", usual.theta),
+          .width = reader.integer("rope_width", usual.width),
+          .style = parse_name<RotaryStyle>("rope_style", reader.text("rope_style", "half")),
+          .scaling = parse_name<RopeScaling>("rope_scaling", reader.text("rope_scaling", "none")),
+          .factor = reader.number("rope_factor", usual.factor),
+          .low_freq_factor = reader.number("rope_low_freq_factor", usual.low_freq_factor),
+          .high_freq_factor = reader.number("rope_high_freq_factor", usual.high_freq_factor),
+          .original_max_position_embeddings =
+              reader.integer("rope_original_block_size", usual.original_max_position_embeddings)};
+}
+
 GptConfig read_headlight_config(const ConfigReader& reader) {
   GptConfig config = read_config(reader);
   config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
+  config.norm_type = parse_name<NormKind>("norm_type", reader.text("norm_type", "layer"));
+  config.norm_gain_plus_one = reader.boolean("norm_gain_plus_one", false);
+  config.output_norms = reader.boolean("output_norms", false);
+  config.embedding_scale = reader.number("embedding_scale", 0);
+  config.qk_norm = reader.boolean("qk_norm", false);
+  config.gated_mlp = reader.boolean("gated_mlp", false);
+  config.rope = read_rope(reader);
+  config.rope_local_theta = reader.number("rope_local_theta", 0);
   config.head_width = reader.integer("head_width", 0);
   config.mlp = reader.boolean("mlp", true);
   config.position = parse_name<PositionKind>("position", reader.text("position", "learned"));
@@ -94,6 +116,16 @@ std::string refusal(const GptConfig& config) {
   if (config.position != PositionKind::learned) {
     return "position = " + std::string(name_of(config.position)) +
            " cannot be expressed: GPT-2 has learned positions";
+  }
+  if (config.norm_type != NormKind::layer || config.norm_gain_plus_one || config.output_norms ||
+      config.qk_norm) {
+    return "these norms cannot be expressed: GPT-2 has layer norms in front of attention and MLP";
+  }
+  if (config.embedding_scale > 0) {
+    return "embedding_scale cannot be expressed: GPT-2 has none";
+  }
+  if (config.gated_mlp) {
+    return "gated_mlp cannot be expressed: GPT-2's MLPs have no gate";
   }
   if (config.parallel_residual) {
     return "parallel_residual cannot be expressed: GPT-2's MLPs follow attention";
@@ -136,15 +168,37 @@ Json config_json(const GptConfig& config) {
           {"headlight_bias", config.bias}};
 }
 
+void add_rope(const GptConfig& config, Json& json) {
+  const RopeOptions& rope = config.rope;
+  json.update(Json{{"rope_theta", rope.theta},
+                   {"rope_local_theta", config.rope_local_theta},
+                   {"rope_width", rope.width},
+                   {"rope_style", name_of(rope.style)},
+                   {"rope_scaling", name_of(rope.scaling)},
+                   {"rope_factor", rope.factor},
+                   {"rope_low_freq_factor", rope.low_freq_factor},
+                   {"rope_high_freq_factor", rope.high_freq_factor},
+                   {"rope_original_block_size", rope.original_max_position_embeddings}});
+}
+
 Json headlight_config_json(const GptConfig& config) {
   Json json = config_json(config);
   json["architectures"] = Json::array({"HeadlightForCausalLM"});
   json["model_type"] = "headlight";
   json["norm"] = name_of(config.norm);
+  json["norm_type"] = name_of(config.norm_type);
+  json["norm_gain_plus_one"] = config.norm_gain_plus_one;
+  json["output_norms"] = config.output_norms;
+  json["embedding_scale"] = config.embedding_scale;
+  json["qk_norm"] = config.qk_norm;
+  json["gated_mlp"] = config.gated_mlp;
   json["heads_per_layer"] = config.heads_per_layer;
   json["head_width"] = config.head_width;
   json["mlp"] = config.mlp;
   json["position"] = name_of(config.position);
+  if (config.position == PositionKind::rope) {
+    add_rope(config, json);
+  }
   json["parallel_residual"] = config.parallel_residual;
   json["shared_norm"] = config.shared_norm;
   const auto add_bias = [&](const char* key, std::optional<bool> bias) {

@@ -59,22 +59,6 @@ GptConfig read_config(const ConfigReader& reader) {
   return config;
 }
 
-// The windows of the layers that have one; 0: there are different ones.
-Index common_window(const GptConfig& config) {
-  Index common = kWindow;
-  bool is_first = true;
-  for (const Index window : config.windows) {
-    if (window > 0) {
-      if (!is_first && window != common) {
-        return 0;
-      }
-      common = window;
-      is_first = false;
-    }
-  }
-  return common;
-}
-
 std::string refusal(const GptConfig& config) {
   GptConfig plain = config;
   plain.windows.clear();
@@ -86,8 +70,9 @@ std::string refusal(const GptConfig& config) {
   if (config.attention_scale != 1 || config.qkv_bias.value_or(config.bias) || !config.bias) {
     return "this attention: GPT-Neo has no scale of scores, and biases but for q, k and v";
   }
-  return common_window(config) == 0 ? "windows: GPT-Neo has the same in all layers that have one"
-                                    : "";
+  return !config.windows.empty() && common_window(config) == 0
+             ? "windows: GPT-Neo has the same in all layers that have one"
+             : "";
 }
 
 Json config_json(const GptConfig& config) {
@@ -107,7 +92,7 @@ Json config_json(const GptConfig& config) {
           {"intermediate_size", config.n_inner > 0 ? Json(config.n_inner) : Json()},
           {"attention_types", types},
           {"attention_layers", layers},
-          {"window_size", common_window(config)},
+          {"window_size", config.windows.empty() ? kWindow : common_window(config)},
           {"activation_function", name_of(config.activation)},
           {"resid_dropout", config.residual_dropout},
           {"embed_dropout", config.embedding_dropout},

@@ -73,6 +73,16 @@ std::string stored_name(Part part, const ModelFamily& family) {
   return family.tensors_of(weight, {}).front().name;
 }
 
+// Rows [outer, first, second, rest] as [outer, second, first, rest].
+Tensor reordered(const Tensor& x, const RowOrder& order) {
+  if (order.first == 1 || order.second == 1) {
+    return x;
+  }
+  const Index rest = x.numel() / (order.outer * order.first * order.second);
+  const Tensor parts = reshape(x, {order.outer, order.first, order.second, rest});
+  return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
+}
+
 }  // namespace
 
 NamedTensors stored_tensors(const Gpt& model, const ModelFamily& family) {
@@ -81,7 +91,8 @@ NamedTensors stored_tensors(const Gpt& model, const ModelFamily& family) {
     const Tensor values = tensor.detach();
     Index begin = 0;
     for (const StoredTensor& stored : family.tensors_of(weight, model.config())) {
-      const Tensor rows = slice(values, 0, begin, begin + stored.rows);
+      const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
+      const Tensor rows = reordered(slice(values, 0, begin, begin + stored.rows), back);
       result.emplace_back(full_name(stored.name, family),
                           stored.transposed ? transpose(rows) : rows);
       begin += stored.rows;
@@ -212,6 +223,8 @@ void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& p
     begin += stored.rows;
     if (stored.transposed) {
       rows.copy_from(transpose(place.file->read(*place.entry)));
+    } else if (stored.order.first > 1) {
+      rows.copy_from(reordered(place.file->read(*place.entry), stored.order));
     } else if (weight.part == Part::position_embedding &&
                place.entry->info.shape != parameter.shape()) {
       rows.copy_from(slice(place.file->read(*place.entry), 0, 0, rows.size(0)));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "files/zip_archive.h"
+#include "io/formats/families.h"
 #include "io/formats/pickle_writer.h"
 #include "io/tensor_file.h"
 
@@ -117,22 +118,12 @@ std::span<const std::byte> bytes_of_text(std::string_view text) {
 }  // namespace
 
 void require_nanogpt(const GptConfig& config) {
-  const auto refuse_unless = [](bool good, std::string_view what, std::string_view why) {
-    require(good, "nanogpt: ", what, " cannot be expressed: ", why);
+  const std::string why = kGpt2.refusal(config);
+  require(why.empty(), "nanogpt: ", why);
+  const auto refuse_unless = [](bool good, std::string_view what, std::string_view reason) {
+    require(good, "nanogpt: ", what, " cannot be expressed: ", reason);
   };
-  refuse_unless(config.norm == NormPosition::pre, "norm = post", "nanoGPT has its norms in front");
-  refuse_unless(config.mlp, "a layer without an MLP", "nanoGPT has one in every layer");
-  refuse_unless(config.heads_per_layer.empty() && config.head_width == 0, "pruned heads",
-                "nanoGPT has n_head heads of width n_embd / n_head in every layer");
-  refuse_unless(config.position == PositionKind::learned, "position = none",
-                "nanoGPT has learned positions");
-  refuse_unless(!config.parallel_residual, "parallel_residual", "nanoGPT's MLPs follow attention");
-  refuse_unless(!config.qkv_bias && !config.attention_output_bias && !config.mlp_bias,
-                "a bias of some layers alone", "nanoGPT has one key for all");
   refuse_unless(config.n_inner == 0, "n_inner", "nanoGPT's MLPs are 4 n_embd wide");
-  refuse_unless(config.n_kv_head == 0, "n_kv_head", "nanoGPT's heads have keys of their own");
-  refuse_unless(config.windows.empty() && config.attention_scale == 0,
-                "a window or a scale of attention", "nanoGPT sees all tokens, at the usual scale");
   refuse_unless(config.tie_weights, "a head that is not tied",
                 "nanoGPT shares it with the token embedding");
   refuse_unless(

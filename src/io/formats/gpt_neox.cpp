@@ -1,0 +1,130 @@
+#include "headlight/base/error.h"
+#include "io/formats/families.h"
+#include "io/formats/rope_config.h"
+
+// GPT-NeoX (Black et al., arXiv 2204.06745), of which Pythia's models are: a quarter of each head
+// is turned, attention and MLP read the same stream, and the rows of queries, keys and values
+// alternate head by head.
+namespace headlight {
+namespace {
+
+constexpr double kUsualShare = 0.25;
+
+GptConfig read_config(const ConfigReader& reader) {
+  GptConfig config;
+  config.vocab_size = reader.integer("vocab_size", 50432);
+  config.block_size = reader.integer("max_position_embeddings", 2048);
+  config.n_embd = reader.integer("hidden_size", 6144);
+  config.n_layer = reader.integer("num_hidden_layers", 44);
+  config.n_head = reader.integer("num_attention_heads", 64);
+  config.n_inner = reader.integer("intermediate_size", 24576);
+  config.activation = read_activation(reader, "hidden_act", "gelu");
+  config.attention_dropout = reader.number("attention_dropout", 0);
+  config.residual_dropout = reader.number("hidden_dropout", 0);
+  config.embedding_dropout = config.residual_dropout;
+  config.layer_norm_epsilon = reader.number("layer_norm_eps", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", false);
+  config.parallel_residual = reader.boolean("use_parallel_residual", true);
+  config.qkv_bias = reader.boolean("attention_bias", true);
+  config.attention_output_bias = config.qkv_bias;
+  config.position = PositionKind::rope;
+  require_value(config.n_head > 0 && config.n_embd % config.n_head == 0, "num_attention_heads",
+                "expected a divisor of ", config.n_embd, ", got ", config.n_head);
+  config.rope =
+      read_rope(reader, config.n_embd / config.n_head,
+                {.theta = "rotary_emb_base", .share = "rotary_pct", .usual_share = kUsualShare});
+  return config;
+}
+
+std::string refusal(const GptConfig& config) {
+  GptConfig plain = config;
+  plain.position = PositionKind::learned;
+  plain.parallel_residual = false;
+  plain.qkv_bias.reset();
+  plain.attention_output_bias.reset();
+  if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
+    return why;
+  }
+  const bool qkv_bias = config.qkv_bias.value_or(config.bias);
+  if (!config.bias || qkv_bias != config.attention_output_bias.value_or(config.bias)) {
+    return "these biases cannot be expressed: GPT-NeoX has all, or all but those of attention";
+  }
+  const bool fits = config.position == PositionKind::rope &&
+                    config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
+                    !config.shared_norm && config.residual_dropout == config.embedding_dropout;
+  return fits ? "" : "these positions cannot be expressed: GPT-NeoX turns parts of heads";
+}
+
+Json config_json(const GptConfig& config) {
+  const AttentionPlan plan = block_plan(config, 0).attention;
+  const double share = config.rope.width == 0 ? 1
+                                              : static_cast<double>(config.rope.width) /
+                                                    static_cast<double>(plan.head_width);
+  Json rope = rope_parameters_json(config.rope, plan.head_width);
+  rope["partial_rotary_factor"] = share;
+  return {{"architectures", {"GPTNeoXForCausalLM"}},
+          {"model_type", "gpt_neox"},
+          {"max_position_embeddings", config.block_size},
+          {"hidden_size", config.n_embd},
+          {"num_hidden_layers", config.n_layer},
+          {"num_attention_heads", config.n_head},
+          {"intermediate_size", *block_plan(config, 0).mlp_width},
+          {"hidden_act", name_of(config.activation)},
+          {"layer_norm_eps", config.layer_norm_epsilon},
+          {"attention_dropout", config.attention_dropout},
+          {"hidden_dropout", config.residual_dropout},
+          {"use_parallel_residual", config.parallel_residual},
+          {"attention_bias", config.qkv_bias.value_or(config.bias)},
+          {"rotary_emb_base", config.rope.theta},
+          {"rotary_pct", share},
+          {"rope_scaling", config.rope.scaling == RopeScaling::none ? Json() : rope},
+          {"rope_parameters", rope}};
+}
+
+std::string name_of_part(Part part) {
+  switch (part) {
+    case Part::token_embedding:
+      return "embed_in";
+    case Part::final_norm:
+      return "final_layer_norm";
+    case Part::head:
+      return "embed_out";
+    case Part::attention_norm:
+      return "input_layernorm";
+    case Part::query_key_value:
+      return "attention.query_key_value";
+    case Part::attention_output:
+      return "attention.dense";
+    case Part::mlp_norm:
+      return "post_attention_layernorm";
+    case Part::mlp_in:
+      return "mlp.dense_h_to_4h";
+    case Part::mlp_out:
+      return "mlp.dense_4h_to_h";
+    default:
+      fail("[gpt_neox] no name for ", part_name(part));
+  }
+}
+
+std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
+  StoredTensor stored{.name = name_in_layer(weight, name_of_part(weight.part)),
+                      .rows = weight.shape[0]};
+  if (weight.part == Part::query_key_value) {
+    stored.order = {.outer = 1, .first = config.heads(weight.layer), .second = 3};
+  }
+  return {stored};
+}
+
+}  // namespace
+
+const ModelFamily kGptNeoX{
+    .type = "gpt_neox",
+    .prefix = "gpt_neox.",
+    .head = "embed_out.weight",
+    .buffers = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+    .read_config = read_config,
+    .refusal = refusal,
+    .config_json = config_json,
+    .tensors_of = tensors_of};
+
+}  // namespace headlight

@@ -1,0 +1,90 @@
+#include "io/formats/rope_config.h"
+
+#include <array>
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kUnscaled = "default";
+constexpr const char* kOriginal = "original_max_position_embeddings";
+
+// A key of transformers 4, whose rope_scaling has no theta, or of 5.
+const Json* find_parameters(const ConfigReader& reader) {
+  const Json* scaling = reader.find("rope_scaling");
+  return scaling != nullptr ? scaling : reader.find("rope_parameters");
+}
+
+RopeScaling read_scaling(const ConfigReader& parameters) {
+  const std::string type = parameters.text("rope_type", parameters.text("type", kUnscaled));
+  if (type == kUnscaled) {
+    return RopeScaling::none;
+  }
+  constexpr std::array<std::string_view, 3> kTypes{kUnscaled, "linear", "llama3"};
+  if (type != kTypes[1] && type != kTypes[2]) {
+    fail_choice("rope_type", kTypes, type);
+  }
+  return parse_name<RopeScaling>("rope_type", type);
+}
+
+Index turned_elements(double share, Index head_width) {
+  require_value(share > 0 && share <= 1, "partial_rotary_factor", "expected above 0 to 1, got ",
+                share);
+  const auto turned = static_cast<Index>(share * static_cast<double>(head_width));
+  return turned == head_width ? 0 : turned;
+}
+
+}  // namespace
+
+RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
+                                 Index block_size) {
+  RopeOptions rope = usual;
+  rope.theta = parameters.number("rope_theta", usual.theta);
+  rope.scaling = read_scaling(parameters);
+  if (rope.scaling != RopeScaling::none) {
+    require_value(parameters.find("factor") != nullptr, "rope_parameters", "factor is missing");
+    rope.factor = parameters.number("factor", 1);
+  }
+  if (rope.scaling == RopeScaling::llama3) {
+    rope.low_freq_factor = parameters.number("low_freq_factor", usual.low_freq_factor);
+    rope.high_freq_factor = parameters.number("high_freq_factor", usual.high_freq_factor);
+    rope.original_max_position_embeddings = parameters.integer(kOriginal, block_size);
+  }
+  return rope;
+}
+
+RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
+  RopeOptions rope{.theta = reader.number(keys.theta, keys.usual_theta)};
+  double share = reader.number(keys.share, keys.usual_share);
+  if (const Json* given = find_parameters(reader); given != nullptr) {
+    require_value(given->is_object(), "rope_parameters", "expected an object");
+    const ConfigReader parameters(*given);
+    const Index block_size = reader.integer("max_position_embeddings", 8192);
+    share = parameters.number("partial_rotary_factor", share);
+    rope = read_rope_parameters(parameters, rope, reader.integer(kOriginal, block_size));
+  }
+  rope.width = turned_elements(share, head_width);
+  return rope;
+}
+
+Json rope_parameters_json(const RopeOptions& rope, Index head_width) {
+  const bool is_scaled = rope.scaling != RopeScaling::none;
+  Json json{{"rope_type", is_scaled ? std::string(name_of(rope.scaling)) : kUnscaled},
+            {"rope_theta", rope.theta}};
+  if (rope.width > 0) {
+    json["partial_rotary_factor"] =
+        static_cast<double>(rope.width) / static_cast<double>(head_width);
+  }
+  if (is_scaled) {
+    json["factor"] = rope.factor;
+  }
+  if (rope.scaling == RopeScaling::llama3) {
+    json["low_freq_factor"] = rope.low_freq_factor;
+    json["high_freq_factor"] = rope.high_freq_factor;
+    json[kOriginal] = rope.original_max_position_embeddings;
+  }
+  return json;
+}
+
+}  // namespace headlight

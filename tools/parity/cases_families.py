@@ -1,0 +1,165 @@
+"""Whole models of transformers' families beyond GPT-2: logits, loss, attention weights, gradients."""
+
+import json
+
+import torch
+import torch.nn.functional as F
+from transformers import AutoModelForCausalLM
+from transformers import (Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig, LlamaConfig,
+                          MistralConfig, Qwen2Config, Qwen3Config)
+
+from case_file import Case, CaseFile
+from gpt2_model import IGNORED, padded_tokens, shifted_labels
+
+LIMITS = {"logits": 1e-4, "loss": 1e-5, "attention": 1e-5, "gradient": 1e-5}
+REASON = "a whole model has limits for each of its results"
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 8, "rope_theta": 500.0}
+LINEAR = {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0}
+GROUPED = {"heads": 6, "key_heads": 2}
+
+
+class Sizes:
+    """Odd ones; live cases draw their own."""
+
+    def __init__(self, case: Case, heads: int = 3, key_heads: int | None = None):
+        drawn = case.source.random_sizes
+        self.layers = case.integer(1, 4) if drawn else 2
+        self.heads = heads
+        self.key_heads = key_heads or heads
+        self.head_width = 2 * case.integer(2, 12) if drawn else 4
+        self.inner = case.integer(8, 70) if drawn else 13
+        self.vocabulary = case.integer(2, 300) if drawn else 17
+        self.block = case.integer(3, 40) if drawn else 11
+        self.lengths = [self.block] + [case.integer(2, self.block) for _ in range(2)]
+
+    def llama(self, **options) -> dict:
+        return dict(vocab_size=self.vocabulary, max_position_embeddings=self.block,
+                    hidden_size=self.heads * self.head_width, intermediate_size=self.inner,
+                    num_hidden_layers=self.layers, num_attention_heads=self.heads,
+                    num_key_value_heads=self.key_heads) | options
+
+    def neox(self, **options) -> dict:
+        # A quarter of a head must be an even number.
+        self.head_width = 8 * -(-self.head_width // 8)
+        values = self.llama(**options)
+        del values["num_key_value_heads"]
+        return values
+
+    def neo(self, **options) -> dict:
+        return dict(vocab_size=self.vocabulary, max_position_embeddings=self.block,
+                    hidden_size=self.heads * self.head_width, intermediate_size=self.inner,
+                    num_layers=self.layers, num_heads=self.heads,
+                    attention_types=[[(["global", "local"] * self.layers)[:self.layers], 1]],
+                    resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0) | options
+
+    def gpt2(self, **options) -> dict:
+        return dict(vocab_size=self.vocabulary, n_positions=self.block, n_inner=self.inner,
+                    n_embd=self.heads * self.head_width, n_layer=self.layers, n_head=self.heads,
+                    attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0) | options
+
+
+# What, sizes, configuration.
+MODELS = [
+    ("gpt2, any inner width", {}, lambda s: GPT2Config(**s.gpt2())),
+    ("gpt2, silu", {}, lambda s: GPT2Config(**s.gpt2(activation_function="silu"))),
+    ("gpt_neo", {}, lambda s: GPTNeoConfig(**s.neo(window_size=5))),
+    ("gpt_neox", {}, lambda s: GPTNeoXConfig(**s.neox())),
+    ("gpt_neox, whole heads, no biases in attention", {}, lambda s: GPTNeoXConfig(**s.neox(
+        attention_bias=False, hidden_act="relu",
+        rope_parameters={"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 1.0}))),
+    ("gpt_neox, one after the other, tied", {}, lambda s: GPTNeoXConfig(**s.neox(
+        use_parallel_residual=False, tie_word_embeddings=True))),
+    ("llama", {}, lambda s: LlamaConfig(**s.llama())),
+    ("llama, grouped heads, tied", GROUPED, lambda s: LlamaConfig(**s.llama(
+        tie_word_embeddings=True, rms_norm_eps=1e-5))),
+    ("llama, one key head, biases", {"heads": 4, "key_heads": 1}, lambda s: LlamaConfig(**s.llama(
+        attention_bias=True, mlp_bias=True))),
+    ("llama, biases of attention", {}, lambda s: LlamaConfig(**s.llama(attention_bias=True))),
+    ("llama, llama3 scaling, gelu", GROUPED, lambda s: LlamaConfig(**s.llama(
+        rope_parameters=dict(LLAMA3), hidden_act="gelu"))),
+    ("llama, linear scaling", {}, lambda s: LlamaConfig(**s.llama(rope_parameters=dict(LINEAR)))),
+    ("llama, wide heads", {"heads": 2}, lambda s: LlamaConfig(**s.llama(
+        head_dim=2 * s.head_width))),
+    ("mistral", GROUPED, lambda s: MistralConfig(**s.llama(sliding_window=4))),
+    ("mistral, no window", GROUPED, lambda s: MistralConfig(**s.llama(sliding_window=None))),
+    ("qwen2", GROUPED, lambda s: Qwen2Config(**s.llama())),
+    ("qwen2, windows, tied", {}, lambda s: Qwen2Config(**s.llama(
+        use_sliding_window=True, sliding_window=3, max_window_layers=1, tie_word_embeddings=True))),
+    ("qwen3", GROUPED, lambda s: Qwen3Config(**s.llama(head_dim=s.head_width + 2))),
+    ("qwen3, biases, windows", {}, lambda s: Qwen3Config(**s.llama(
+        head_dim=s.head_width, attention_bias=True, use_sliding_window=True, sliding_window=5,
+        max_window_layers=1))),
+    ("qwen3, linear scaling, tied", GROUPED, lambda s: Qwen3Config(**s.llama(
+        head_dim=s.head_width, rope_parameters=dict(LINEAR), tie_word_embeddings=True))),
+    ("gemma3", GROUPED, lambda s: Gemma3TextConfig(**s.llama(
+        head_dim=s.head_width + 2, query_pre_attn_scalar=11, sliding_window=4, pad_token_id=None,
+        layer_types=(["sliding_attention", "full_attention"] * s.layers)[:s.layers]))),
+    ("gemma3, windows alone, untied", {}, lambda s: Gemma3TextConfig(**s.llama(
+        head_dim=s.head_width, query_pre_attn_scalar=s.head_width, sliding_window=3, pad_token_id=None,
+        tie_word_embeddings=False))),
+]
+
+
+def start_values(case: Case, name: str, parameter: torch.Tensor, plus_one: bool) -> torch.Tensor:
+    """Much larger than a model's first weights: attention far from even, biases that matter.
+    With plus_one gains are factors less 1."""
+    shape = tuple(parameter.shape)
+    if len(shape) == 1:
+        is_factor = name.endswith("weight") and not plus_one
+        return case.normal(shape, 0.3) + (1.0 if is_factor else 0.0)
+    return case.normal(shape, 1.2 / shape[-1]**0.5)
+
+
+def make_model(case: Case, config) -> torch.nn.Module:
+    config._attn_implementation = "eager"
+    config.use_cache = False
+    model = AutoModelForCausalLM.from_config(config).to(case.dtype).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(start_values(case, name, parameter, config.model_type == "gemma3_text"))
+    return model
+
+
+def name_in_files(config, name: str) -> str:
+    """transformers renames this one when it saves."""
+    renamed = config.model_type == "gpt_neox" and name == "lm_head.weight"
+    return "embed_out.weight" if renamed else name
+
+
+def build_model(case: Case, sizes: Sizes, config) -> None:
+    model = make_model(case, config)
+    for name, parameter in model.named_parameters():
+        case.input(name_in_files(config, name), parameter.detach(), gradient=False)
+    case.attributes["config"] = json.dumps(json.loads(config.to_json_string(use_diff=False)))
+    tokens, pads = padded_tokens(case, sizes.lengths, sizes.vocabulary)
+    case.input("tokens", tokens)
+    case.input("lengths", torch.tensor(sizes.lengths, dtype=torch.int32))
+    result = model(tokens, attention_mask=(~pads).long(), output_attentions=True)
+    case.output("logits", result.logits[~pads], seed=False)
+    for layer, weights in enumerate(result.attentions):
+        # What a pad looks at means nothing.
+        case.output(f"attention.{layer}", weights.masked_fill(pads[:, None, :, None], 0), seed=False)
+    loss = F.cross_entropy(result.logits.flatten(0, 1), shifted_labels(tokens, pads).flatten(),
+                           ignore_index=IGNORED)
+    case.output("loss", loss, seed=False)
+    loss.backward()
+    for name in case.outputs:
+        case.scales[name] = LIMITS[name.split(".")[0]], 1.0
+    for own_name, parameter in model.named_parameters():
+        name = name_in_files(config, own_name)
+        case.gradient(name, parameter.grad)
+        case.scales[name] = LIMITS["gradient"], float(parameter.grad.abs().max())
+
+
+def build(file: CaseFile) -> None:
+    for what, heads, configure in MODELS:
+
+        def make(dtype_name: str, attempt: int) -> Case:
+            case = Case("family", what, dtype_name, f"models of other families, {dtype_name}",
+                        file.source, reason=REASON, attempt=attempt)
+            sizes = Sizes(case, **heads)
+            build_model(case, sizes, configure(sizes))
+            return case
+
+        file.add_conditioned(make, ("float32",))
