@@ -116,7 +116,8 @@ class DecoderStep::Layer {
   // Whether every member can compute queries, keys and values of heads of its own.
   bool heads_are_shared_evenly() const {
     const AttentionPlan& plan = layer_.plan.attention;
-    return plan.key_heads % me_.size == 0 && plan.head_width % kPanelRows == 0;
+    return plan.key_ends.empty() && plan.key_heads % me_.size == 0 &&
+           plan.head_width % kPanelRows == 0;
   }
   void project();
   bool is_watched() const;
@@ -255,7 +256,7 @@ void DecoderStep::Layer::attend_head(Index item, Index head) const {
   static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
   const AttentionPlan& plan = layer_.plan.attention;
   const Index width = plan.head_width;
-  const Index key_head = head / (plan.heads / plan.key_heads);
+  const Index key_head = plan.key_head(head);
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
   const Index length = cache.length() + 1;
   const Index first = plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
@@ -299,7 +300,8 @@ void DecoderStep::Layer::attend_openly(Index item) const {
            .on_weights =
                [&](const Tensor& weights) {
                  return visited(step_.hook_, {Point::pattern, number_, item}, weights);
-               }})
+               },
+           .key_ends = plan.key_ends})
           .output;
   std::copy_n(to_contiguous(attended).data<float>(), heads * width, work_.attended.of(item));
 }

@@ -1,6 +1,7 @@
 #include "headlight/heads/prune.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -11,8 +12,12 @@ namespace {
 
 constexpr Index kNoHead = -1;
 
-// For every layer, which head of the given model, by its place, stands where in the new one.
-using Layout = std::vector<std::vector<Index>>;
+// Which head of the given layer, by its place, stands where in the new one.
+struct LayerLayout {
+  std::vector<Index> heads;      // of queries
+  std::vector<Index> key_heads;  // of keys and values
+};
+using Layout = std::vector<LayerLayout>;
 // For every layer, the numbers of the new model's heads.
 using HeadNumbers = std::vector<std::vector<Index>>;
 
@@ -29,26 +34,45 @@ Tensor pick_heads(const Tensor& x, Index axis, const std::vector<Index>& heads, 
 }
 
 // c_attn holds query, key and value one after the other, each head by head.
-Tensor pick_from_projection(const Tensor& x, const std::vector<Index>& heads, Index width) {
-  const Index inner = x.size(0) / 3;
+Tensor pick_from_projection(const Tensor& x, const LayerLayout& layout, const AttentionPlan& plan) {
   std::vector<Tensor> parts;
   for (Index part = 0; part < 3; ++part) {
-    parts.push_back(pick_heads(slice(x, 0, part * inner, (part + 1) * inner), 0, heads, width));
+    const Index begin = plan.part_begin(part);
+    const Index end = begin + plan.part_heads(part) * plan.head_width;
+    parts.push_back(pick_heads(slice(x, 0, begin, end), 0,
+                               part == 0 ? layout.heads : layout.key_heads, plan.head_width));
   }
   return concat(parts, 0);
 }
 
-Tensor rearranged(const ModelWeight& from, const Layout& layout, Index width) {
+Tensor rearranged(const ModelWeight& from, const GptConfig& config, const Layout& layout) {
   const Tensor x = from.tensor.detach();
-  switch (from.weight.heads) {
-    case HeadAxis::query_key_value:
-      return pick_from_projection(x, layout[static_cast<std::size_t>(from.weight.layer)], width);
-    case HeadAxis::output:
-      return pick_heads(x, 1, layout[static_cast<std::size_t>(from.weight.layer)], width);
-    case HeadAxis::none:
-      break;
+  if (from.weight.heads == HeadAxis::none) {
+    return x;
   }
-  return x;
+  const LayerLayout& of_layer = layout[static_cast<std::size_t>(from.weight.layer)];
+  const AttentionPlan plan = block_plan(config, from.weight.layer).attention;
+  return from.weight.heads == HeadAxis::output ? pick_heads(x, 1, of_layer.heads, plan.head_width)
+                                               : pick_from_projection(x, of_layer, plan);
+}
+
+// Of each layer how many of the new model's heads share each of its key heads.
+std::vector<std::vector<Index>> key_groups_of(const GptConfig& given, const Layout& layout) {
+  std::vector<std::vector<Index>> groups;
+  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
+    const AttentionPlan plan = block_plan(given, static_cast<Index>(layer)).attention;
+    groups.emplace_back();
+    for (const Index key_head : layout[layer].key_heads) {
+      const std::vector<Index>& heads = layout[layer].heads;
+      groups.back().push_back(std::count_if(
+          heads.begin(), heads.end(), [&](Index head) { return plan.key_head(head) == key_head; }));
+    }
+  }
+  return groups;
+}
+
+bool shares_keys(const GptConfig& config) {
+  return config.n_kv_head > 0 || !config.key_groups.empty();
 }
 
 bool counts_from_zero(const std::vector<Index>& numbers) {
@@ -61,8 +85,8 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
   GptConfig config = given;
   config.n_head = 1;
   config.heads_per_layer.clear();
-  for (const std::vector<Index>& layer : layout) {
-    config.heads_per_layer.push_back(static_cast<Index>(layer.size()));
+  for (const LayerLayout& layer : layout) {
+    config.heads_per_layer.push_back(static_cast<Index>(layer.heads.size()));
     config.n_head = std::max(config.n_head, config.heads_per_layer.back());
   }
   const auto& heads = config.heads_per_layer;
@@ -77,16 +101,12 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
   return config;
 }
 
-std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, HeadNumbers numbers) {
-  require_value(model.config().n_kv_head == 0, "heads", "of a model whose heads share ",
-                model.config().n_kv_head, " heads of keys and values none can be removed");
+std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptConfig& config) {
   const NoGrad no_grad;
-  const Index width = model.heads().head_width;
-  std::unique_ptr<Gpt> result =
-      Gpt::blank(config_with(model.config(), layout, std::move(numbers), width), model.dtype());
+  std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
   NamedTensors to = result->parameters();
   for (std::size_t i = 0; i < to.size(); ++i) {
-    to[i].second.copy_from(rearranged(model.weights()[i], layout, width));
+    to[i].second.copy_from(rearranged(model.weights()[i], model.config(), layout));
   }
   return result;
 }
@@ -112,15 +132,27 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   HeadNumbers numbers(whole.numbers.size());
   for (const HeadId& id : HeadSet::all(whole)) {
     if (!heads.contains(id)) {
-      layout[static_cast<std::size_t>(id.layer)].push_back(place_of(id, whole));
+      const Index place = place_of(id, whole);
+      LayerLayout& layer = layout[static_cast<std::size_t>(id.layer)];
+      layer.heads.push_back(place);
       numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
+      const Index key_head = block_plan(model.config(), id.layer).attention.key_head(place);
+      if (layer.key_heads.empty() || layer.key_heads.back() != key_head) {
+        layer.key_heads.push_back(key_head);
+      }
     }
   }
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require_value(!layout[layer].empty(), "heads", "layer ", layer,
+    require_value(!layout[layer].heads.empty(), "heads", "layer ", layer,
                   " would have no head left, expected at least one");
   }
-  return rebuilt(model, layout, std::move(numbers));
+  const Index width = whole.head_width;
+  GptConfig config = config_with(model.config(), layout, std::move(numbers), width);
+  if (shares_keys(model.config())) {
+    config.n_kv_head = 0;
+    config.key_groups = key_groups_of(model.config(), layout);
+  }
+  return rebuilt(model, layout, config);
 }
 
 std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
@@ -128,13 +160,23 @@ std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
   heads.require_in(whole);
   Layout layout(whole.numbers.size());
   for (const HeadId& id : HeadSet::all(whole)) {
-    layout[static_cast<std::size_t>(id.layer)].push_back(heads.contains(id) ? kNoHead
-                                                                            : place_of(id, whole));
+    layout[static_cast<std::size_t>(id.layer)].heads.push_back(
+        heads.contains(id) ? kNoHead : place_of(id, whole));
   }
-  return rebuilt(model, layout, whole.numbers);
+  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
+    layout[layer].key_heads = layout[layer].heads;
+    if (shares_keys(model.config())) {  // others may still read them
+      const AttentionPlan plan = block_plan(model.config(), static_cast<Index>(layer)).attention;
+      layout[layer].key_heads.resize(static_cast<std::size_t>(plan.key_heads));
+      std::iota(layout[layer].key_heads.begin(), layout[layer].key_heads.end(), Index{0});
+    }
+  }
+  return rebuilt(model, layout, model.config());
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
+  require_value(!shares_keys(model.config()), "heads",
+                "a model whose heads share keys and values cannot be filled up");
   const HeadLayout kept = model.heads();
   HeadNumbers numbers = kept.numbers;
   Layout layout(numbers.size());
@@ -143,10 +185,13 @@ std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
                   numbers[layer].size(), ", more than ", heads);
     numbers[layer] = filled_up(numbers[layer], heads);
     for (const Index number : numbers[layer]) {
-      layout[layer].push_back(kept.place(static_cast<Index>(layer), number).value_or(kNoHead));
+      layout[layer].heads.push_back(
+          kept.place(static_cast<Index>(layer), number).value_or(kNoHead));
     }
+    layout[layer].key_heads = layout[layer].heads;
   }
-  return rebuilt(model, layout, std::move(numbers));
+  return rebuilt(model, layout,
+                 config_with(model.config(), layout, std::move(numbers), kept.head_width));
 }
 
 }  // namespace headlight

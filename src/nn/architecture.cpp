@@ -1,5 +1,8 @@
 #include "headlight/nn/architecture.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -153,6 +156,13 @@ double inner_widths(const GptConfig& config) {
   return sum;
 }
 
+// Sums of the sizes up to each.
+std::vector<Index> ends_of(const std::vector<Index>& sizes) {
+  std::vector<Index> ends(sizes.size());
+  std::partial_sum(sizes.begin(), sizes.end(), ends.begin());
+  return ends;
+}
+
 }  // namespace
 
 const char* part_name(Part part) {
@@ -228,6 +238,13 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config) {
   return matrices;
 }
 
+Index AttentionPlan::key_head(Index head) const {
+  if (key_ends.empty()) {
+    return head / (heads / key_heads);
+  }
+  return std::upper_bound(key_ends.begin(), key_ends.end(), head) - key_ends.begin();
+}
+
 BlockPlan block_plan(const GptConfig& config, Index layer) {
   BlockPlan plan{.norm = config.norm,
                  .parallel = config.parallel_residual,
@@ -245,6 +262,10 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
       .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
       .window = config.windows.empty() ? 0 : config.windows[place],
       .scale = config.attention_scale};
+  if (!config.key_groups.empty()) {
+    plan.attention.key_heads = std::ssize(config.key_groups[place]);
+    plan.attention.key_ends = ends_of(config.key_groups[place]);
+  }
   if (config.position == PositionKind::rope) {
     plan.attention.rope = config.rope;
     if (plan.attention.window > 0 && config.rope_local_theta > 0) {

@@ -26,6 +26,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       attn_({.width = config.n_embd,
              .heads = plan_.attention.heads,
              .key_heads = plan_.attention.key_heads,
+             .key_ends = plan_.attention.key_ends,
              .head_width = plan_.attention.head_width,
              .window = plan_.attention.window,
              .scale = plan_.attention.scale,

@@ -37,6 +37,43 @@ void check_head_numbers(const GptConfig& config) {
   }
 }
 
+void check_key_heads(const GptConfig& config) {
+  const Index heads = config.n_head;
+  const Index key_heads = config.n_kv_head;
+  require_value(key_heads == 0 || (key_heads > 0 && heads % key_heads == 0), "n_kv_head",
+                "expected a divisor of ", heads, " heads, got ", key_heads);
+  require_value(key_heads == 0 || key_heads == heads || config.heads_per_layer.empty(), "n_kv_head",
+                "expected ", heads, " where layers have different heads, got ", key_heads);
+  const auto& layers = config.key_groups;
+  require_value(layers.empty() || (std::ssize(layers) == config.n_layer && key_heads == 0),
+                "key_groups", "expected ", config.n_layer, " lists, and no n_kv_head");
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    Index sum = 0;
+    for (const Index size : layers[layer]) {
+      require_value(size >= 1 && size <= heads, "key_groups", "expected 1 to ", heads, ", got ",
+                    size);
+      sum += size;
+    }
+    const Index expected = config.heads(static_cast<Index>(layer));
+    require_value(sum == expected, "key_groups", "expected ", expected, " heads in all in layer ",
+                  layer, ", got ", sum);
+  }
+}
+
+// n_kv_head of a model whose layers all have even groups of the same size; 0: there are others.
+Index even_key_heads(const GptConfig& config) {
+  const auto& layers = config.key_groups;
+  const std::vector<Index>& first = layers.front();
+  const bool is_even = config.heads_per_layer.empty() &&
+                       std::count(first.begin(), first.end(), first.front()) == std::ssize(first) &&
+                       std::count(layers.begin(), layers.end(), first) == std::ssize(layers);
+  return is_even ? std::ssize(first) : 0;
+}
+
+bool has_keys_of_its_own(const std::vector<Index>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [](Index size) { return size == 1; });
+}
+
 void check_rope(const GptConfig& config) {
   const RopeOptions& rope = config.rope;
   require_value(config.rope_local_theta >= 0 && config.rope_local_theta <= kLargestTheta,
@@ -93,6 +130,12 @@ GptConfig GptConfig::canonical() const {
       value = {};
     }
   };
+  if (std::all_of(key_groups.begin(), key_groups.end(), has_keys_of_its_own)) {
+    config.key_groups.clear();
+  } else if (const Index even = even_key_heads(*this); even > 0) {
+    config.key_groups.clear();
+    config.n_kv_head = even;
+  }
   drop(config.n_kv_head, n_head);
   drop(config.n_inner, 4 * n_embd);
   drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
@@ -150,10 +193,7 @@ void GptConfig::validate() const {
   check_rope(*this);
   require_value(n_inner >= 0 && n_inner <= kLargestSize, "n_inner", "expected 0 to ", kLargestSize,
                 ", got ", n_inner);
-  require_value(n_kv_head == 0 || (n_kv_head > 0 && n_head % n_kv_head == 0), "n_kv_head",
-                "expected a divisor of ", n_head, " heads, got ", n_kv_head);
-  require_value(n_kv_head == 0 || n_kv_head == n_head || heads_per_layer.empty(), "n_kv_head",
-                "expected ", n_head, " where layers have different heads, got ", n_kv_head);
+  check_key_heads(*this);
   require_value(windows.empty() || std::ssize(windows) == n_layer, "windows", "expected ", n_layer,
                 " numbers, got ", windows.size());
   for (const Index window : windows) {

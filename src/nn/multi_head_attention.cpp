@@ -22,7 +22,7 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
     options.head_width = options.width / options.heads;
   }
   options.key_heads = options.key_heads > 0 ? options.key_heads : options.heads;
-  require(options.heads % options.key_heads == 0 &&
+  require((options.heads % options.key_heads == 0 || !options.key_ends.empty()) &&
               (options.fused || options.key_heads == options.heads),
           "[MultiHeadAttention] ", options.heads, " heads", options.fused ? "" : " of their own",
           " cannot share ", options.key_heads, " key heads");
@@ -230,6 +230,7 @@ Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& o
   return ragged_attention(
       qkv, {.heads = options_.heads,
             .key_heads = options_.key_heads,
+            .key_ends = options_.key_ends,
             .window = options_.window,
             .offsets = offsets,
             .scale = options_.scale,
@@ -251,9 +252,11 @@ Tensor MultiHeadAttention::attend_behind_caches(const Tensor& qkv,
     const Tensor query = slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, inner_width());
     const Tensor keys = cache.keys(options_.layer, length);
     const Tensor values = cache.values(options_.layer, length);
-    outputs.push_back(
-        cached_attention(query, {keys, values, length},
-                         {.window = options_.window, .scale = options_.scale, .weights = weights}));
+    outputs.push_back(cached_attention(query, {keys, values, length},
+                                       {.key_ends = options_.key_ends,
+                                        .window = options_.window,
+                                        .scale = options_.scale,
+                                        .weights = weights}));
   }
   return concat(outputs, 0);
 }
@@ -287,7 +290,8 @@ Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<In
                                       .scale = options_.scale,
                                       .dropout = context.training ? options_.dropout : 0,
                                       .random = context.random.fork(options_.dropout_label).fork(b),
-                                      .on_weights = change});
+                                      .on_weights = change,
+                                      .key_ends = options_.key_ends});
     if (records) {
       context.recorder->sequences(options_.layer).push_back(result.weights.detach());
     }

@@ -79,6 +79,22 @@ Tensor repeated_heads(const Tensor& x, Index heads) {
   return reshape(expand(reshape(x, apart), copies), joined);
 }
 
+// The same with as many copies of head g as lie between ends[g - 1] and ends[g].
+Tensor repeated_heads(const Tensor& x, const std::vector<Index>& ends) {
+  const Index axis = x.rank() - 3;
+  require(x.size(axis) == std::ssize(ends), "[scaled_dot_product_attention] expected ", ends.size(),
+          " heads of keys and values, got ", x.shape());
+  std::vector<Tensor> parts;
+  Index begin = 0;
+  for (std::size_t group = 0; group < ends.size(); ++group) {
+    const auto place = static_cast<Index>(group);
+    for (; begin < ends[group]; ++begin) {
+      parts.push_back(slice(x, axis, place, place + 1));
+    }
+  }
+  return concat(parts, axis);
+}
+
 }  // namespace
 
 AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& key,
@@ -88,8 +104,11 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
             "[scaled_dot_product_attention] expected a query [..., H, T, D], got ", query.shape());
     AttentionOptions plain = options;
     plain.enable_gqa = false;
-    return scaled_dot_product_attention(query, repeated_heads(key, query.size(-3)),
-                                        repeated_heads(value, query.size(-3)), plain);
+    const auto repeated = [&](const Tensor& x) {
+      return options.key_ends.empty() ? repeated_heads(x, query.size(-3))
+                                      : repeated_heads(x, options.key_ends);
+    };
+    return scaled_dot_product_attention(query, repeated(key), repeated(value), plain);
   }
   check_attention(query, key, value);
   const Tensor scores = attention_scores(query, key, options);

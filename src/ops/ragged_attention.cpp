@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include "headlight/autograd/autograd.h"
@@ -13,6 +15,7 @@ namespace {
 struct Plan {
   Index heads;
   Index key_heads;
+  std::vector<Index> key_ends;
   Index window;
   Index head_width;
   double scale;
@@ -36,6 +39,7 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .key_head_stride = plan.head_width,
           .heads = plan.heads,
           .key_heads = plan.key_heads,
+          .key_ends = plan.key_ends,
           .head_width = plan.head_width,
           .window = plan.window,
           .scale = static_cast<T>(plan.scale),
@@ -47,11 +51,21 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .precision = plan.precision};
 }
 
+void check_groups(Index heads, Index key_heads, const std::vector<Index>& key_ends,
+                  std::string_view where) {
+  require(heads > 0 && key_heads > 0 && (heads % key_heads == 0 || !key_ends.empty()), "[", where,
+          "] ", heads, " heads cannot share ", key_heads, " key heads");
+  const bool rises =
+      std::adjacent_find(key_ends.begin(), key_ends.end(), std::greater_equal()) == key_ends.end();
+  require(key_ends.empty() || (std::ssize(key_ends) == key_heads && rises && key_ends.front() > 0 &&
+                               key_ends.back() == heads),
+          "[", where, "] expected ", key_heads, " key_ends that rise to ", heads);
+}
+
 Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   const Index key_heads = options.key_heads == 0 ? options.heads : options.key_heads;
   require(qkv.defined() && qkv.rank() == 2, "[ragged_attention] expected qkv [N, (H + 2 G) D]");
-  require(options.heads > 0 && key_heads > 0 && options.heads % key_heads == 0,
-          "[ragged_attention] ", options.heads, " heads cannot share ", key_heads, " key heads");
+  check_groups(options.heads, key_heads, options.key_ends, "ragged_attention");
   const Index all_heads = options.heads + 2 * key_heads;
   require(qkv.size(1) % all_heads == 0, "[ragged_attention] a width of ", qkv.size(1),
           " does not divide into queries of ", options.heads, " heads, and keys and values of ",
@@ -66,6 +80,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   const Index head_width = qkv.size(1) / all_heads;
   Plan plan{.heads = options.heads,
             .key_heads = key_heads,
+            .key_ends = options.key_ends,
             .window = options.window,
             .head_width = head_width,
             .scale = options.scale != 0 ? options.scale
@@ -154,9 +169,8 @@ void check_cache(const Tensor& query, const KeyValueView& cache) {
   constexpr std::string_view kWhere = "cached_attention";
   require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [T, H D]");
   for (const Tensor& x : {cache.keys, cache.values}) {
-    require(x.defined() && x.rank() == 3 && x.numel() > 0 &&
-                query.size(1) % (x.size(0) * x.size(2)) == 0,
-            "[", kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
+    require(x.defined() && x.rank() == 3 && x.numel() > 0 && query.size(1) % x.size(2) == 0, "[",
+            kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
             x.defined() ? x.shape() : Shape{});
     require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
             "] expected the rows of a head one after the other");
@@ -186,6 +200,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& 
           .key_head_stride = cache.keys.strides()[0],
           .heads = query.size(1) / head_width,
           .key_heads = cache.keys.size(0),
+          .key_ends = options.key_ends,
           .head_width = head_width,
           .window = options.window,
           .scale = static_cast<T>(options.scale != 0 ? options.scale : usual),
@@ -198,6 +213,8 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& 
 Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
                         const CachedAttentionOptions& options) {
   check_cache(query, cache);
+  check_groups(query.size(1) / cache.keys.size(2), cache.keys.size(0), options.key_ends,
+               "cached_attention");
   const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());

@@ -210,6 +210,9 @@ TEST_CASE("the presets of bench have the sizes of the models that they are named
   // GPT-2 with its block of 1024 has 124,439,808.
   CHECK(parameters("gpt2-256") == 124439808 - (1024 - 256) * 768);
   CHECK(parameters("gpt2-64") == 124439808 - (1024 - 64) * 768);
+  CHECK(parameters("llama-135m") == 134515008);  // SmolLM2-135M
+  CHECK(parameters("llama-char") ==
+        65 * 384 + 6 * (384 * (384 + 2 * 128) + 384 * 384 + 3 * 384 * 1024 + 2 * 384) + 384);
 }
 
 TEST_CASE("training refuses a vocab_size that is not the tokenizer's", "[cli]") {

@@ -11,7 +11,14 @@ from process import run_json, seconds_to_output
 from shapes import ROOT, config_path
 
 HERE = Path(__file__).resolve().parent
-STEPS = {"cpu-char": (60, 20), "mid-char": (6, 2), "gpt2-64": (6, 2), "gpt2-256": (3, 1)}
+STEPS = {
+    "cpu-char": (60, 20),
+    "mid-char": (6, 2),
+    "gpt2-64": (6, 2),
+    "gpt2-256": (3, 1),
+    "llama-char": (6, 2),
+    "llama-135m": (3, 1),
+}
 PROMPT = "Once upon a time"
 
 
@@ -163,6 +170,8 @@ def all_rows(setting: Setting) -> list[Row]:
         decode_row(setting, "gpt2-256", "bfloat16", transformers),
         decode_row(setting, "gpt2-256", "int8", ctranslate2),
         decode_row(setting, "cpu-char", "float32", transformers),
+        decode_row(setting, "llama-135m", "float32", transformers),
+        decode_row(setting, "llama-135m", "bfloat16", transformers),
         attention_row(setting, "mid-char", 256),
         attention_row(setting, "gpt2-256", 512),
         first_token_row(setting),

@@ -21,6 +21,10 @@ class Shape:
     beta2: float
     weight_decay: float
     grad_clip: float
+    # Of Llama's layers.
+    norm_type: str = "layer"
+    n_kv_head: int = 0
+    n_inner: int = 0
 
 
 def config_path(name: str) -> Path:
@@ -32,4 +36,4 @@ def config_path(name: str) -> Path:
 
 def load_shape(name: str) -> Shape:
     values = tomllib.loads(config_path(name).read_text())
-    return Shape(**{key: values[key] for key in Shape.__dataclass_fields__})
+    return Shape(**{key: values[key] for key in Shape.__dataclass_fields__ if key in values})

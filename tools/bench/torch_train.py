@@ -14,6 +14,7 @@ import time
 import torch
 from process import peak_rss_mib
 from shapes import Shape, load_shape
+from torch.nn import functional as F
 from torch_gpt import IGNORED, Gpt
 
 
@@ -38,8 +39,24 @@ def make_optimizer(shape: Shape, model: torch.nn.Module) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, lr=shape.learning_rate, betas=betas, fused=True)
 
 
+class Llama(torch.nn.Module):
+    """transformers' Llama, with sdpa; the loss is that of torch_gpt."""
+
+    def __init__(self, shape: Shape):
+        super().__init__()
+        from transformers_models import llama
+
+        self.model = llama(shape, shape.block_size).train()
+
+    def forward(self, ids, targets):
+        logits = self.model(ids, use_cache=False).logits
+        return F.cross_entropy(
+            logits.view(-1, logits.shape[-1]), targets.reshape(-1), ignore_index=IGNORED
+        )
+
+
 def make_step(shape: Shape, mode: str, dtype: str):
-    model = Gpt(shape)
+    model = Llama(shape) if shape.norm_type == "rms" else Gpt(shape)
     optimizer = make_optimizer(shape, model)
     forward = torch.compile(model) if mode == "compile" else model
 

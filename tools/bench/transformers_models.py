@@ -1,13 +1,30 @@
-"""GPT-2 models of transformers with random weights."""
+"""GPT-2 and Llama models of transformers with random weights."""
 
 import torch
 from shapes import Shape
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 
-def random_model(shape: Shape, positions: int, attention: str = "sdpa") -> GPT2LMHeadModel:
+def llama(shape: Shape, positions: int, attention: str = "sdpa") -> LlamaForCausalLM:
+    config = LlamaConfig(
+        vocab_size=shape.vocab_size,
+        max_position_embeddings=positions,
+        hidden_size=shape.n_embd,
+        intermediate_size=shape.n_inner,
+        num_hidden_layers=shape.n_layer,
+        num_attention_heads=shape.n_head,
+        num_key_value_heads=shape.n_kv_head,
+        tie_word_embeddings=True,
+        attn_implementation=attention,
+    )
+    return LlamaForCausalLM(config)
+
+
+def random_model(shape: Shape, positions: int, attention: str = "sdpa") -> torch.nn.Module:
     """transformers' GPT-2 always has biases; nothing else differs from the shape."""
     torch.manual_seed(1337)
+    if shape.norm_type == "rms":
+        return llama(shape, positions, attention).eval()
     config = GPT2Config(
         vocab_size=shape.vocab_size,
         n_positions=positions,

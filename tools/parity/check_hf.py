@@ -28,8 +28,8 @@ import numpy as np
 import safetensors.torch
 import torch
 from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config,
-                          GPTNeoConfig, GPTNeoXConfig, LlamaConfig, MistralConfig, Qwen2Config,
-                          Qwen3Config)
+                          GPTNeoConfig, GPTNeoXConfig, LlamaConfig, MistralConfig,
+                          PreTrainedTokenizerFast, Qwen2Config, Qwen3Config)
 
 from table import row
 
@@ -137,12 +137,14 @@ def greedy_in_transformers(model, tokenizer, prompt):
 def compare(table, label, program, directory):
     """The same directory in both programs."""
     model, complaints, lines = open_in_transformers(directory)
-    if label.startswith("headlight"):
+    if label.endswith("headlight -> transformers"):
         for line in lines:
             print(f"note: transformers on {label}: {line}", file=sys.stderr)
         table.add(f"{label}: missing or unexpected weights", complaints, 0)
         table.add(f"{label}: lines of warning", len(lines), 0)
-    tokenizer = AutoTokenizer.from_pretrained(directory)
+    # AutoTokenizer takes Qwen's own for every model of that type, whatever tokenizer.json says.
+    of_type = PreTrainedTokenizerFast if model.config.model_type.startswith("qwen") else AutoTokenizer
+    tokenizer = of_type.from_pretrained(directory)
     numbers, arrays = program.evaluate(directory)
     ids = tokenizer(TEXT, verbose=False).input_ids
     stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
@@ -249,10 +251,10 @@ def other_families(table, program, tokenizer_directory):
                                           sliding_window=20, layer_types=[
                                               "sliding_attention", "full_attention",
                                               "sliding_attention"]))]
-    for number, (what, config) in enumerate(cases):
+    for number, (_, config) in enumerate(cases):
         directory = save_with_tokenizer(program.folder / f"family{number}", lively(config),
                                         tokenizer_directory)
-        compare(table, f"{what}: transformers -> headlight", program, directory)
+        compare(table, "families: transformers -> headlight", program, directory)
         back = program.folder / f"family_back{number}"
         program.run("export", directory, "--to", "hf", "--out", back)
         before = safetensors.torch.load_file(directory / "model.safetensors")
@@ -261,7 +263,7 @@ def other_families(table, program, tokenizer_directory):
                   len(before.keys() ^ after.keys())
                   + sum(not torch.equal(before[name], after[name])
                         for name in before.keys() & after.keys()), 0)
-        compare(table, f"{what}: headlight -> transformers", program, back)
+        compare(table, "families: headlight -> transformers", program, back)
 
 
 def made_by_transformers(table, program, tokenizer_directory):

@@ -83,11 +83,14 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 // The attention of a layer.
 struct AttentionPlan {
   Index heads = 1;                       // H
-  Index key_heads = 1;                   // G, of keys and values; divides H
+  Index key_heads = 1;                   // G, of keys and values
   Index head_width = 1;                  // D
   Index window = 0;                      // keys that a query sees at most, its own included; 0: all
   double scale = 0;                      // of the scores; 0: 1 / sqrt(D)
   std::optional<RopeOptions> rope = {};  // queries and keys are turned by their positions
+  // [G], rising: the heads below key_ends[g] that are in no group before share key head g. Empty:
+  // H / G in a row do.
+  std::vector<Index> key_ends = {};
 
   Index inner_width() const { return heads * head_width; }             // H D
   Index key_width() const { return key_heads * head_width; }           // G D
@@ -97,6 +100,8 @@ struct AttentionPlan {
     return part == 0 ? 0 : inner_width() + (part - 1) * key_width();
   }
   Index part_heads(Index part) const { return part == 0 ? heads : key_heads; }
+  // The head of keys and values that a head reads.
+  Index key_head(Index head) const;
 };
 
 // What a layer computes, for whoever computes it; see nn/block_order.h.

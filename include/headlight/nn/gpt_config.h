@@ -72,6 +72,9 @@ struct GptConfig {
   Index head_width = 0;  // D; 0: C / H
   // G, heads of keys and values, each shared by H / G query heads in a row; 0: H.
   Index n_kv_head = 0;
+  // Of each layer how many of its heads in a row share each head of keys and values, for models
+  // whose heads were pruned; empty: as n_kv_head says.
+  std::vector<std::vector<Index>> key_groups = {};
   // Of each layer the keys that a query sees at most, its own included, 0: all; empty: all
   // everywhere.
   std::vector<Index> windows = {};

@@ -9,12 +9,13 @@
 namespace headlight {
 
 struct MultiHeadAttentionOptions {
-  Index width = 0;       // C: of queries and of the output
-  Index heads = 1;       // H
-  Index key_heads = 0;   // G, which divides H; 0: H. Others need the fused projection
-  Index head_width = 0;  // D; 0: C / H, which must divide
-  Index window = 0;      // as in AttentionPlan, of forward_ragged()
-  double scale = 0;      // of the scores; 0: 1 / sqrt(D)
+  Index width = 0;                          // C: of queries and of the output
+  Index heads = 1;                          // H
+  Index key_heads = 0;                      // G; 0: H. Others need the fused projection
+  std::vector<Index> key_ends = {};         // as in AttentionPlan
+  Index head_width = 0;                     // D; 0: C / H, which must divide
+  Index window = 0;                         // as in AttentionPlan, of forward_ragged()
+  double scale = 0;                         // of the scores; 0: 1 / sqrt(D)
   std::optional<NormOptions> qk_norm = {};  // over D, of queries and keys; of forward_ragged()
   std::optional<RopeOptions> rope = {};     // queries and keys turn behind it; of forward_ragged()
   Index key_width = 0;                      // of the keys given to forward(); 0: C
@@ -65,8 +66,8 @@ class MultiHeadAttention : public Module {
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
   AttentionPlan plan() const {
-    return {options_.heads,  options_.key_heads, options_.head_width,
-            options_.window, options_.scale,     options_.rope};
+    return {options_.heads, options_.key_heads, options_.head_width, options_.window,
+            options_.scale, options_.rope,      options_.key_ends};
   }
   Index heads() const { return options_.heads; }
   Index head_width() const { return options_.head_width; }

@@ -23,6 +23,8 @@ struct AttentionOptions {
   RandomStream random{};  // of the dropout
   // Gives what takes the place of the weights [..., T, S], before dropout.
   std::function<Tensor(const Tensor&)> on_weights = {};
+  // With enable_gqa, as in RaggedAttentionOptions.
+  std::vector<Index> key_ends = {};
 };
 
 struct AttentionResult {
@@ -37,8 +39,11 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
                                              const AttentionOptions& options = {});
 
 struct RaggedAttentionOptions {
-  Index heads = 1;               // H
-  Index key_heads = 0;           // G, which divides H; 0: H
+  Index heads = 1;      // H
+  Index key_heads = 0;  // G; 0: H
+  // [G], rising to H: the heads below key_ends[g] that are in no group before share key head g.
+  // Empty: H / G in a row, which G must divide.
+  std::vector<Index> key_ends{};
   Index window = 0;              // keys that a query sees at most, its own included; 0: all
   std::vector<Index> offsets{};  // [B + 1]: sequence b is rows offsets[b] ... offsets[b + 1] - 1
   double scale = 0;              // of the scores; 0: 1 / sqrt(D)
@@ -68,8 +73,9 @@ struct KeyValueView {
 };
 
 struct CachedAttentionOptions {
-  Index window = 0;  // as in RaggedAttentionOptions
-  double scale = 0;  // of the scores; 0: 1 / sqrt(D)
+  std::vector<Index> key_ends{};  // as in RaggedAttentionOptions
+  Index window = 0;               // as in RaggedAttentionOptions
+  double scale = 0;               // of the scores; 0: 1 / sqrt(D)
   // As in RaggedAttentionOptions, [H, T, S].
   std::vector<Tensor>* weights = nullptr;
 };

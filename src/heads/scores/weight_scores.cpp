@@ -31,7 +31,7 @@ std::vector<HeadMatrices> matrices_of(const Gpt& model) {
     const Tensor output = in_double(Part::attention_output);  // [C, H D]
     for (Index head = 0; head < plan.heads; ++head) {
       const auto rows = [&](Index part) {
-        const Index place = part == 0 ? head : head / (plan.heads / plan.key_heads);
+        const Index place = part == 0 ? head : plan.key_head(head);
         const Index begin = plan.part_begin(part) + place * width;
         return slice(qkv, 0, begin, begin + width);
       };

@@ -49,16 +49,15 @@ GptConfig read_config(const ConfigReader& reader) {
   return config;
 }
 
-std::vector<std::vector<Index>> read_head_numbers(const ConfigReader& reader) {
-  constexpr const char* kKey = "head_numbers";
+std::vector<std::vector<Index>> read_lists(const ConfigReader& reader, const char* key) {
   std::vector<std::vector<Index>> numbers;
-  const Json* layers = reader.find(kKey);
-  require_value(layers == nullptr || layers->is_array(), kKey, "expected a list of lists");
+  const Json* layers = reader.find(key);
+  require_value(layers == nullptr || layers->is_array(), key, "expected a list of lists");
   for (std::size_t layer = 0; layers != nullptr && layer < layers->size(); ++layer) {
-    require_value((*layers)[layer].is_array(), kKey, "expected a list of lists");
+    require_value((*layers)[layer].is_array(), key, "expected a list of lists");
     numbers.emplace_back();
     for (const Json& number : (*layers)[layer]) {
-      require_value(number.is_integer(), kKey, "expected whole numbers");
+      require_value(number.is_integer(), key, "expected whole numbers");
       numbers.back().push_back(number.integer());
     }
   }
@@ -102,7 +101,8 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
   config.attention_scale = reader.number("attention_scale", 0);
   config.heads_per_layer = reader.integers("heads_per_layer");
   config.windows = reader.integers("windows");
-  config.head_numbers = read_head_numbers(reader);
+  config.head_numbers = read_lists(reader, "head_numbers");
+  config.key_groups = read_lists(reader, "key_groups");
   return config;
 }
 
@@ -134,7 +134,8 @@ std::string refusal(const GptConfig& config) {
     return "biases of some layers alone cannot be expressed: GPT-2 has all";
   }
   const bool has_plain_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
-                               config.head_numbers.empty() && config.n_kv_head == 0;
+                               config.head_numbers.empty() && config.n_kv_head == 0 &&
+                               config.key_groups.empty();
   if (!has_plain_heads) {
     return "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
            "every layer, each with keys of its own";
@@ -214,6 +215,9 @@ Json headlight_config_json(const GptConfig& config) {
   json["attention_scale"] = config.attention_scale;
   if (!config.head_numbers.empty()) {
     json["head_numbers"] = config.head_numbers;
+  }
+  if (!config.key_groups.empty()) {
+    json["key_groups"] = config.key_groups;
   }
   return json;
 }

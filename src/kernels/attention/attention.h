@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,7 @@ struct AttentionSequence {
 };
 
 // Head h of row n starts at query + n * query_stride + h * head_width, and of keys and values at
-// key + n * key_stride + g * key_head_stride, where heads / key_heads query heads in a row share
-// key head g.
+// key + n * key_stride + g * key_head_stride, where the query heads of group g share key head g.
 template <class T>
 struct AttentionOperands {
   const T* query = nullptr;
@@ -32,7 +32,10 @@ struct AttentionOperands {
   Index key_stride = 0;       // of keys and values
   Index key_head_stride = 0;  // of keys and values
   Index heads = 1;
-  Index key_heads = 0;  // divides heads; 0: as many
+  Index key_heads = 0;  // 0: as many as heads
+  // [key_heads], rising: group g are the heads below key_ends[g] that are in no group before;
+  // empty: heads / key_heads in a row.
+  std::span<const Index> key_ends = {};
   Index head_width = 0;
   Index window = 0;  // keys that a query sees at most, the last ones; 0: all
   T scale = 1;
@@ -42,7 +45,18 @@ struct AttentionOperands {
   // The softmax and all sums are as in float32.
   Precision precision = Precision::float32;
 
-  Index heads_per_key() const { return key_heads == 0 ? 1 : heads / key_heads; }
+  Index groups() const { return key_heads == 0 ? heads : key_heads; }
+  Index group_begin(Index group) const {
+    if (key_ends.empty()) {
+      return group * (heads / groups());
+    }
+    return group == 0 ? 0 : key_ends[static_cast<std::size_t>(group - 1)];
+  }
+  Index group_of(Index head) const {
+    return key_ends.empty()
+               ? head / (heads / groups())
+               : std::upper_bound(key_ends.begin(), key_ends.end(), head) - key_ends.begin();
+  }
 };
 
 template <class T>

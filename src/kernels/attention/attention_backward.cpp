@@ -76,7 +76,7 @@ class BackwardHead {
   // The tiles add to the gradients of keys; those that no earlier query has seen begin with 0.
   void clear_new_keys(Index first, Index rows) const {
     const AttentionOperands<T>& in = head_.in;
-    if (head_.head % in.heads_per_key() > 0) {
+    if (head_.head > in.group_begin(head_.group)) {
       return;
     }
     const Index seen = first == 0 ? 0 : head_.visible(first - 1);
@@ -206,10 +206,11 @@ void attention_backward(const AttentionOperands<T>& in, const AttentionGradients
     }
   }
   if (attention_engine() == ProductEngine::openblas) {
-    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {}, in.heads_per_key());
+    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {}, HeadOrder::group_by_group);
     return;
   }
-  run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>(), in.heads_per_key());
+  run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>(),
+                                            HeadOrder::group_by_group);
 }
 
 template void attention_backward(const AttentionOperands<float>&, const AttentionGradients<float>&);
@@ -218,7 +219,7 @@ template void attention_backward(const AttentionOperands<double>&,
 
 void attention_backward(const AttentionOperands<float>& in,
                         const AttentionGradients<float>& gradients, const Bfloat16Tiles& tiles) {
-  run_heads<BackwardHead, Bfloat16AttentionTiles>(in, gradients, tiles, in.heads_per_key());
+  run_heads<BackwardHead, Bfloat16AttentionTiles>(in, gradients, tiles, HeadOrder::group_by_group);
 }
 
 }  // namespace headlight::kernels

@@ -18,17 +18,18 @@ inline constexpr Index kKeyTile = 256;  // whole panels of all kinds of tiles
 // One head of one sequence.
 template <class T>
 struct AttentionHead {
-  AttentionHead(const AttentionOperands<T>& operands, Index item)
+  AttentionHead(const AttentionOperands<T>& operands, Index sequence_number, Index head_number)
       : in(operands),
-        sequence(operands.sequences[static_cast<std::size_t>(item / operands.heads)]),
-        sequence_index(item / operands.heads),
-        head(item % operands.heads) {}
+        sequence(operands.sequences[static_cast<std::size_t>(sequence_number)]),
+        sequence_index(sequence_number),
+        head(head_number),
+        group(operands.group_of(head_number)) {}
 
   Index query_offset() const {  // of the head's first query element
     return sequence.query_begin * in.query_stride + head * in.head_width;
   }
   Index key_offset() const {
-    return sequence.key_begin * in.key_stride + head / in.heads_per_key() * in.key_head_stride;
+    return sequence.key_begin * in.key_stride + group * in.key_head_stride;
   }
   Index output_stride() const { return in.heads * in.head_width; }
   Index output_offset() const {
@@ -44,6 +45,7 @@ struct AttentionHead {
   const AttentionSequence& sequence;
   Index sequence_index;
   Index head;
+  Index group;  // the key head that it reads
 };
 
 // Keys of the longest sequence.
@@ -70,21 +72,31 @@ Index head_grain(const AttentionOperands<T>& in) {
   return std::max<Index>(1, kWorthwhile / std::max<Index>(1, average));
 }
 
-// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel;
-// `together` heads in a row one after the other.
+enum class HeadOrder {
+  any,            // heads do not depend on one another
+  group_by_group  // those that share a key head one after the other
+};
+
+// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel.
 template <template <class> class Worker, class Tiles, class T, class To>
 void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set,
-               Index together = 1) {
+               HeadOrder order = HeadOrder::any) {
   const Index size =
       scratch_per_thread(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
   Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
-  const Index items = static_cast<Index>(in.sequences.size()) * in.heads / together;
-  const Index grain = std::max<Index>(1, head_grain(in) / together);
+  // What a thread takes at once: a head or a group.
+  const bool by_group = order == HeadOrder::group_by_group;
+  const Index parts = by_group ? in.groups() : in.heads;
+  const Index items = static_cast<Index>(in.sequences.size()) * parts;
+  const Index grain = std::max<Index>(1, head_grain(in) * parts / in.heads);
   parallel_chunks(items, grain, [&](Index thread, Index, Index begin, Index end) {
-    for (Index item = begin * together; item < end * together; ++item) {
-      const AttentionHead<T> head(in, item);
-      Worker<Tiles>(head, to, set, memory + thread * size).run();
+    for (Index item = begin; item < end; ++item) {
+      const Index part = item % parts;
+      const Index last = by_group ? in.group_begin(part + 1) : part + 1;
+      for (Index head = by_group ? in.group_begin(part) : part; head < last; ++head) {
+        Worker<Tiles>({in, item / parts, head}, to, set, memory + thread * size).run();
+      }
     }
   });
 }
