@@ -43,6 +43,7 @@ Options make_options() {
                     "headlight ablate runs/toy --data book.txt --heads 0.1,2.3",
                     "headlight ablate runs/toy --data book.txt --mode mean --pairs 6"}});
   add_text_data_options(options);
+  add_window_option(options);
   options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
       .flag("all", "Ablate every head (the default)")
       .value("mode", "What takes the place of a head: " + listed(kChoiceNames<AblationMode>),
@@ -117,7 +118,7 @@ void print(AblationResult result) {
 
 int run(const Options& options) {
   const AblationOptions ablation = ablation_options(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
   const AblationResult result = ablate_heads(*loaded.model, data, ablation);
   if (options.json()) {

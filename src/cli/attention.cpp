@@ -68,6 +68,7 @@ Options make_options() {
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
   options.value("text", "Text to look at").values("file", kTextsHelp);
   add_format_options(options);
+  add_window_option(options);
   options.value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2; all by default")
@@ -205,7 +206,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
     return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
   const std::string path = options.text("compare");
-  const LoadedModel other = load_model(path);
+  const LoadedModel other = load_windowed_model(path, options);
   recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
@@ -314,7 +315,7 @@ int run(const Options& options) {
   }
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
   recording.heads = heads_option(options, loaded.model->heads());
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);

@@ -26,7 +26,8 @@ Options make_options() {
        .details =
            "Every token of the text is predicted once, in blocks of the model's length; the "
            "mean is\n"
-           "over real tokens. MODEL is a run directory, a checkpoint or a Hugging Face directory. Of a\n"
+           "over real tokens. MODEL is a run directory, a checkpoint or a Hugging Face directory. "
+           "Of a\n"
            "folder that nanoGPT's prepare.py has filled val.bin is read.\n"
            "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
            "input and of what follows it, logits [N, V], and offsets, the row at which each "
@@ -51,6 +52,7 @@ Options make_options() {
            "headlight eval runs/toy --data book.txt --per_token --json > tokens.jsonl",
            "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
   add_text_data_options(options);
+  add_window_option(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
       .value("weights", "Round the matrices first: " + listed(kChoiceNames<WeightFormat>),
              "float32")
@@ -125,7 +127,7 @@ Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDatase
 int run(const Options& options) {
   const WeightFormat format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::optional<TokenReport::Options> report = report_options(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
   round_weights(*loaded.model, format);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
   const EvaluationOptions evaluation = evaluation_options(options);

@@ -107,6 +107,7 @@ Options make_options() {
            "headlight heads runs/induction --over_time"}});
   options.value("text", "Text to look at, instead of --data");
   add_text_data_options(options);
+  add_window_option(options);
   options.value("annotations", "Known pairs of places in the documents of --data (JSON lines)")
       .value("heads", "Heads to score, as 0.1,2.3; all by default")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
@@ -282,7 +283,7 @@ int run(const Options& options) {
   check_text_options(options);
   check_display(options);
   const HeadScoreOptions scoring = score_options(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const HeadsReport report = make_report(options, scoring, loaded);
   const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
   std::vector<std::string> files;

@@ -42,6 +42,7 @@ Options make_options() {
                                 "headlight importance runs/toy --data data/toy.txt --documents "
                                 "blank_line --no_ablation"}});
   add_text_data_options(options);
+  add_window_option(options);
   options.flag("no_ablation", "Only what one forward and backward pass tells");
   return options;
 }
@@ -149,7 +150,7 @@ void print(const Measures& measures) {
 
 int run(const Options& options) {
   const Index batch_size = count_option(options, "batch_size", 1);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
   Measures measures{head_importance(*loaded.model, data, {.batch_size = batch_size}), {}};
   if (!options.is_set("no_ablation")) {

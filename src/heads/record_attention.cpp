@@ -40,8 +40,9 @@ std::vector<RecordedDocument> encode_documents(const LanguageModel& model,
     const std::string name =
         texts.size() == 1 ? "the text" : concat_text("document ", documents.size());
     require(length > 0, name, " is empty, expected at least one token");
-    require(static_cast<Index>(length) <= block, name, " has ", length,
-            " tokens, more than the model's block of ", block, ": cut it with max_tokens ", block);
+    require(static_cast<Index>(length) <= block, name, " has ", length, " tokens, more than the ",
+            block, " that the model reads at once: cut it with max_tokens ", block,
+            ", or raise window where its block is longer");
   }
   return documents;
 }

@@ -251,3 +251,23 @@ TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
   }
   CHECK(Json::parse(result.out)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
 }
+
+TEST_CASE("a window is what eval and heads read at once", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);  // its block has 24 tokens
+  const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
+  const std::string file = folder.at("logits.npz");
+  const auto offsets = [&](const std::string& window) {
+    REQUIRE(run_headlight({"eval", start, "--data", data, "--logits", file, "--window", window})
+                .exit_code == 0);
+    return read_npz(file)[2].second.to_vector();
+  };
+  CHECK(offsets("0") == std::vector<double>{0, 24, 48, 61});
+  CHECK(offsets("40") == std::vector<double>{0, 24, 48, 61});
+  CHECK(offsets("20") == std::vector<double>{0, 20, 40, 60, 61});
+  CHECK(refusal({"eval", start, "--data", data, "--window", "-1"}) ==
+        "error: --window: expected at least 0, got -1");
+  CHECK(contains(refusal({"attention", start, "--text", "abcdefgh", "--window", "5"}),
+                 "the text has 8 tokens, more than the 5 that the model reads at once"));
+  CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
+}

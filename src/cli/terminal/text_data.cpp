@@ -23,6 +23,22 @@ void add_text_data_options(Options& options) {
       .value("batch_size", "Sequences computed at once", "12");
 }
 
+void add_window_option(Options& options) {
+  options.value(
+      "window",
+      "Tokens that the model reads at once at most, where its block is longer; 0: the block",
+      "1024");
+}
+
+LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options) {
+  const Index window = options.integer("window");
+  require_value(window >= 0, "window", "expected at least 0, got ", window);
+  return load_model(path, {.adjust = [&](GptConfig& config) {
+                      config.block_size =
+                          window == 0 ? config.block_size : std::min(config.block_size, window);
+                    }});
+}
+
 TextFormat text_format(const Options& options) {
   const TextFormat format{
       .split = {.mode = parse_name<DocumentSplit>("documents", options.text("documents")),

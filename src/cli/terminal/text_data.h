@@ -2,6 +2,7 @@
 
 #include "cli/terminal/options.h"
 #include "headlight/data/dataset.h"
+#include "headlight/io/model_directory.h"
 #include "headlight/io/text_source.h"
 #include "headlight/io/token_file.h"
 #include "headlight/text/tokenizer.h"
@@ -21,6 +22,12 @@ inline constexpr const char* kTextsOrIdsHelp =
 void add_format_options(Options& options);
 // The same, --data, --token_dtype and --batch_size.
 void add_text_data_options(Options& options);
+
+// --window.
+void add_window_option(Options& options);
+// A model that reads at most --window tokens at once: long blocks cost time and memory by their
+// square, and tell little more about a head.
+LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options);
 
 // What they say about documents.
 TextFormat text_format(const Options& options);
