@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_class_table.cpp: which code points are letters, numbers and white space.
+"""Writes src/text/unicode_class_table.cpp: which code points are letters, numbers, white space and parts of words.
 
-Byte-level BPE splits text by Unicode's general categories L and N and by White_Space. The ids of a
+Byte-level BPE splits text by Unicode's general categories L and N and by White_Space; added tokens
+that must be single words heed what a word is. The ids of a
 model depend on them, so the table belongs to one Unicode version, that of the regular expressions
 in Hugging Face `tokenizers`, and not to the version of whatever library a system has installed.
 
@@ -23,6 +24,7 @@ TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/unicode_clas
 OTHER, LETTER, NUMBER, SPACE = range(4)
 LAST = 0x10FFFF
 PER_LINE = 10
+ALPHABETIC_SYMBOLS = [(0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)]
 
 HEAD = """\
 #include "text/unicode_class.h"
@@ -35,6 +37,12 @@ namespace {{
 // clang-format off
 constexpr std::uint32_t kRuns[] = {{
 """
+MIDDLE = """\
+};
+
+// The first code point of each run of word characters and the one behind its last.
+constexpr std::uint32_t kWordRuns[] = {
+"""
 TAIL = """\
 };
 // clang-format on
@@ -42,6 +50,8 @@ TAIL = """\
 }  // namespace
 
 std::span<const std::uint32_t> unicode_class_runs() { return kRuns; }
+
+std::span<const std::uint32_t> unicode_word_runs() { return kWordRuns; }
 
 }  // namespace headlight
 """
@@ -59,12 +69,23 @@ def class_of(code_point):
     return OTHER
 
 
+def is_word(code_point):
+    """Other_Alphabetic (PropList.txt) is marks and four rows of symbols."""
+    category = unicodedata2.category(chr(code_point))
+    symbols = any(first <= code_point <= last for first, last in ALPHABETIC_SYMBOLS)
+    joiner = code_point in (0x200C, 0x200D)
+    return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or symbols or joiner
+
+
+def lines(numbers):
+    texts = [f"0x{number:X}," for number in numbers]
+    return "".join(" ".join(texts[i : i + PER_LINE]) + "\n" for i in range(0, len(texts), PER_LINE))
+
+
 def source():
-    runs = []
-    for kind, run in itertools.groupby(range(LAST + 1), class_of):
-        runs.append(f"0x{next(run) * 4 + kind:X},")
-    lines = [" ".join(runs[i : i + PER_LINE]) for i in range(0, len(runs), PER_LINE)]
-    return HEAD.format(version=UNICODE) + "\n".join(lines) + "\n" + TAIL
+    runs = [next(run) * 4 + kind for kind, run in itertools.groupby(range(LAST + 1), class_of)]
+    words = [next(run) for _, run in itertools.groupby(range(LAST + 1), is_word)][1:]
+    return HEAD.format(version=UNICODE) + lines(runs) + MIDDLE + lines(words) + TAIL
 
 
 def main():

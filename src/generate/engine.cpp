@@ -51,11 +51,18 @@ struct RunningRequest {
   Index end_sample() const { return request.options.sample + request.samples; }
 };
 
+bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
+}
+
 // Turns tokens into text up to the first stop text.
 class TextOutput {
  public:
-  TextOutput(const Tokenizer& tokenizer, const std::vector<std::string>& stops)
-      : decoder_(tokenizer), filter_(stops) {}
+  // Behind the tokens of a prompt.
+  TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
+             const std::vector<std::string>& stops)
+      : decoder_(tokenizer, has_text(tokenizer, prompt)), filter_(stops) {}
 
   std::string push(std::int32_t id) { return kept(filter_.push(decoder_.push(id))); }
   std::string finish() {
@@ -86,7 +93,7 @@ class Text {
         sampler_(options().sampling, sample, request_->excluded),
         history_(request_->request.prompt),
         window_(std::move(window)),
-        output_(*request_->tokenizer, options().stop) {
+        output_(*request_->tokenizer, history_, options().stop) {
     result_.prompt_tokens = std::ssize(history_);
     finished_ = options().max_new_tokens == 0;
   }
@@ -313,7 +320,7 @@ RequestId Engine::begin(Request request) {
   require_value(request.samples >= 0, "num_samples", "expected a number from 0, got ",
                 request.samples);
   if (request.prompt.empty()) {
-    request.prompt.push_back(state_->tokenizer.end_of_text());
+    request.prompt.push_back(state_->tokenizer.begin_of_text());
   }
   const RequestId id = ++state_->last_id;
   if (request.samples > 0) {

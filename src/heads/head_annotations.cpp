@@ -18,7 +18,9 @@ class TokenPlaces {
     const bool characters = tokenizer.kind() == "char";
     for (const std::int32_t id : tokenizer.encode(text)) {
       begins_.push_back(length_);
-      length_ += characters ? 1 : static_cast<Index>(tokenizer.token_bytes(id).size());
+      const std::string bytes =
+          length_ == 0 ? tokenizer.first_token_bytes(id) : tokenizer.token_bytes(id);
+      length_ += characters ? 1 : static_cast<Index>(bytes.size());
     }
     begins_.push_back(length_);
   }

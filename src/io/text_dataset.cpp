@@ -85,7 +85,9 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   if (tokenizer.kind() == "byte") {  // of others it is seen while they are read
     count.require_room(static_cast<std::size_t>(bytes));
   }
-  format.cut = tokenizer.kind() == "bpe" ? StreamCut::piece : StreamCut::character;
+  format.cut = !tokenizer.encodes_in_parts() ? StreamCut::end
+               : tokenizer.kind() == "bpe"   ? StreamCut::piece
+                                             : StreamCut::character;
   constexpr std::size_t kDocument =
       16;  // ids' worth of memory that a document takes beside its own
   const bool documents = format.gives_documents(file);

@@ -16,13 +16,29 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
+// The token that ends a text by the tokenizer_config.json beside a tokenizer.json; "" where that
+// does not say.
+std::string end_name_beside(const fs::path& tokenizer) {
+  const fs::path path = tokenizer.parent_path() / "tokenizer_config.json";
+  if (!fs::is_regular_file(path)) {
+    return "";
+  }
+  const Json config = try_parse_json(read_whole_file(path, kLargestFile)).value_or(Json());
+  const Json* token = config.find("eos_token");
+  if (token != nullptr && token->is_object()) {
+    token = token->find("content");
+  }
+  return token != nullptr && token->is_string() ? token->text() : "";
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
   const auto whole = directory / "tokenizer.json";
   const auto vocabulary = directory / "vocab.json";
   if (fs::exists(whole) || !fs::exists(vocabulary)) {
-    return parse_tokenizer_json(read_whole_file(whole, kLargestFile), shown(whole));
+    return parse_tokenizer_json(read_whole_file(whole, kLargestFile), shown(whole),
+                                end_name_beside(whole));
   }
   return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
                                read_whole_file(directory / "merges.txt", kLargestFile),
@@ -35,7 +51,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
   if (!fs::is_directory(path)) {
-    return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path));
+    return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path),
+                                end_name_beside(path));
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
     return load_tokenizer(*folder);
@@ -56,8 +73,8 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   require_no_model(directory);
   make_folder(directory);
   const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                    {"bos_token", kEndOfTextName},
-                    {"eos_token", kEndOfTextName},
+                    {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
+                    {"eos_token", tokenizer.special_name(tokenizer.end_of_text())},
                     {"clean_up_tokenization_spaces", false}};
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");

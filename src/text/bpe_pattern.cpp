@@ -92,6 +92,102 @@ bool is_between_pieces(std::string_view text, std::size_t position) {
          !is_ascii(before, UnicodeClass::kSpace);
 }
 
+template <class IsPlace>
+std::vector<std::string_view> split_at(std::string_view text, std::size_t size,
+                                       const IsPlace& is_place) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    std::size_t end = std::min(std::max<std::size_t>(size, 1), text.size());
+    while (end < text.size() && !is_place(text, end)) {
+      ++end;
+    }
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return parts;
+}
+
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+// The same contractions in letters of either case; U+017F is a small s, too.
+std::size_t any_contraction_length(std::string_view text) {
+  const auto lower = [&](std::size_t i) {
+    const char c = i < text.size() ? text[i] : '\0';
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  if (text.substr(1).starts_with("\u017F")) {
+    return 3;
+  }
+  const char lowered[] = {'\'', lower(1), lower(2)};
+  return contraction_length(std::string_view(lowered, std::min<std::size_t>(text.size(), 3)));
+}
+
+// White space up to the last line end in it; without one as in blank_length().
+std::size_t line_end_length(std::string_view text) {
+  const std::size_t end = run_end(text, 0, UnicodeClass::kSpace);
+  const std::size_t last = text.substr(0, end).find_last_of("\r\n");
+  return last != std::string_view::npos ? last + 1 : blank_length(text);
+}
+
+std::size_t number_length(std::string_view text, int most) {
+  std::size_t end = 0;
+  for (int i = 0; i < most && end < text.size(); ++i) {
+    const Character character = character_at(text, end);
+    if (character.kind != UnicodeClass::kNumber) {
+      break;
+    }
+    end += character.length;
+  }
+  return end;
+}
+
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,MOST}| ?[^\s\p{L}\p{N}]+[\r\n]*|
+// \s*[\r\n]+|\s+(?!\S)|\s+
+template <int kMostDigits>
+std::size_t line_piece_length(std::string_view text) {
+  const std::size_t contraction = text[0] == '\'' ? any_contraction_length(text) : 0;
+  if (contraction > 0) {
+    return contraction;
+  }
+  const Character first = character_at(text, 0);
+  if (first.kind == UnicodeClass::kLetter) {
+    return run_end(text, first.length, UnicodeClass::kLetter);
+  }
+  if (first.kind == UnicodeClass::kNumber) {
+    return number_length(text, kMostDigits);
+  }
+  const bool ends = first.length == text.size();
+  const Character second =
+      ends ? Character{UnicodeClass::kSpace} : character_at(text, first.length);
+  if (second.kind == UnicodeClass::kLetter && !is_line_end(text[0])) {
+    return run_end(text, first.length + second.length, UnicodeClass::kLetter);
+  }
+  const bool blank = text[0] == ' ' && second.kind == UnicodeClass::kOther;
+  if (!blank && first.kind == UnicodeClass::kSpace) {
+    return line_end_length(text);
+  }
+  std::size_t end = run_end(text, first.length, UnicodeClass::kOther);
+  while (end < text.size() && is_line_end(text[end])) {
+    ++end;
+  }
+  return end;
+}
+
+struct KnownPattern {
+  std::string_view regex;
+  PieceLength length_of;
+};
+
+constexpr std::array kKnownPatterns{
+    KnownPattern{R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+                 bpe_piece_length},
+    KnownPattern{
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        line_piece_length<3>},
+    KnownPattern{
+        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+        line_piece_length<1>}};
+
 }  // namespace
 
 std::size_t bpe_piece_length(std::string_view text) {
@@ -107,17 +203,20 @@ std::size_t bpe_piece_length(std::string_view text) {
   return run_end(text, start + first.length, first.kind);
 }
 
+PieceLength known_piece_pattern(std::string_view regex) {
+  const auto found = std::find_if(kKnownPatterns.begin(), kKnownPatterns.end(),
+                                  [&](const KnownPattern& known) { return known.regex == regex; });
+  return found == kKnownPatterns.end() ? nullptr : found->length_of;
+}
+
 std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    std::size_t end = std::min(std::max<std::size_t>(size, 1), text.size());
-    while (end < text.size() && !is_between_pieces(text, end)) {
-      ++end;
-    }
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return parts;
+  return split_at(text, size, is_between_pieces);
+}
+
+std::vector<std::string_view> split_at_blanks(std::string_view text, std::size_t size) {
+  return split_at(text, size, [](std::string_view whole, std::size_t position) {
+    return whole[position] == ' ' && is_between_pieces(whole, position);
+  });
 }
 
 }  // namespace headlight

@@ -7,7 +7,8 @@
 namespace headlight {
 
 std::string StreamingDecoder::push(std::int32_t id) {
-  pending_ += tokenizer_->token_bytes(id);
+  pending_ += at_start_ ? tokenizer_->first_token_bytes(id) : tokenizer_->token_bytes(id);
+  at_start_ = at_start_ && !tokenizer_->special_name(id).empty();
   const auto complete = static_cast<std::size_t>(complete_utf8_prefix(pending_));
   std::string text = replace_invalid_utf8(std::string_view(pending_).substr(0, complete));
   pending_.erase(0, complete);

@@ -7,6 +7,7 @@ namespace headlight {
 TextEncoder::TextEncoder(const Tokenizer& tokenizer, bool with_special)
     : tokenizer_(tokenizer),
       bpe_(dynamic_cast<const BpeTokenizer*>(&tokenizer)),
+      pipeline_(dynamic_cast<const PipelineTokenizer*>(&tokenizer)),
       with_special_(with_special) {
   const auto ids = static_cast<std::int32_t>(with_special ? tokenizer.vocab_size() : 0);
   for (std::int32_t id = 0; id < ids; ++id) {
@@ -22,14 +23,18 @@ TextEncoder::TextEncoder(const Tokenizer& tokenizer, bool with_special)
 }
 
 bool TextEncoder::encodes_in_parts() const {
-  return std::none_of(specials_.begin(), specials_.end(), [](const SpecialToken& token) {
-    return token.name.find_first_of(" \t\n\v\f\r") != std::string::npos;
-  });
+  return tokenizer_.encodes_in_parts() &&
+         std::none_of(specials_.begin(), specials_.end(), [](const SpecialToken& token) {
+           return token.name.find_first_of(" \t\n\v\f\r") != std::string::npos;
+         });
 }
 
 std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
   if (bpe_ != nullptr) {
     return bpe_->encode_bytes(text, {.read_special = with_special_, .parallel = true});
+  }
+  if (pipeline_ != nullptr) {
+    return pipeline_->encode_bytes(text, {.read_special = with_special_, .parallel = true});
   }
   std::vector<std::int32_t> ids;
   std::vector<std::size_t> next(specials_.size(), 0);  // where each name comes next

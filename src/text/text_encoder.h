@@ -6,6 +6,7 @@
 
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer.h"
+#include "text/pipeline/pipeline_tokenizer.h"
 
 namespace headlight {
 
@@ -27,7 +28,8 @@ class TextEncoder {
   void append_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
 
   const Tokenizer& tokenizer_;
-  const BpeTokenizer* bpe_;  // the tokenizer, if it is that
+  const BpeTokenizer* bpe_;            // the tokenizer, if it is that
+  const PipelineTokenizer* pipeline_;  // or that
   bool with_special_;
   std::vector<SpecialToken> specials_;  // longest first
 };

@@ -29,8 +29,10 @@ std::string_view Tokenizer::special_name(std::int32_t id) const {
 std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids) const {
   std::string bytes;
   bytes.reserve(ids.size());
+  bool first = true;
   for (const std::int32_t id : ids) {
-    bytes += token_bytes(id);
+    bytes += first ? first_token_bytes(id) : token_bytes(id);
+    first = first && !special_name(id).empty();
   }
   return bytes;
 }
@@ -64,7 +66,7 @@ std::string Tokenizer::token_label(std::int32_t id) const {
 std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text) const {
   std::vector<std::int32_t> ids = encode(text);
   if (prepends_end_of_text_) {
-    ids.insert(ids.begin(), end_of_text());
+    ids.insert(ids.begin(), begin_of_text());
   }
   return ids;
 }

@@ -16,6 +16,8 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "text/byte_characters.h"
+#include "text/pipeline/pipeline_file.h"
+#include "text/pipeline/pipeline_tokenizer.h"
 
 namespace headlight {
 namespace {
@@ -207,35 +209,6 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   }
 }
 
-// Special tokens that take blanks along or heed what stands beside them are others than ours. With
-// one value of "normalized" for all, and no normalizer, all are looked for at once, as we do.
-void require_plain_names(const Json& added, std::string_view name) {
-  const std::string key = at(name, "added_tokens");
-  for (const Json& entry : added) {
-    for (const char* flag : {"single_word", "lstrip", "rstrip"}) {
-      require(entry.value(flag, Json(false)) == Json(false), key, ": ", flag, ": expected false");
-    }
-    const bool same =
-        entry.value("normalized", Json(false)) == added.front().value("normalized", Json(false));
-    require(same, key, ": normalized: expected one value for all tokens");
-  }
-}
-
-// A file with ignore_merges takes a piece that is a token as it is. That makes no difference when
-// the merges lead there, too.
-void require_reachable_pieces(const BpeTokenizer& tokenizer, std::string_view name) {
-  const auto& tokens = tokenizer.vocabulary().tokens;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const bool piece = !tokens[i].empty() && bpe_piece_length(tokens[i]) == tokens[i].size();
-    const bool reached =
-        !piece || tokenizer.encode_bytes(tokens[i]) == std::vector{static_cast<std::int32_t>(i)};
-    if (!reached) {
-      fail(at(name, "model.ignore_merges"), ": expected false, since the merges do not lead to ",
-           quoted_text(byte_name(tokens[i])));
-    }
-  }
-}
-
 // The byte-level BPE of a tokenizer.json, whose `vocabulary` is read already. Throws Error when the
 // file asks for something that would give other ids.
 std::unique_ptr<BpeTokenizer> read_bpe_tokenizer(const Json& root, const Vocabulary& vocabulary,
@@ -243,14 +216,9 @@ std::unique_ptr<BpeTokenizer> read_bpe_tokenizer(const Json& root, const Vocabul
   const Json& model = root["model"];
   const bool dropout = !is_null(model, "dropout") && model["dropout"] != Json(0);
   require(!dropout, at(name, "model.dropout"), ": expected null");
-  require_plain_names(root["added_tokens"], name);
   BpeVocabularyBuilder builder(vocabulary, at(name, "model.vocab"));
   add_merges(model["merges"], builder, name);
-  auto tokenizer = std::make_unique<BpeTokenizer>(builder.take(), at(name, "model"));
-  if (model.value("ignore_merges", Json(false)) != Json(false)) {
-    require_reachable_pieces(*tokenizer, name);
-  }
-  return tokenizer;
+  return std::make_unique<BpeTokenizer>(builder.take(), at(name, "model"));
 }
 
 std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vocabulary,
@@ -385,21 +353,22 @@ Json added_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
-// The step that puts <|endoftext|> before a text, or null.
+// The step that puts begin_of_text() before a text, or null.
 Json post_processor(const Tokenizer& tokenizer) {
   if (!tokenizer.prepends_end_of_text()) {
     return nullptr;
   }
-  const Json end = {{"SpecialToken", {{"id", kEndOfTextName}, {"type_id", 0}}}};
+  const std::string name(tokenizer.special_name(tokenizer.begin_of_text()));
+  const Json end = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
   const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
-  const Json entry = {{"id", kEndOfTextName},
-                      {"ids", Json::array({tokenizer.end_of_text()})},
-                      {"tokens", Json::array({kEndOfTextName})}};
+  const Json entry = {{"id", name},
+                      {"ids", Json::array({tokenizer.begin_of_text()})},
+                      {"tokens", Json::array({name})}};
   Json result = {{"type", "TemplateProcessing"}};
   result["single"] = Json::array({end, first});
   result["pair"] = Json::array({end, first, second});
-  result["special_tokens"][std::string(kEndOfTextName)] = entry;
+  result["special_tokens"][name] = entry;
   return result;
 }
 
@@ -447,13 +416,67 @@ Json model(const Tokenizer& tokenizer) {
   return result;
 }
 
+// Special tokens that take blanks along or heed what stands beside them are others than ours. With
+// one value of "normalized" for all, and no normalizer, all are looked for at once, as we do.
+bool has_plain_names(const Json& added) {
+  bool ends = false;
+  for (const Json& entry : added) {
+    for (const char* flag : {"single_word", "lstrip", "rstrip"}) {
+      if (entry.value(flag, Json(false)) != Json(false)) {
+        return false;
+      }
+    }
+    if (entry.value("normalized", Json(false)) != added.front().value("normalized", Json(false)) ||
+        entry.value("special", Json(true)) == Json(false)) {
+      return false;
+    }
+    ends = ends || entry.value("content", Json()) == Json(kEndOfTextName);
+  }
+  return ends;
+}
+
+// True for the files that Headlight writes, and GPT-2's: what they may hold is checked closely.
+bool is_own_kind(const Json& root) {
+  const Json& model = root["model"];
+  const Json* added = root.find("added_tokens");
+  if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true)) {
+    return false;
+  }
+  const Json* last = root.find("post_processor");
+  if (last != nullptr && last->is_object() && last->value("type", Json()) == Json("Sequence")) {
+    return false;
+  }
+  if (is_null(root, "pre_tokenizer")) {
+    return model["merges"].empty();
+  }
+  const Json step = root["pre_tokenizer"];
+  const bool byte_level =
+      step.is_object() && step.value("type", Json()) == Json("ByteLevel") &&
+      step.value("add_prefix_space", Json()) == Json(false) &&
+      (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());
+  return byte_level && added != nullptr && added->is_array() && has_plain_names(*added);
+}
+
+// A tokenizer whose file says whether texts begin with a special token, as it was or changed.
+std::string pipeline_json(const PipelineTokenizer& tokenizer) {
+  if (tokenizer.prepends_end_of_text() == tokenizer.file_prepends()) {
+    return tokenizer.file();
+  }
+  Json root = parse_json(tokenizer.file(), "tokenizer.json");
+  root["post_processor"] = post_processor(tokenizer);
+  return root.dump(2) + "\n";
+}
+
 }  // namespace
 
-std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name) {
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name,
+                                                std::string_view end_name) {
   const Json root = parse_json(text, name);
   const Json& model = json_member(root, "model", name);
   require_bpe_model(model, name);
-  require(is_null(root, "normalizer"), at(name, "normalizer"), ": expected null");
+  if (!is_own_kind(root)) {
+    return read_pipeline_tokenizer(root, text, end_name, name);
+  }
   const Json& vocab = json_member(model, "vocab", at(name, "model"));
   require(!vocab.empty(), at(name, "model.vocab"),
           ": is empty, expected the tokens with their ids");
@@ -487,6 +510,9 @@ std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
 }
 
 std::string to_tokenizer_json(const Tokenizer& tokenizer) {
+  if (const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer)) {
+    return pipeline_json(*pipeline);
+  }
   const bool pairs = tokenizer.kind() == "bpe";
   const bool bytes = pairs || tokenizer.kind() == "byte";
   require(bytes || tokenizer.kind() == "char", "[to_tokenizer_json] tokenizers of kind ",

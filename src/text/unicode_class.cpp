@@ -1,5 +1,6 @@
 #include "text/unicode_class.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace headlight {
@@ -22,6 +23,12 @@ std::vector<UnicodeClass> expand(std::span<const std::uint32_t> runs) {
 UnicodeClass unicode_class(char32_t code_point) {
   static const std::vector<UnicodeClass> classes = expand(unicode_class_runs());
   return code_point < classes.size() ? classes[code_point] : UnicodeClass::kOther;
+}
+
+bool is_word_character(char32_t code_point) {
+  const std::span<const std::uint32_t> runs = unicode_word_runs();
+  const auto next = std::upper_bound(runs.begin(), runs.end(), code_point);
+  return (next - runs.begin()) % 2 == 1;
 }
 
 }  // namespace headlight

@@ -81,7 +81,8 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"zlib.h", "src/files/decompression"},
                                                      {"zstd.h", "src/files/decompression"},
                                                      {"utf8", "src/base/utf8"},
-                                                     {"rsvg", "src/views/png/"}};
+                                                     {"rsvg", "src/views/png/"},
+                                                     {"pcre2.h", "src/text/pipeline/regex/"}};
 
 bool may_include(const std::string& file, const std::string& library) {
   const auto [first, last] = kHomes.equal_range(library);

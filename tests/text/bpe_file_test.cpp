@@ -168,14 +168,10 @@ TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file"
 }
 
 TEST_CASE("steps that would give other ids than ours are refused, naming the key") {
-  CHECK(refusal("/normalizer", {{"type", "NFC"}}) == "t.json: normalizer: expected null");
-  CHECK(refusal("/pre_tokenizer/add_prefix_space", true) ==
-        "t.json: pre_tokenizer.add_prefix_space: expected false");
-  CHECK(refusal("/pre_tokenizer/use_regex", false) ==
-        "t.json: pre_tokenizer.use_regex: expected true, merges across the pieces of GPT-2's "
-        "pattern are not supported");
+  CHECK(refusal("/normalizer", {{"type", "NFKC"}}) ==
+        "t.json: normalizer: type \"NFKC\" is not supported");
   CHECK(refusal("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array()}}) ==
-        "t.json: pre_tokenizer: expected type \"ByteLevel\", got \"Sequence\"");
+        "t.json: decoder: ByteLevel: expected a pre_tokenizer that has it");
   CHECK(refusal("/model/dropout", 0.1) == "t.json: model.dropout: expected null");
   CHECK(refusal("/model/dropout", 0.0).empty());
   CHECK(refusal("/model/continuing_subword_prefix", "##") ==
@@ -183,25 +179,10 @@ TEST_CASE("steps that would give other ids than ours are refused, naming the key
         "supported");
   for (const char* flag : {"single_word", "lstrip", "rstrip"}) {
     const std::string place = std::string("/added_tokens/1/") + flag;
-    CHECK(refusal(place.c_str(), true) ==
-          "t.json: added_tokens: " + std::string(flag) + ": expected false");
+    CHECK(refusal(place.c_str(), true).empty());
+    CHECK(refusal(place.c_str(), 7) ==
+          "t.json: added_tokens: " + std::string(flag) + ": expected true or false, got \"7\"");
   }
-  CHECK(refusal("/added_tokens/2/normalized", true) ==
-        "t.json: added_tokens: normalized: expected one value for all tokens");
-  CHECK(refusal("/added_tokens/1/special", false) ==
-        "t.json: added_tokens: \"<|end|>\" is not special, expected special tokens only");
-}
-
-TEST_CASE("ignore_merges is refused only when a token is not what its merges give") {
-  CHECK(refusal("/model/ignore_merges", true).empty());
-  json file = hf_file();
-  file["model"]["ignore_merges"] = true;
-  file["model"]["vocab"]["qz"] = 420;
-  CHECK(refusal(file) ==
-        "t.json: model.ignore_merges: expected false, since the merges do not lead to \"qz\"");
-  file["model"]["vocab"].erase("qz");
-  file["model"]["vocab"]["q!"] = 420;  // two pieces: no encoder comes to it
-  CHECK(refusal(file).empty());
 }
 
 TEST_CASE("malformed merges are refused, naming the first") {
@@ -242,10 +223,9 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   file["model"]["vocab"]["qqq"] = 83;
   CHECK(refusal(file) == "t.json: model: byte 113 is no token");
   file = hf_file();
-  file["added_tokens"].erase(0);
-  CHECK(refusal(file) == "t.json: model: special token <|endoftext|> is missing");
   file["added_tokens"] = json::array();
-  CHECK(refusal(file) == "t.json: model: special token <|endoftext|> is missing");
+  CHECK(
+      refusal(file).starts_with("t.json: added_tokens: expected a special token <|endoftext|>, "));
 }
 
 TEST_CASE("a very long token is taken or refused in a short message") {

@@ -16,8 +16,17 @@ namespace headlight {
 // symbols.
 std::size_t bpe_piece_length(std::string_view text);
 
-// `text` in parts of about `size` bytes whose pieces, joined, are those of the whole text. A text
-// without blanks has no such places: its parts are as long as it takes.
+// Bytes of the first piece of a text that is not empty.
+using PieceLength = std::size_t (*)(std::string_view text);
+
+// The pieces of a regular expression as tokenizer files write it, for those that code of Headlight
+// matches: GPT-2's, Llama 3's and Qwen 2's. Null for any other.
+PieceLength known_piece_pattern(std::string_view regex);
+
+// `text` in parts of about `size` bytes whose pieces by GPT-2's pattern, joined, are those of the
+// whole text. A text without blanks has no such places: its parts are as long as it takes.
 std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size);
+// The same with parts that begin with blanks U+0020 only: so for every known pattern.
+std::vector<std::string_view> split_at_blanks(std::string_view text, std::size_t size);
 
 }  // namespace headlight

@@ -16,7 +16,8 @@ inline constexpr std::string_view kEndOfTextName = "<|endoftext|>";
 inline constexpr std::string_view kUnknownName = "<|unk|>";
 
 // Turns text into token ids 0 ... V - 1 and back. Every tokenizer has the special token
-// <|endoftext|>, which stands between documents; special tokens are never read out of a text.
+// <|endoftext|>, which stands between documents, or another that ends a text; special tokens are
+// never read out of a text.
 // Encoding and decoding change nothing, so one tokenizer may serve several threads.
 class Tokenizer {
  public:
@@ -32,13 +33,21 @@ class Tokenizer {
   // The bytes that one token stands for, not always whole characters: U+FFFD for <|unk|>, "" for
   // other special tokens. Throws Error when the id is out of range.
   virtual std::string token_bytes(std::int32_t id) const = 0;
+  // The same for the first token of a text that is not special: where blanks belong to the words
+  // behind them, the first word's is none of the text's.
+  virtual std::string first_token_bytes(std::int32_t id) const { return token_bytes(id); }
   virtual std::int32_t end_of_text() const = 0;
+  // What a text begins with for models that want it to; see prepends_end_of_text().
+  virtual std::int32_t begin_of_text() const { return end_of_text(); }
   // The id of characters that the vocabulary lacks, if there can be any.
   virtual std::optional<std::int32_t> unknown() const { return std::nullopt; }
   // The name of a special token, "" for every other id.
   virtual std::string_view special_name(std::int32_t id) const;
 
-  // The bytes of `ids`, joined. Throws Error when an id is out of range.
+  // True when a text may be cut where split_between_pieces() cuts, and its parts encoded alone.
+  virtual bool encodes_in_parts() const { return true; }
+
+  // The bytes of `ids`, joined, as of a whole text. Throws Error when an id is out of range.
   std::string decode_bytes(std::span<const std::int32_t> ids) const;
   // The text of `ids`. Bytes that are no character become U+FFFD. Throws Error when an id is out of
   // range.
@@ -47,11 +56,11 @@ class Tokenizer {
   // are not whole characters as <0xEA>. Throws Error when the id is out of range.
   std::string token_label(std::int32_t id) const;
 
-  // True when the model was trained on documents that each begin with <|endoftext|>, so that a
-  // prompt must, too. Kept in the tokenizer file.
+  // True when the model was trained on documents that each begin with begin_of_text(), mostly
+  // <|endoftext|>, so that a prompt must, too. Kept in the tokenizer file.
   bool prepends_end_of_text() const { return prepends_end_of_text_; }
   void set_prepends_end_of_text(bool value) { prepends_end_of_text_ = value; }
-  // encode(text), after <|endoftext|> when prepends_end_of_text().
+  // encode(text), after begin_of_text() when prepends_end_of_text().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
  protected:

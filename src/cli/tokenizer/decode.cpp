@@ -44,19 +44,31 @@ std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string&
   return static_cast<std::int32_t>(id);
 }
 
-std::string bytes_of(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
-                     bool skip_special) {
-  std::string bytes;
-  for (const std::int32_t id : ids) {
-    const std::string_view name = tokenizer.special_name(id);
-    if (name.empty()) {
-      bytes += tokenizer.token_bytes(id);
-    } else if (!skip_special) {
-      bytes += name;
+// Ids part by part.
+class BytesOfIds {
+ public:
+  BytesOfIds(const Tokenizer& tokenizer, bool skip_special)
+      : tokenizer_(tokenizer), skip_special_(skip_special) {}
+
+  std::string next(std::span<const std::int32_t> ids) {
+    std::string bytes;
+    for (const std::int32_t id : ids) {
+      const std::string_view name = tokenizer_.special_name(id);
+      if (!name.empty()) {
+        bytes += skip_special_ ? "" : name;
+      } else {
+        bytes += at_start_ ? tokenizer_.first_token_bytes(id) : tokenizer_.token_bytes(id);
+      }
+      at_start_ = at_start_ && skip_special_ && !name.empty();
     }
+    return bytes;
   }
-  return bytes;
-}
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool skip_special_;
+  bool at_start_ = true;  // of what is written
+};
 
 // Numbers between characters that are not digits.
 Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
@@ -109,10 +121,10 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
 int run(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
   const auto tokenizer = open_tokenizer(options.positional());
-  const bool skip_special = options.is_set("skip_special");
+  BytesOfIds bytes_of(*tokenizer, options.is_set("skip_special"));
   std::string whole;
   decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {
-    const std::string bytes = bytes_of(ids, *tokenizer, skip_special);
+    const std::string bytes = bytes_of.next(ids);
     options.json() ? void(whole += bytes) : void(std::cout << bytes);
   });
   if (options.json()) {

@@ -6,6 +6,7 @@
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_tokenizer.h"
+#include "text/pipeline/pipeline_tokenizer.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -17,9 +18,9 @@ Options make_options() {
       {.name = "tokenizer info",
        .summary = "What a tokenizer consists of.",
        .positional = "TOKENIZER",
-       .details =
-           "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
-           "name),\nend_of_text (its id), longest_token, longest_bytes, prepends_end_of_text.",
+       .details = "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
+                  "name),\nend_of_text and begin_of_text (ids), longest_token, longest_bytes,\n"
+                  "prepends_end_of_text (whether a prompt begins with begin_of_text).",
        .examples = {"headlight tokenizer info runs/bpe",
                     "headlight tokenizer info runs/toy --json"}});
 }
@@ -46,6 +47,8 @@ Summary summary_of(const Tokenizer& tokenizer) {
   }
   if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer)) {
     result.merges = bpe->vocabulary().merges.size();
+  } else if (const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer)) {
+    result.merges = pipeline->merge_count();
   }
   return result;
 }
@@ -60,13 +63,14 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
           {"merges", summary.merges},
           {"special_tokens", special},
           {"end_of_text", tokenizer.end_of_text()},
+          {"begin_of_text", tokenizer.begin_of_text()},
           {"longest_token", tokenizer.token_label(summary.longest)},
           {"longest_bytes", summary.longest_bytes},
           {"prepends_end_of_text", tokenizer.prepends_end_of_text()}};
 }
 
 const char* description(std::string_view kind) {
-  return kind == "bpe"    ? "byte-level BPE"
+  return kind == "bpe"    ? "byte-pair encoding"
          : kind == "byte" ? "one token for each byte"
                           : "one token for each character";
 }
@@ -83,8 +87,12 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
   std::printf("%-16s %s (%zu bytes, id %d)\n", "longest token",
               display_label(tokenizer.token_label(summary.longest)).c_str(), summary.longest_bytes,
               static_cast<int>(summary.longest));
-  std::printf("%-16s %s\n", "a prompt begins",
-              tokenizer.prepends_end_of_text() ? "with <|endoftext|>" : "with its text");
+  std::printf(
+      "%-16s %s\n", "a prompt begins",
+      tokenizer.prepends_end_of_text()
+          ? concat_text("with ", display_label(tokenizer.special_name(tokenizer.begin_of_text())))
+                .c_str()
+          : "with its text");
 }
 
 int run(const Options& options) {

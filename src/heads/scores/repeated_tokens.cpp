@@ -14,7 +14,7 @@ RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size) {
     }
   }
   if (tokenizer.prepends_end_of_text()) {
-    repeats.first = tokenizer.end_of_text();
+    repeats.first = tokenizer.begin_of_text();
   }
   return repeats;
 }

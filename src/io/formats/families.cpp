@@ -60,7 +60,7 @@ std::string family_config_json(const ModelFamily& family, const GptConfig& confi
   json.update(Json{{"vocab_size", config.vocab_size},
                    {"initializer_range", 0.02},
                    {"use_cache", true},
-                   {"bos_token_id", tokenizer.end_of_text()},
+                   {"bos_token_id", tokenizer.begin_of_text()},
                    {"eos_token_id", tokenizer.end_of_text()},
                    {"tie_word_embeddings", config.tie_weights},
                    {"dtype", "float32"},          // transformers 5

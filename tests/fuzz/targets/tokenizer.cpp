@@ -7,6 +7,7 @@
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
+#include "text/pipeline/pipeline_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -26,7 +27,13 @@ void use(const Tokenizer& tokenizer, std::string_view text) {
   }
   const std::string valid = replace_invalid_utf8(text.substr(0, 256));
   const std::string back = tokenizer.decode(tokenizer.encode(valid));
-  demand(tokenizer.unknown().has_value() || back == valid, "decode(encode(text)) is another text");
+  // Normalizers and the blanks between words may make another text of it.
+  const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
+  demand(tokenizer.unknown().has_value() || pipeline != nullptr || back == valid,
+         "decode(encode(text)) is another text");
+  if (pipeline != nullptr) {
+    pipeline->encode_bytes(text.substr(0, 256), {.read_special = true, .parallel = true});
+  }
   if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer)) {
     const std::string_view bytes = text.substr(0, 256);
     demand(bpe->decode_bytes(bpe->encode_bytes(bytes)) == bytes, "bytes were lost");

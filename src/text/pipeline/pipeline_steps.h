@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "text/pipeline/normalizer.h"
+#include "text/pipeline/pipeline_tokenizer.h"
+#include "text/pipeline/pre_tokenizer.h"
+
+namespace headlight {
+
+// The steps of a tokenizer.json. All functions throw Error, one line that begins with `where`, the
+// file and the key, for a step that Headlight does not know.
+
+Normalizer read_normalizer(const Json& json, const std::string& where);
+
+struct PreTokenizerSteps {
+  std::vector<PreTokenizerStep> steps;
+  bool byte_level = false;  // the last one writes bytes as characters
+};
+PreTokenizerSteps read_pre_tokenizer(const Json& json, const std::string& where);
+
+// What decoding makes of tokens.
+struct DecoderSteps {
+  bool byte_level = false;                    // names are written in byte characters
+  std::vector<NormalizerStep> replaced = {};  // in every token
+  bool byte_fallback = false;                 // <0x41> is a byte
+  TextStart text_start = TextStart::kept;
+  std::string start_mark = {};
+
+  std::string bytes_of(const std::string& name) const;
+};
+DecoderSteps read_decoder(const Json& json, const std::string& where);
+
+// The name of the special token that texts begin with, if any.
+std::optional<std::string> read_first_token(const Json& json, const std::string& where);
+
+}  // namespace headlight

@@ -1,0 +1,172 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/text/streaming_decoder.h"
+#include "headlight/text/tokenizer_file.h"
+#include "support/catch.h"
+#include "text/text_encoder.h"
+
+using namespace headlight;
+using nlohmann::json;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// Written by Hugging Face `tokenizers`: see tools/parity/make_tokenizer_data.py.
+json all_kinds() {
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/pipeline_tokenizers.json");
+  REQUIRE(file.is_open());
+  return json::parse(file);
+}
+
+json kind(const std::string& name) {
+  for (const json& entry : all_kinds()) {
+    if (entry["kind"] == name) {
+      return entry["tokenizer"];
+    }
+  }
+  FAIL("no tokenizer " << name);
+  return {};
+}
+
+std::string refusal(json file, const char* place, const json& value) {
+  file[json::json_pointer(place)] = value;
+  try {
+    parse_tokenizer_json(file.dump(), "t.json");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face") {
+  const json kinds = all_kinds();
+  REQUIRE(kinds.size() == 10);
+  for (const json& entry : kinds) {
+    const auto tokenizer = parse_tokenizer_json(entry["tokenizer"].dump(), "t.json");
+    const TextEncoder encoder(*tokenizer, true);
+    for (const json& expected : entry["cases"]) {
+      const auto ids = expected["ids"].get<Ids>();
+      INFO(entry["kind"] << ": " << expected["text"]);
+      CHECK(encoder.encode(expected["text"].get<std::string>()) == ids);
+      if (!tokenizer->unknown()) {
+        CHECK(tokenizer->decode(ids) == expected["decoded"].get<std::string>());
+      }
+    }
+    INFO(entry["kind"]);
+    CHECK(tokenizer->encode_prompt("The end") == entry["prompt"].get<Ids>());
+  }
+}
+
+TEST_CASE("the parts of a stream joined are the text of a tokenizer with marks and bytes") {
+  for (const json& entry : all_kinds()) {
+    const auto tokenizer = parse_tokenizer_json(entry["tokenizer"].dump(), "t.json");
+    for (const json& expected : entry["cases"]) {
+      const auto ids = expected["ids"].get<Ids>();
+      StreamingDecoder decoder(*tokenizer);
+      std::string joined;
+      for (const std::int32_t id : ids) {
+        const std::string part = decoder.push(id);
+        REQUIRE_NOTHROW(require_utf8(part, "part"));
+        joined += part;
+      }
+      INFO(entry["kind"] << ": " << expected["text"]);
+      CHECK(joined + decoder.finish() == tokenizer->decode(ids));
+    }
+  }
+}
+
+TEST_CASE("a text that goes on keeps the blank before its first word") {
+  const auto tokenizer = parse_tokenizer_json(kind("Llama 2").dump(), "t.json");
+  const Ids ids = tokenizer->encode("time");
+  CHECK(tokenizer->decode(ids) == "time");
+  StreamingDecoder decoder(*tokenizer, true);
+  std::string text;
+  for (const std::int32_t id : ids) {
+    text += decoder.push(id);
+  }
+  CHECK(text + decoder.finish() == " time");
+}
+
+TEST_CASE("long texts encoded on all threads in parts have the ids of the whole") {
+  std::string text;
+  while (text.size() < 3'000'000) {
+    text += "They're sure: it's 12345!\r\n\n  The end e\xCC\x81 \xED\x95\x9C.";
+  }
+  for (const char* name : {"Llama 2", "Qwen2", "Gemma 3", "SmolLM2"}) {
+    const auto tokenizer = parse_tokenizer_json(kind(name).dump(), "t.json");
+    INFO(name);
+    CHECK(TextEncoder(*tokenizer, false).encode(text) == tokenizer->encode(text));
+  }
+}
+
+TEST_CASE("the file of another model's tokenizer is written as it was read") {
+  for (const json& entry : all_kinds()) {
+    const std::string file = entry["tokenizer"].dump(1);
+    const auto tokenizer = parse_tokenizer_json(file, "t.json");
+    CHECK(to_tokenizer_json(*tokenizer) == file);
+    tokenizer->set_prepends_end_of_text(!tokenizer->prepends_end_of_text());
+    const auto changed = parse_tokenizer_json(to_tokenizer_json(*tokenizer), "t.json");
+    CHECK(changed->encode_prompt("The end") == tokenizer->encode_prompt("The end"));
+  }
+}
+
+TEST_CASE("bytes that are no character come back where there are tokens for bytes") {
+  const std::string bytes = "a\xFF\xED\x95 b";
+  for (const char* name : {"Llama 3", "Llama 2", "Gemma 3", "GPT-NeoX"}) {
+    const auto tokenizer = parse_tokenizer_json(kind(name).dump(), "t.json");
+    INFO(name);
+    CHECK(tokenizer->decode_bytes(TextEncoder(*tokenizer, false).encode(bytes)) == bytes);
+  }
+}
+
+TEST_CASE("the token that ends a text is the one that is asked for") {
+  const std::string file = kind("Qwen2").dump();
+  CHECK(parse_tokenizer_json(file, "t.json")->end_of_text() == 0);
+  CHECK(parse_tokenizer_json(file, "t.json", "<|im_end|>")->end_of_text() == 2);
+  CHECK(parse_tokenizer_json(file, "t.json", "none such")->end_of_text() == 0);
+}
+
+TEST_CASE("stages that are not known are refused by name") {
+  const json bytes = kind("Qwen2");
+  const json marks = kind("Llama 2");
+  CHECK(refusal(marks, "/normalizer", {{"type", "NFKC"}}) ==
+        "t.json: normalizer: type \"NFKC\" is not supported");
+  CHECK(refusal(marks, "/normalizer/normalizers/1/pattern", {{"Regex", " "}})
+            .starts_with("t.json: normalizer.pattern: expected a String"));
+  CHECK(refusal(marks, "/normalizer/normalizers/1/content", std::string(17, 'x')) ==
+        "t.json: normalizer.content: expected at most 16 bytes, got 17");
+  CHECK(refusal(bytes, "/pre_tokenizer/pretokenizers/0/type", "Punctuation") ==
+        "t.json: pre_tokenizer: type \"Punctuation\" is not supported");
+  CHECK(refusal(bytes, "/pre_tokenizer/pretokenizers/0/behavior", "Other")
+            .starts_with("t.json: pre_tokenizer.behavior: expected Removed, "));
+  CHECK(refusal(marks, "/decoder", nullptr) ==
+        "t.json: decoder: expected a step that joins tokens to text");
+  CHECK(refusal(marks, "/decoder/decoders/3/start", 2).starts_with("t.json: decoder: Strip: "));
+  CHECK(refusal(marks, "/post_processor", {{"type", "BertProcessing"}}) ==
+        "t.json: post_processor: type \"BertProcessing\" is not supported");
+  CHECK(refusal(marks, "/model/dropout", 0.5) == "t.json: model.dropout: expected null");
+  CHECK(refusal(marks, "/model/type", "Unigram") ==
+        "t.json: model.type: expected \"BPE\", got \"Unigram\"");
+}
+
+TEST_CASE("patterns that no code of Headlight matches are matched, refused or end in an error") {
+  const json file = kind("Qwen2");
+  constexpr const char* kPattern = "/pre_tokenizer/pretokenizers/0/pattern/Regex";
+  const std::string built = refusal(file, kPattern, "[a-z]+|\\s");
+  if (built.find("built without PCRE2") != std::string::npos) {
+    return;
+  }
+  CHECK(built.empty());
+  CHECK(refusal(file, kPattern, "(a").starts_with("t.json: pre_tokenizer.pattern: pattern "));
+  CHECK(refusal(file, kPattern, "a&&b").find("&& is not supported") != std::string::npos);
+  json hostile = file;
+  hostile[json::json_pointer(kPattern)] = "(a+)+$|(?:(?:x?){30}){30}y";
+  const auto tokenizer = parse_tokenizer_json(hostile.dump(), "t.json");
+  CHECK_THROWS_AS(tokenizer->encode(std::string(64, 'a') + "b" + std::string(64, 'x')), Error);
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Writes tests/text/data/pipeline_tokenizers.json: small tokenizers of several kinds, and what Hugging
+Face `tokenizers` makes of some texts with them.
+
+  pip install tokenizers
+  tools/parity/make_tokenizer_data.py
+"""
+
+import json
+import pathlib
+
+import tokenizer_kinds
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CORPUS = "Once upon a time there was a key. They're sure: it's 42!\n\n  The end, at last.\n" * 3
+KINDS = ["GPT-NeoX", "blank first", "Llama 3", "Qwen2", "SmolLM2", "Llama 2", "Mistral", "Gemma 3"]
+KINDS += ["Metaspace always", "Metaspace never, unknown"]
+TEXTS = [
+    "",
+    "They're SURE'S it's 12345!\r\n\n  The end",
+    " a  time\u00a0there \t\n",
+    "e\u0301 \u1112\u1161\u11ab \u0344 \u212b",
+    "\ud55c\U0001f917\u2581\u2581x",
+    "a<mask> b<r>  key keys \u00e9 <think>",
+    "</s>time<s> <|endoftext|>\n\n\n<td>   xyzzy",
+]
+
+
+def main():
+    tokenizer_kinds.VOCABULARY = 300
+    entries = []
+    for kind in KINDS:
+        tokenizer = tokenizer_kinds.KINDS[kind](CORPUS)
+        cases = []
+        for text in TEXTS:
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            cases.append({"text": text, "ids": ids, "decoded": tokenizer.decode(ids)})
+        entry = {"kind": kind, "tokenizer": json.loads(tokenizer.to_str()), "cases": cases}
+        entry["prompt"] = tokenizer.encode("The end").ids
+        entries.append(json.dumps(entry, ensure_ascii=False))
+    target = ROOT / "tests/text/data/pipeline_tokenizers.json"
+    target.write_text("[\n" + ",\n".join(entries) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()

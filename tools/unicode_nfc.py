@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Writes src/text/pipeline/nfc_table.cpp: what Unicode's normalisation form C needs.
+
+Ids depend on it, so the table belongs to the Unicode version that the normalizer NFC of Hugging Face
+`tokenizers` has, 9.0, and not to that of a library on some system. Normalisation is stable: later
+versions only add characters, which are left out here.
+
+  pip install unicodedata2==16.0.0
+  tools/unicode_nfc.py [--check]
+
+--check writes nothing and fails when the file is not what the script would write.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import unicodedata2
+
+UNICODE = "16.0.0"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/pipeline/nfc_table.cpp"
+PER_LINE = 10
+# Characters with a combining class or a decomposition that are younger than Unicode 9.0.
+LATER = [
+    (0x7FD, 0x7FD), (0x897, 0x89F), (0x8CA, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C),
+    (0xD3B, 0xD3C), (0xEBA, 0xEBA), (0x1715, 0x1715), (0x1ABF, 0x1ACE), (0x1DF6, 0x1DFA),
+    (0xA82C, 0xA82C), (0x105C9, 0x105C9), (0x105E4, 0x105E4), (0x10D24, 0x10D27),
+    (0x10D69, 0x10D6D), (0x10EAB, 0x10EAC), (0x10EFD, 0x10EFF), (0x10F46, 0x10F50),
+    (0x10F82, 0x10F85), (0x11070, 0x11070), (0x1133B, 0x1133B), (0x11383, 0x11383),
+    (0x11385, 0x11385), (0x1138E, 0x1138E), (0x11391, 0x11391), (0x113C5, 0x113C5),
+    (0x113C7, 0x113C8), (0x113CE, 0x113D0), (0x1145E, 0x1145E), (0x11839, 0x1183A),
+    (0x11938, 0x11938), (0x1193D, 0x1193E), (0x11943, 0x11943), (0x119E0, 0x119E0),
+    (0x11A34, 0x11A34), (0x11A47, 0x11A47), (0x11A99, 0x11A99), (0x11D42, 0x11D42),
+    (0x11D44, 0x11D45), (0x11D97, 0x11D97), (0x11F41, 0x11F42), (0x16121, 0x16128),
+    (0x1612F, 0x1612F), (0x16D68, 0x16D6A), (0x16FF0, 0x16FF1), (0x1E08F, 0x1E08F),
+    (0x1E130, 0x1E136), (0x1E2AE, 0x1E2AE), (0x1E2EC, 0x1E2EF), (0x1E4EC, 0x1E4EF),
+    (0x1E5EE, 0x1E5EF),
+]  # fmt: skip
+
+HEAD = """\
+#include "text/pipeline/nfc.h"
+
+// Unicode 9.0, written by tools/unicode_nfc.py.
+namespace headlight {
+namespace {
+
+// Each entry is a code point times 256 plus its canonical combining class, which is not 0.
+// clang-format off
+constexpr std::uint32_t kClasses[] = {
+"""
+MIDDLE = """\
+};
+
+// Four numbers an entry: a code point, the one or two of its canonical decomposition (0: no second)
+// and whether they compose to it.
+constexpr std::uint32_t kDecompositions[] = {
+"""
+TAIL = """\
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const std::uint32_t> nfc_classes() { return kClasses; }
+
+std::span<const std::uint32_t> nfc_decompositions() { return kDecompositions; }
+
+}  // namespace headlight
+"""
+
+
+def code_points():
+    for code_point in range(0x110000):
+        if not any(first <= code_point <= last for first, last in LATER):
+            yield code_point
+
+
+def lines(numbers):
+    texts = [f"0x{number:X}," for number in numbers]
+    return "".join(" ".join(texts[i : i + PER_LINE]) + "\n" for i in range(0, len(texts), PER_LINE))
+
+
+def source():
+    classes, decompositions = [], []
+    for code_point in code_points():
+        character = chr(code_point)
+        combining = unicodedata2.combining(character)
+        if combining:
+            classes.append(code_point * 256 + combining)
+        mapping = unicodedata2.decomposition(character)
+        if mapping and not mapping.startswith("<"):
+            parts = [int(part, 16) for part in mapping.split()]
+            composes = len(parts) == 2 and unicodedata2.normalize("NFC", character) == character
+            decompositions += [code_point, *parts, *[0] * (2 - len(parts)), int(composes)]
+    return HEAD + lines(classes) + MIDDLE + lines(decompositions) + TAIL
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args()
+    if unicodedata2.unidata_version != UNICODE:
+        sys.exit(f"expected Unicode {UNICODE}, unicodedata2 has {unicodedata2.unidata_version}")
+    if options.check:
+        sys.exit(0 if TARGET.read_text() == source() else f"{TARGET} is out of date")
+    TARGET.write_text(source())
+
+
+if __name__ == "__main__":
+    main()
