@@ -211,8 +211,9 @@ class PipelineReader {
       const auto [left, right] = pair_of(merge);
       joined = left;
       joined += right;
-      const bool is_new =
-          parts_.model.merges.insert({find(left), find(right)}, {rank, find(joined)});
+      const std::int32_t left_id = find(left);
+      const std::int32_t right_id = find(right);
+      const bool is_new = parts_.model.merges.insert({left_id, right_id}, {rank, find(joined)});
       require(is_new, at("model.merges"), ": merge ", rank, " comes twice");
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
       ++rank;

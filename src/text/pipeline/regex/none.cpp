@@ -1,10 +1,11 @@
+#include "base/json.h"
 #include "headlight/base/error.h"
 #include "text/pipeline/regex/regex.h"
 
 namespace headlight {
 
 Regex::Regex(std::string_view expression, std::string_view where) {
-  fail(where, ": pattern ", expression,
+  fail(where, ": pattern ", quoted_text(expression),
        " is none that Headlight matches itself, and this program was built without PCRE2 (Debian: "
        "libpcre2-dev)");
 }
