@@ -39,6 +39,7 @@ for checker in hf files tokenizer bpe_trainer; do
   script=tools/parity/check_$checker.py
   [ ! -f "$script" ] || run "$python" "$script" build/release/headlight
 done
+run "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight
 run "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 "$python" tools/parity/table.py <"$scratch/table"
 echo "seed $seed: $([ $failed = 0 ] && echo "all agree" || echo "something DIFFERS")"

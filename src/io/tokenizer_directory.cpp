@@ -5,6 +5,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/io/gguf_tokenizer.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/run_layout.h"
 #include "headlight/text/tokenizer_file.h"
@@ -49,6 +50,9 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   require(fs::exists(path), shown(path), ": no such file or directory");
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
+  }
+  if (path.extension() == ".gguf") {
+    return gguf_tokenizer(GgufFile(path));
   }
   if (!fs::is_directory(path)) {
     return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path),

@@ -181,12 +181,8 @@ struct KnownPattern {
 constexpr std::array kKnownPatterns{
     KnownPattern{R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
                  bpe_piece_length},
-    KnownPattern{
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        line_piece_length<3>},
-    KnownPattern{
-        R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-        line_piece_length<1>}};
+    KnownPattern{kLlama3Pattern, line_piece_length<3>},
+    KnownPattern{kQwen2Pattern, line_piece_length<1>}};
 
 }  // namespace
 

@@ -12,8 +12,8 @@ namespace headlight {
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
 // The tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder that holds one of
-// them or that load_tokenizer() reads, or a run directory (its best checkpoint, else its latest).
-// Throws Error naming the path.
+// them or that load_tokenizer() reads, a run directory (its best checkpoint, else its latest), or a
+// GGUF file. Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 // Throws Error when `directory` is a model or a run, whose tokenizer must stay.

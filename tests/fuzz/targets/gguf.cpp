@@ -7,6 +7,7 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
+#include "headlight/io/gguf_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -74,6 +75,14 @@ void check_written(const GgufFile& file, const std::vector<GgufSource>& sources)
   demand(contents(path) == bytes, "written again, another file");
 }
 
+// Whatever tokenizer the keys describe must work.
+void use_tokenizer(const GgufFile& file) {
+  accepted([&] {
+    const auto tokenizer = gguf_tokenizer(file);
+    tokenizer->decode(tokenizer->encode("ab  12 \u00E9<s>\n"));
+  });
+}
+
 }  // namespace
 
 void gguf(std::string_view input) {
@@ -94,6 +103,7 @@ void gguf(std::string_view input) {
           {tensor.name, read_twice(file, tensor), kept ? tensor.type : GgufType::f32});
     }
     check_written(file, sources);
+    use_tokenizer(file);
   });
 }
 

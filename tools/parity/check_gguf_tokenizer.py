@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Compares the tokenizers that Headlight makes of GGUF metadata with those the models came with.
+
+Small tokenizers of several models (tokenizer_kinds.py) are written as llama.cpp writes them, by the
+Python package gguf, and `headlight tokenizer encode` must give the ids of `tokenizers` for random
+strings with added tokens and for every code point. SentencePiece's merges are made of scores by
+transformers. --gguf compares a model's own file with what transformers makes of it; transformers
+does not cut numbers into digits for "smollm" and its kin, as those models and llama.cpp do, so that
+step is put back.
+
+  pip install tokenizers transformers gguf torch
+  tools/parity/check_gguf_tokenizer.py HEADLIGHT [--gguf FILE ...] [--strings 2000]
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+import gguf
+from tokenizers import Tokenizer, pre_tokenizers
+from transformers.tokenization_utils_base import generate_merges
+
+from check_tokenizer import ROOT, differences, every_code_point, known_to_python, random_strings
+from check_tokenizer import with_added_tokens
+from tokenizer_kinds import BY_PCRE2, BYTES, KINDS
+
+# The value of tokenizer.ggml.pre for each kind; None: SentencePiece.
+PRE = {"Llama 3": "llama-bpe", "Qwen2": "qwen2", "SmolLM2": "smollm", "Mistral Nemo": "tekken", "Llama 2": None}
+DIGITS = ("smollm", "starcoder", "refact")
+
+
+def merge_texts(model):
+    return [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
+
+
+def scores_of(model, tokens):
+    """As Llama's: minus the rank of the merge that makes a token, single characters last."""
+    rank = {merge.replace(" ", ""): -float(i) for i, merge in reversed(list(enumerate(merge_texts(model))))}
+    return [rank.get(token, -1e6 - i) for i, token in enumerate(tokens)]
+
+
+def plain(root, pre):
+    """Without what GGUF cannot say: added tokens heed nothing beside them, bytes that are no tokens are lost."""
+    for token in root["added_tokens"]:
+        token.update(single_word=False, lstrip=False, rstrip=False, normalized=False)
+    if pre:
+        root["model"]["unk_token"] = None
+    root["model"]["ignore_merges"] = pre in ("llama-bpe", "tekken")
+
+
+def token_types(root, tokens):
+    added = {token["content"]: token["special"] for token in root["added_tokens"]}
+    unknown = root["model"].get("unk_token")
+    kinds = gguf.TokenType
+    return [
+        kinds.UNKNOWN if token == unknown
+        else (kinds.CONTROL if added[token] else kinds.USER_DEFINED) if token in added
+        else kinds.BYTE if token in BYTES and root["model"].get("byte_fallback")
+        else kinds.NORMAL
+        for token in tokens
+    ]
+
+
+def write(path, tokenizer, pre):
+    """Writes the GGUF file, and gives the tokenizer whose ids are expected."""
+    root = json.loads(tokenizer.to_str())
+    plain(root, pre)
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    tokens = sorted(vocabulary, key=vocabulary.get)
+    types = token_types(root, tokens)
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_tokenizer_model("llama" if pre is None else "gpt2")
+    writer.add_tokenizer_pre(pre or "default")
+    writer.add_token_list(tokens)
+    writer.add_token_types(types)
+    if pre is None:
+        scores = scores_of(root["model"], tokens)
+        writer.add_token_scores(scores)
+        pieces = {t: s for t, s, kind in zip(tokens, scores, types) if kind == gguf.TokenType.NORMAL}
+        root["model"]["merges"] = generate_merges({t: vocabulary[t] for t in pieces}, pieces)
+    else:
+        writer.add_token_merges(merge_texts(root["model"]))
+    special = [token["id"] for token in root["added_tokens"] if token["special"]]
+    writer.add_bos_token_id(special[0])
+    writer.add_eos_token_id(special[-1])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return Tokenizer.from_str(json.dumps(root))
+
+
+def opened(path):
+    """What transformers makes of a file, with the digits that it leaves out."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).backend_tokenizer
+    pre = gguf.GGUFReader(path).fields.get("tokenizer.ggml.pre")
+    if pre is not None and pre.contents() in DIGITS:
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Digits(individual_digits=True), tokenizer.pre_tokenizer]
+        )
+    return tokenizer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="path of headlight")
+    parser.add_argument("--gguf", type=pathlib.Path, nargs="*", default=[], help="files of models")
+    parser.add_argument("--strings", type=int, default=2000)
+    options = parser.parse_args()
+    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
+    strings = random_strings(options.strings)
+    wrong = 0
+    with tempfile.TemporaryDirectory() as name:
+        pairs = {str(path): (path, opened(path)) for path in options.gguf}
+        for kind, pre in () if options.gguf else PRE.items():
+            path = pathlib.Path(name) / f"{kind}.gguf"
+            pairs[kind] = path, write(path, KINDS[kind](corpus), pre)
+        for kind, (path, tokenizer) in pairs.items():
+            texts = with_added_tokens(strings, tokenizer) + every_code_point()
+            if kind in BY_PCRE2:
+                texts = [known_to_python(text) for text in texts]
+            wrong += differences(f"GGUF, {kind}", options.program, path, tokenizer, texts)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
