@@ -169,6 +169,49 @@ TEST_CASE("a run with settings that have changed resumes to the same bits", "[cl
   CHECK(weights_of(whole) == weights_of(parts));
 }
 
+TEST_CASE("models of many keys are trained, and go on to the same bits", "[cli]") {
+  const Arguments llama{
+      "--n_head", "4",           "--n_kv_head", "2",  "--norm_type",  "rms",  "--position",
+      "rope",     "--gated_mlp", "--n_inner",   "24", "--activation", "silu", "--qkv_bias"};
+  const Arguments gemma{"--n_layer",
+                        "2",
+                        "--n_head",
+                        "2",
+                        "--head_width",
+                        "8",
+                        "--norm_type",
+                        "rms",
+                        "--norm_gain_plus_one",
+                        "--output_norms",
+                        "--qk_norm",
+                        "--embedding_scale",
+                        "2.5",
+                        "--position",
+                        "rope",
+                        "--rope_local_theta",
+                        "100",
+                        "--sliding_window",
+                        "5",
+                        "--sliding_window_pattern",
+                        "2",
+                        "--optimizer",
+                        "muon"};
+  const Arguments neox{"--position",     "rope",   "--rotary_pct",  "0.5", "--parallel_residual",
+                       "--rope_scaling", "linear", "--rope_factor", "2",   "--bias",
+                       "--dropout",      "0.1"};
+  for (const Arguments& keys : {llama, gemma, neox}) {
+    const ScratchFolder folder;
+    const std::string whole = folder.at("whole");
+    const std::string parts = folder.at("parts");
+    succeed(changed(training(folder, whole, keys), {"--max_iters", "12"}));
+    succeed(changed(training(folder, parts, keys),
+                    {"--max_iters", "5", "--lr_decay_iters", "12", "--warmup_iters", "0"}));
+    succeed({"train", "--resume", parts, "--max_iters", "12", "--threads", "1"});
+    CHECK(weights_of(whole) == weights_of(parts));
+    succeed({"generate", parts + "/latest", "--prompt", "Bird", "--max_new_tokens", "3"});
+  }
+}
+
 TEST_CASE("batches of another size meet the documents that the epoch has left", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
