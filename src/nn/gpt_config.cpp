@@ -150,9 +150,9 @@ GptConfig GptConfig::canonical() const {
   if (std::all_of(windows.begin(), windows.end(), [](Index window) { return window == 0; })) {
     config.windows.clear();
   }
-  drop(config.rope.width, config.head_layout().head_width);
-  const auto width = static_cast<double>(config.head_layout().head_width);
-  drop(config.attention_scale, 1 / std::sqrt(width));
+  const Index width = head_width > 0 ? head_width : n_embd / n_head;
+  drop(config.rope.width, width);
+  drop(config.attention_scale, 1 / std::sqrt(static_cast<double>(width)));
   if (config.position != PositionKind::rope) {
     config.rope = {};
   }
