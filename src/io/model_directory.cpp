@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "headlight/base/memory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
 #include "headlight/io/run_layout.h"
@@ -14,6 +15,7 @@
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/formats/families.h"
+#include "io/formats/gguf/gguf_architectures.h"
 #include "io/formats/model_weights.h"
 
 namespace headlight {
@@ -39,6 +41,29 @@ void write_small_files(const fs::path& directory, const LanguageModel& model,
 ModelConfig read_config(const fs::path& directory) {
   const fs::path path = directory / "config.json";
   return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
+}
+
+// A model on disk, whose weights are still there.
+struct StoredModel {
+  GptConfig config;
+  ModelWeights weights;
+};
+
+StoredModel open_model(const fs::path& path) {
+  if (is_gguf_file(path)) {
+    const GgufFile file(path);
+    const auto [architecture, config] = read_gguf_model(file);
+    return {config, ModelWeights(gguf_weights(file), architecture->layout)};
+  }
+  const auto [family, config] = read_config(path);
+  return {config, ModelWeights(safetensors_weights(path), family->layout)};
+}
+
+void require_memory_for(const fs::path& path, const GptConfig& config, DType dtype) {
+  const auto count = static_cast<double>(count_parameters(config).total());
+  const std::string missing = missing_memory(count * static_cast<double>(element_size(dtype)));
+  require(missing.empty(), shown(path), ": ", static_cast<Index>(count),
+          " parameters need memory of ", missing);
 }
 
 // Of a model that is no Gpt.
@@ -89,6 +114,9 @@ void require_finite(const NamedTensors& tensors, const std::string& where) {
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
+  if (is_gguf_file(path) && fs::exists(path)) {
+    return path;
+  }
   require(fs::is_directory(path), shown(path),
           fs::exists(path) ? ": is no directory" : ": no such directory");
   const std::optional<fs::path> found = model_in(path);
@@ -99,10 +127,10 @@ fs::path find_model_directory(const fs::path& path) {
 
 GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
 
-GptConfig read_settled_config(const fs::path& directory) {
-  auto [family, config] = read_config(directory);
-  ModelWeights(directory, *family).settle(config);
-  return config;
+GptConfig read_settled_config(const fs::path& path) {
+  StoredModel model = open_model(path);
+  model.weights.settle(model.config);
+  return model.config;
 }
 
 std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
@@ -110,14 +138,14 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   if (has_manifest(directory)) {
     verify_manifest(directory);
   }
-  auto [family, config] = read_config(directory);
-  ModelWeights weights(directory, *family);
+  auto [config, weights] = open_model(directory);
   weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
   weights.check(config);
   if (options.adjust) {
     options.adjust(config);
   }
+  require_memory_for(directory, config, options.dtype);
   std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
   weights.read_into(*model);
   require_finite(model->parameters(), shown(directory) + ": ");
@@ -126,12 +154,10 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
 }
 
 NamedTensors model_tensors(const Gpt& model) {
-  return stored_tensors(model, family_for(model.config()));
+  return stored_tensors(model, family_for(model.config()).layout);
 }
 
-void require_exportable(const GptConfig& config) {
-  require_family(config);
-}
+void require_exportable(const GptConfig& config) { require_family(config); }
 
 void simplify_heads(GptConfig& config) {
   const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
@@ -150,7 +176,8 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
                      .tokenizer = load_tokenizer(directory),
                      .directory = directory};
   const Index vocabulary = loaded.model->config().vocab_size;
-  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(directory / "tokenizer.json"), ": ",
+  const fs::path file = is_gguf_file(directory) ? directory : directory / "tokenizer.json";
+  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": ",
           loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
           vocabulary);
   return loaded;
@@ -170,7 +197,7 @@ void write_model_files(const fs::path& directory, const LanguageModel& model,
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_small_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors",
-                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, *family));
+                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout));
 }
 
 void load_parameters(const fs::path& path, LanguageModel& model) {

@@ -35,6 +35,9 @@ std::string end_name_beside(const fs::path& tokenizer) {
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+  if (is_gguf_file(directory)) {
+    return gguf_tokenizer(GgufFile(directory));
+  }
   const auto whole = directory / "tokenizer.json";
   const auto vocabulary = directory / "vocab.json";
   if (fs::exists(whole) || !fs::exists(vocabulary)) {

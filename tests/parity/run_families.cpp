@@ -5,6 +5,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/nn/recorder.h"
+#include "io/formats/families.h"
 #include "io/formats/model_weights.h"
 #include "parity/runners.h"
 
@@ -15,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The weights, through a file as a user has them.
-void read_weights(const Run& run, const ModelFamily& family, Gpt& model) {
+void read_weights(const Run& run, const WeightLayout& layout, Gpt& model) {
   NamedTensors tensors;
-  for (const auto& [name, like] : stored_tensors(model, family)) {
+  for (const auto& [name, like] : stored_tensors(model, layout)) {
     tensors.emplace_back(name, run.input(name));
   }
   const fs::path folder =
@@ -25,7 +26,7 @@ void read_weights(const Run& run, const ModelFamily& family, Gpt& model) {
   fs::create_directories(folder);
   write_safetensors(folder / "model.safetensors", tensors);
   {
-    const ModelWeights weights(folder, family);
+    const ModelWeights weights(safetensors_weights(folder), layout);
     weights.check(model.config());
     weights.read_into(model);
   }
@@ -33,20 +34,20 @@ void read_weights(const Run& run, const ModelFamily& family, Gpt& model) {
 }
 
 // Of the parameters, under the names and in the layout of the family.
-NamedTensors stored_gradients(const Gpt& model, const ModelFamily& family) {
+NamedTensors stored_gradients(const Gpt& model, const WeightLayout& layout) {
   const std::unique_ptr<Gpt> holder = Gpt::blank(model.config(), model.dtype());
   for (std::size_t i = 0; i < model.weights().size(); ++i) {
     Tensor values = holder->weights()[i].tensor.detach();
     values.copy_from(model.weights()[i].tensor.grad());
   }
-  return stored_tensors(*holder, family);
+  return stored_tensors(*holder, layout);
 }
 
 void run_family(Run& run) {
   const auto [family, config] =
       parse_model_config(run.attribute<std::string>("config", ""), "config");
   const std::unique_ptr<Gpt> model = Gpt::blank(config);
-  read_weights(run, *family, *model);
+  read_weights(run, family->layout, *model);
   const Tensor tokens = run.input("tokens");  // [B, T]
   std::vector<std::vector<std::int32_t>> sequences;
   const std::vector<Index> lengths = run.numbers("lengths");
@@ -63,7 +64,7 @@ void run_family(Run& run) {
   const Tensor loss = model->loss(batch);
   run.output("loss", loss.detach());
   backward(loss);
-  for (const auto& [name, gradient] : stored_gradients(*model, *family)) {
+  for (const auto& [name, gradient] : stored_gradients(*model, family->layout)) {
     run.gradient(name, to_contiguous(gradient));
   }
 }

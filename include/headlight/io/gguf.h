@@ -110,6 +110,9 @@ class GgufFile {
   // All elements as float32, with the bits that ggml's own reference gives them, except for those
   // of a NaN.
   Tensor read(const GgufTensor& tensor) const;
+  // The same into the elements of a tensor of that shape, which lies in row-major order; its type
+  // stays.
+  void read_into(const GgufTensor& tensor, Tensor& target) const;
   // Rows `first` to `first` + `count` as float32 [count, C]; C is the last axis, rows are counted
   // through all others. Throws Error when there are fewer rows, or for a tensor without axes.
   Tensor read_rows(const GgufTensor& tensor, Index first, Index count) const;
@@ -118,6 +121,9 @@ class GgufFile {
   std::shared_ptr<const InputFile> file_;
   GgufHeader header_;
 };
+
+// True for a path that ends in .gguf and is no directory.
+bool is_gguf_file(const std::filesystem::path& path);
 
 // A tensor and how it is to be stored: as F32, F16, BF16 or Q8_0, which rounds as ggml's reference
 // quantize_row_q8_0 does.

@@ -17,7 +17,7 @@ namespace headlight {
 struct LoadedModel {
   std::unique_ptr<Gpt> model;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::filesystem::path directory;  // where it was read from
+  std::filesystem::path directory;  // that it was read from, or GGUF file
 };
 
 struct LoadOptions {
@@ -28,8 +28,11 @@ struct LoadOptions {
 
 // Reads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
 // directory, or a directory that other tools wrote: one model.safetensors or shards with an
-// index, of float32, float64, float16 or bfloat16, with or without the prefix "transformer.".
-// Throws Error, naming the file and what is wrong with it, when anything is missing or damaged.
+// index, of float32, float64, float16 or bfloat16, with or without the prefix "transformer.". Or it
+// is a GGUF file of an architecture that a Gpt can compute: llama, qwen2, qwen3, gemma3, gpt2 or
+// gptneox; the weights become those of `dtype`.
+// Throws Error, naming the file and what is wrong with it, when anything is missing or damaged, or
+// the parameters take more memory than there is.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::float32);
 
@@ -41,7 +44,8 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // and MLP matrices as inputs x outputs, zeros for the biases of a model without them.
 NamedTensors model_tensors(const Gpt& model);
 
-// The directory that load_model would read: see model_in. Throws Error when there is no model.
+// The directory that load_model would read, see model_in, or the GGUF file. Throws Error when there
+// is no model.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, model.safetensors, tokenizer.json and tokenizer_config.json into an existing
@@ -58,10 +62,10 @@ void load_parameters(const std::filesystem::path& path, LanguageModel& model);
 // The configuration alone, from `directory`/config.json.
 GptConfig read_model_config(const std::filesystem::path& directory);
 
-// The configuration of the model that load_model would make of a model directory: what config.json
-// says, or the weights say better: a head that differs
-// from the token embedding is not tied, and biases other than zero are biases.
-GptConfig read_settled_config(const std::filesystem::path& directory);
+// The configuration of the model that load_model would make of a model directory or a GGUF file:
+// what config.json or the metadata says, or the weights say better: a head that differs from the
+// token embedding is not tied, and biases other than zero are biases.
+GptConfig read_settled_config(const std::filesystem::path& model);
 
 // Throws Error, saying what and why, for a model that none of Hugging Face's families can express,
 // such as one with norms behind, without MLPs, or with pruned heads.

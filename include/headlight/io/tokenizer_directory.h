@@ -8,7 +8,8 @@
 namespace headlight {
 
 // The tokenizer in a folder: tokenizer.json or, where that is missing, GPT-2's vocab.json and
-// merges.txt. Throws Error naming the file when there is none or Headlight cannot reproduce it.
+// merges.txt; or that of a GGUF file. Throws Error naming the file when there is none or Headlight
+// cannot reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
 // The tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder that holds one of

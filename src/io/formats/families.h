@@ -7,34 +7,15 @@
 #include "headlight/nn/architecture.h"
 #include "headlight/text/tokenizer.h"
 #include "io/formats/config_reader.h"
+#include "io/formats/weight_layout.h"
 
 // The kinds of models that Hugging Face's transformers knows, as far as a Gpt can compute them. A
 // family is one file here: its names, its configuration, and how its matrices lie.
 namespace headlight {
 
-// How the rows of a file lie: [outer, first, second, rest] where ours are [outer, second, first,
-// rest].
-struct RowOrder {
-  Index outer = 1;
-  Index first = 1;
-  Index second = 1;
-};
-
-// A tensor of a model file that is a weight of ours, or some of its rows.
-struct StoredTensor {
-  std::string name;  // without the family's prefix
-  Index rows = 0;    // of the weight, from where the tensor before ended
-  RowOrder order = {};
-  // The file has inputs x outputs (transformers' Conv1D), the transpose of ours.
-  bool transposed = false;
-};
-
 struct ModelFamily {
-  std::string_view type;    // in config.json: "gpt2"
-  std::string_view prefix;  // of all names but the head's, in files that have it
-  std::string_view head;    // the untied head
-  // Ends of the names of buffers that old files carry along.
-  std::vector<std::string_view> buffers = {};
+  std::string_view type;  // in config.json: "gpt2"
+  WeightLayout layout;
 
   // Throws Error about a key whose value is not known, or would change the function of the model.
   GptConfig (*read_config)(const ConfigReader& reader);
@@ -42,10 +23,6 @@ struct ModelFamily {
   std::string (*refusal)(const GptConfig& config);
   // The keys that are the family's own.
   Json (*config_json)(const GptConfig& config);
-  // The tensors of a weight, which may be a bias, in the order of its rows.
-  std::vector<StoredTensor> (*tensors_of)(const Weight& weight, const GptConfig& config);
-  // All biases are there, zeros in a model without.
-  bool has_all_biases = false;
 };
 
 // Of `key`, with the name that is usual where there is none.

@@ -185,12 +185,12 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& conf
 }  // namespace
 
 const ModelFamily kGemma3{.type = "gemma3_text",
-                          .prefix = "model.",
-                          .head = "lm_head.weight",
-                          .buffers = {".rotary_emb.inv_freq"},
+                          .layout = {.prefix = "model.",
+                                     .head = "lm_head.weight",
+                                     .buffers = {".rotary_emb.inv_freq"},
+                                     .tensors_of = tensors_of},
                           .read_config = read_config,
                           .refusal = refusal,
-                          .config_json = config_json,
-                          .tensors_of = tensors_of};
+                          .config_json = config_json};
 
 }  // namespace headlight

@@ -232,23 +232,23 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig&) {
 }  // namespace
 
 const ModelFamily kGpt2{.type = "gpt2",
-                        .prefix = "transformer.",
-                        .head = "lm_head.weight",
-                        .buffers = {".attn.bias", ".attn.masked_bias"},
+                        .layout = {.prefix = "transformer.",
+                                   .head = "lm_head.weight",
+                                   .buffers = {".attn.bias", ".attn.masked_bias"},
+                                   .tensors_of = tensors_of,
+                                   .has_all_biases = true},
                         .read_config = read_config,
                         .refusal = refusal,
-                        .config_json = config_json,
-                        .tensors_of = tensors_of,
-                        .has_all_biases = true};
+                        .config_json = config_json};
 
 const ModelFamily kHeadlight{.type = "headlight",
-                             .prefix = "transformer.",
-                             .head = "lm_head.weight",
-                             .buffers = {".attn.bias", ".attn.masked_bias"},
+                             .layout = {.prefix = "transformer.",
+                                        .head = "lm_head.weight",
+                                        .buffers = {".attn.bias", ".attn.masked_bias"},
+                                        .tensors_of = tensors_of,
+                                        .has_all_biases = true},
                              .read_config = read_headlight_config,
                              .refusal = no_refusal,
-                             .config_json = headlight_config_json,
-                             .tensors_of = tensors_of,
-                             .has_all_biases = true};
+                             .config_json = headlight_config_json};
 
 }  // namespace headlight

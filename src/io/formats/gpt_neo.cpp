@@ -114,13 +114,14 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& conf
 
 }  // namespace
 
-const ModelFamily kGptNeo{.type = "gpt_neo",
-                          .prefix = "transformer.",
-                          .head = "lm_head.weight",
-                          .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
-                          .read_config = read_config,
-                          .refusal = refusal,
-                          .config_json = config_json,
-                          .tensors_of = tensors_of};
+const ModelFamily kGptNeo{
+    .type = "gpt_neo",
+    .layout = {.prefix = "transformer.",
+               .head = "lm_head.weight",
+               .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
+               .tensors_of = tensors_of},
+    .read_config = read_config,
+    .refusal = refusal,
+    .config_json = config_json};
 
 }  // namespace headlight

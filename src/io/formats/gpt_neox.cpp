@@ -119,12 +119,12 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& conf
 
 const ModelFamily kGptNeoX{
     .type = "gpt_neox",
-    .prefix = "gpt_neox.",
-    .head = "embed_out.weight",
-    .buffers = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+    .layout = {.prefix = "gpt_neox.",
+               .head = "embed_out.weight",
+               .buffers = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+               .tensors_of = tensors_of},
     .read_config = read_config,
     .refusal = refusal,
-    .config_json = config_json,
-    .tensors_of = tensors_of};
+    .config_json = config_json};
 
 }  // namespace headlight

@@ -271,39 +271,39 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& conf
 }  // namespace
 
 const ModelFamily kLlama{.type = "llama",
-                         .prefix = "model.",
-                         .head = "lm_head.weight",
-                         .buffers = {".rotary_emb.inv_freq"},
+                         .layout = {.prefix = "model.",
+                                    .head = "lm_head.weight",
+                                    .buffers = {".rotary_emb.inv_freq"},
+                                    .tensors_of = tensors_of},
                          .read_config = read_llama,
                          .refusal = refusal_of_llama,
-                         .config_json = llama_json,
-                         .tensors_of = tensors_of};
+                         .config_json = llama_json};
 
 const ModelFamily kMistral{.type = "mistral",
-                           .prefix = "model.",
-                           .head = "lm_head.weight",
-                           .buffers = {".rotary_emb.inv_freq"},
+                           .layout = {.prefix = "model.",
+                                      .head = "lm_head.weight",
+                                      .buffers = {".rotary_emb.inv_freq"},
+                                      .tensors_of = tensors_of},
                            .read_config = read_mistral,
                            .refusal = refusal_of_mistral,
-                           .config_json = mistral_json,
-                           .tensors_of = tensors_of};
+                           .config_json = mistral_json};
 
 const ModelFamily kQwen2{.type = "qwen2",
-                         .prefix = "model.",
-                         .head = "lm_head.weight",
-                         .buffers = {".rotary_emb.inv_freq"},
+                         .layout = {.prefix = "model.",
+                                    .head = "lm_head.weight",
+                                    .buffers = {".rotary_emb.inv_freq"},
+                                    .tensors_of = tensors_of},
                          .read_config = read_qwen2,
                          .refusal = refusal_of_qwen2,
-                         .config_json = qwen2_json,
-                         .tensors_of = tensors_of};
+                         .config_json = qwen2_json};
 
 const ModelFamily kQwen3{.type = "qwen3",
-                         .prefix = "model.",
-                         .head = "lm_head.weight",
-                         .buffers = {".rotary_emb.inv_freq"},
+                         .layout = {.prefix = "model.",
+                                    .head = "lm_head.weight",
+                                    .buffers = {".rotary_emb.inv_freq"},
+                                    .tensors_of = tensors_of},
                          .read_config = read_qwen3,
                          .refusal = refusal_of_qwen3,
-                         .config_json = qwen3_json,
-                         .tensors_of = tensors_of};
+                         .config_json = qwen3_json};
 
 }  // namespace headlight

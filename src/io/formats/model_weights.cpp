@@ -6,12 +6,9 @@
 #include "base/printable.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
-#include "io/safetensors_file.h"
 
 namespace headlight {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool is_zero(const Tensor& tensor) {
   const std::vector<double> values = tensor.to_vector();
@@ -49,28 +46,29 @@ bool has_one_bias_key(const GptConfig& config) {
 }
 
 // The name in files with a prefix.
-std::string full_name(const std::string& name, const ModelFamily& family) {
-  return name == family.head ? name : std::string(family.prefix) + name;
+std::string full_name(const std::string& name, const WeightLayout& layout) {
+  return name == layout.head ? name : std::string(layout.prefix) + name;
 }
 
 // Biases that GPT-2 has and a model without biases lacks.
-NamedTensors zero_biases(const GptConfig& config, const ModelFamily& family) {
+NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
   GptConfig with_biases = config;
   with_biases.bias = true;
   NamedTensors biases;
   for (const Weight& weight : weights_of(with_biases)) {
     if (weight.is_bias) {
-      biases.emplace_back(full_name(weight.name, family), Tensor::zeros(weight.shape));
+      const std::string name = layout.tensors_of(weight, with_biases).front().name;
+      biases.emplace_back(full_name(name, layout), Tensor::zeros(weight.shape));
     }
   }
   return biases;
 }
 
-// The token embedding of a family, or its head.
-std::string stored_name(Part part, const ModelFamily& family) {
+// The token embedding of a layout, or its head.
+std::string stored_name(Part part, const WeightLayout& layout) {
   const Weight weight{
       .name = part_name(part) + std::string(".weight"), .shape = {1, 1}, .part = part};
-  return family.tensors_of(weight, {}).front().name;
+  return layout.tensors_of(weight, {}).front().name;
 }
 
 // Rows [outer, first, second, rest] as [outer, second, first, rest].
@@ -83,103 +81,80 @@ Tensor reordered(const Tensor& x, const RowOrder& order) {
   return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
 }
 
+// Elements plus `shift`.
+Tensor shifted(const Tensor& x, float shift) {
+  if (shift == 0) {
+    return x;
+  }
+  Tensor result = convert(x, DType::float32).clone();
+  auto* values = result.data<float>();
+  std::transform(values, values + result.numel(), values,
+                 [shift](float value) { return value + shift; });
+  return result;
+}
+
+// Rows of a weight as a file has them.
+Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
+  const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
+  const Tensor result = shifted(reordered(rows, back), stored.shift);
+  return stored.transposed ? transpose(result) : result;
+}
+
+// The way back.
+Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
+  return shifted(reordered(stored.transposed ? transpose(x) : x, stored.order), -stored.shift);
+}
+
 }  // namespace
 
-NamedTensors stored_tensors(const Gpt& model, const ModelFamily& family) {
+NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout) {
   NamedTensors result;
   for (const auto& [weight, tensor] : model.weights()) {
     const Tensor values = tensor.detach();
     Index begin = 0;
-    for (const StoredTensor& stored : family.tensors_of(weight, model.config())) {
-      const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
-      const Tensor rows = reordered(slice(values, 0, begin, begin + stored.rows), back);
-      result.emplace_back(full_name(stored.name, family),
-                          stored.transposed ? transpose(rows) : rows);
+    for (const StoredTensor& stored : layout.tensors_of(weight, model.config())) {
+      result.emplace_back(full_name(stored.name, layout),
+                          as_stored(stored, slice(values, 0, begin, begin + stored.rows)));
       begin += stored.rows;
     }
   }
-  if (family.has_all_biases && !model.config().bias && has_one_bias_key(model.config())) {
-    for (auto& bias : zero_biases(model.config(), family)) {
+  if (layout.has_all_biases && !model.config().bias && has_one_bias_key(model.config())) {
+    for (auto& bias : zero_biases(model.config(), layout)) {
       result.push_back(std::move(bias));
     }
   }
   return result;
 }
 
-ModelWeights::ModelWeights(const fs::path& directory, const ModelFamily& family) : family_(family) {
-  const fs::path whole = directory / "model.safetensors";
-  const fs::path index = directory / "model.safetensors.index.json";
-  std::error_code ignored;
-  if (!fs::exists(whole, ignored) && fs::exists(index, ignored)) {
-    where_ = shown(index);
-    add_shards(index);
-    return;
-  }
-  require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
-          shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
-          "model.safetensors");
-  where_ = shown(whole);
-  add_file(whole);
-}
-
-void ModelWeights::add_file(const fs::path& path) {
-  const SafetensorsFile& file = files_.emplace_back(path);
-  for (const SafetensorsEntry& entry : file.entries()) {
-    const std::string_view prefix = family_.prefix;
+ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
+    : files_(std::move(files)), layout_(layout) {
+  for (const FileTensor& tensor : files_.tensors) {
+    const std::string_view prefix = layout.prefix;
     const std::string name =
-        entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
+        tensor.name.starts_with(prefix) ? tensor.name.substr(prefix.size()) : tensor.name;
     const auto ends_it = [&](std::string_view end) { return name.ends_with(end); };
-    if (std::none_of(family_.buffers.begin(), family_.buffers.end(), ends_it)) {
-      require(tensors_.emplace(name, Place{&file, &entry}).second, shown(path), ": tensor ",
-              in_quotes(entry.name), ": its weight has come before");
+    if (std::none_of(layout.buffers.begin(), layout.buffers.end(), ends_it)) {
+      require(tensors_.emplace(name, &tensor).second, files_.where, ": tensor ",
+              in_quotes(tensor.name), ": its weight has come before");
     }
   }
-}
-
-void ModelWeights::add_shards(const fs::path& index) {
-  const std::map<std::string, std::string> homes = read_shard_index(index);
-  std::set<std::string> shards;
-  for (const auto& [name, shard] : homes) {
-    shards.insert(shard);
-  }
-  std::set<std::string> found;
-  for (const std::string& shard : shards) {
-    const fs::path path = index.parent_path() / shard;
-    add_file(path);
-    for (const SafetensorsEntry& entry : files_.back().entries()) {
-      const auto home = homes.find(entry.name);
-      require(home != homes.end() && home->second == shard, shown(path), ": tensor ",
-              in_quotes(entry.name), ": ", where_,
-              home == homes.end() ? " does not list it" : " lists it in another file");
-      found.insert(entry.name);
-    }
-  }
-  for (const auto& [name, shard] : homes) {
-    require(found.contains(name), where_, ": tensor ", in_quotes(name), " is not in ",
-            in_quotes(shard), ", where it is listed");
-  }
-}
-
-Tensor ModelWeights::read(const std::string& name) const {
-  const Place& place = tensors_.at(name);
-  return place.file->read(*place.entry);
 }
 
 void ModelWeights::settle(GptConfig& config) {
-  const auto head = tensors_.find(std::string(family_.head));
-  const std::string embedding = stored_name(Part::token_embedding, family_);
+  const auto head = tensors_.find(std::string(layout_.head));
+  const std::string embedding = stored_name(Part::token_embedding, layout_);
   if (config.tie_weights && head != tensors_.end() && tensors_.contains(embedding)) {
-    config.tie_weights = are_equal(read(head->first), read(embedding));
+    config.tie_weights = are_equal(head->second->read(), tensors_.at(embedding)->read());
     if (config.tie_weights) {
       tensors_.erase(head);
     }
   }
-  if (!family_.has_all_biases || config.bias || !has_one_bias_key(config)) {
+  if (!layout_.has_all_biases || config.bias || !has_one_bias_key(config)) {
     return;
   }
   const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };
   config.bias = std::any_of(tensors_.begin(), tensors_.end(), [&](const auto& item) {
-    return is_bias(item) && !is_zero(read(item.first));
+    return is_bias(item) && !is_zero(item.second->read());
   });
   if (!config.bias) {
     std::erase_if(tensors_, is_bias);
@@ -191,45 +166,43 @@ void ModelWeights::check(const GptConfig& config) const {
   std::vector<std::string> unexpected;
   std::set<std::string> known;
   for (const Weight& weight : weights_of(config)) {
-    for (const StoredTensor& stored : family_.tensors_of(weight, config)) {
+    for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
       known.insert(stored.name);
       const auto found = tensors_.find(stored.name);
       if (found == tensors_.end()) {
-        missing.push_back(full_name(stored.name, family_));
+        missing.push_back(full_name(stored.name, layout_));
         continue;
       }
-      const Shape& shape = found->second.entry->info.shape;
+      const Shape& shape = found->second->shape;
       const Shape expected = file_shape(stored, weight.shape);
-      require(shape == expected, where_, ": tensor ", found->second.entry->name,
-              ": expected shape ", expected, ", as config.json says, got ", shape);
+      require(shape == expected, files_.where, ": tensor ", found->second->name,
+              ": expected shape ", expected, ", as ", files_.described_by, " says, got ", shape);
     }
   }
-  for (const auto& [name, place] : tensors_) {
+  for (const auto& [name, tensor] : tensors_) {
     if (!known.contains(name)) {
-      unexpected.push_back(place.entry->name);
+      unexpected.push_back(tensor->name);
     }
   }
-  require(missing.empty() && unexpected.empty(), where_,
-          ": does not fit config.json:", missing.empty() ? "" : " missing " + first_of(missing),
+  require(missing.empty() && unexpected.empty(), files_.where, ": does not fit ",
+          files_.described_by, ":", missing.empty() ? "" : " missing " + first_of(missing),
           missing.empty() || unexpected.empty() ? "" : ";",
           unexpected.empty() ? "" : " unexpected " + first_of(unexpected));
 }
 
 void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {
   Index begin = 0;
-  for (const StoredTensor& stored : family_.tensors_of(weight, config)) {
-    const Place& place = tensors_.at(stored.name);
+  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+    const FileTensor& file = *tensors_.at(stored.name);
     Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
     begin += stored.rows;
-    if (stored.transposed) {
-      rows.copy_from(transpose(place.file->read(*place.entry)));
-    } else if (stored.order.first > 1) {
-      rows.copy_from(reordered(place.file->read(*place.entry), stored.order));
-    } else if (weight.part == Part::position_embedding &&
-               place.entry->info.shape != parameter.shape()) {
-      rows.copy_from(slice(place.file->read(*place.entry), 0, 0, rows.size(0)));
+    const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
+                            file.shape == rows.shape();
+    if (as_it_lies) {
+      file.read_into(rows);
     } else {
-      place.file->read_into(*place.entry, rows);
+      const Tensor values = as_ours(stored, file.read());
+      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // positions may be fewer
     }
   }
 }

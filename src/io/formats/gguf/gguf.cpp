@@ -3,8 +3,8 @@
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/kernels/parallel.h"
-#include "io/formats/gguf_blocks.h"
-#include "io/formats/gguf_header.h"
+#include "io/formats/gguf/gguf_blocks.h"
+#include "io/formats/gguf/gguf_header.h"
 
 namespace headlight {
 namespace {
@@ -53,6 +53,14 @@ Tensor GgufFile::read(const GgufTensor& tensor) const {
   return values;
 }
 
+void GgufFile::read_into(const GgufTensor& tensor, Tensor& target) const {
+  if (target.dtype() == DType::float32) {
+    read_elements(*file_, tensor, 0, elements_of(target));
+  } else {
+    target.copy_from(read(tensor));
+  }
+}
+
 Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) const {
   const std::string where = shown(path()) + ": tensor " + in_quotes(tensor.name);
   require(tensor.shape.rank() > 0, where, ": a single value has no rows");
@@ -63,6 +71,11 @@ Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) c
   Tensor values = Tensor::empty({count, width});
   read_elements(*file_, tensor, first * width, elements_of(values));
   return values;
+}
+
+bool is_gguf_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".gguf" && !std::filesystem::is_directory(path, ignored);
 }
 
 }  // namespace headlight

@@ -1,4 +1,4 @@
-#include "io/formats/gguf_blocks.h"
+#include "io/formats/gguf/gguf_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "headlight/base/error.h"
 #include "io/float16.h"
-#include "io/formats/gguf_header.h"
+#include "io/formats/gguf/gguf_header.h"
 
 namespace headlight {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/formats/gguf_header.h"
+#include "io/formats/gguf/gguf_header.h"
 
 #include <algorithm>
 #include <bit>

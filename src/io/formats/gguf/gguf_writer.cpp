@@ -6,8 +6,8 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/io/gguf.h"
 #include "headlight/kernels/parallel.h"
-#include "io/formats/gguf_blocks.h"
-#include "io/formats/gguf_header.h"
+#include "io/formats/gguf/gguf_blocks.h"
+#include "io/formats/gguf/gguf_header.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "headlight/io/gguf.h"
+#include "headlight/tensor/tensor.h"
+
+namespace headlight {
+
+// A tensor of a file, read when it is asked for.
+struct FileTensor {
+  std::string name;
+  Shape shape;
+  std::function<Tensor()> read;
+  // Overwrites the elements of a tensor of the same shape in row-major order, in its own type.
+  std::function<void(Tensor&)> read_into;
+};
+
+// What a model is read from, in whatever format.
+struct WeightFiles {
+  std::string where;         // the file that errors name
+  std::string described_by;  // what says the shapes: "config.json"
+  std::vector<FileTensor> tensors = {};
+};
+
+// model.safetensors of a directory, or the shards that model.safetensors.index.json names. Reads
+// headers only. Throws Error for files that are missing or damaged, and an index that does not
+// agree with its shards.
+WeightFiles safetensors_weights(const std::filesystem::path& directory);
+
+WeightFiles gguf_weights(const GgufFile& file);
+
+}  // namespace headlight
