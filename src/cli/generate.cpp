@@ -239,7 +239,9 @@ int run(const Options& options) {
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::string prompt = read_prompt(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_model(
+      options.positional(),
+      {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
   warn_about_prompt(loaded, prompt);
   round_weights(*loaded.model, format);
   Decoder decoder(*loaded.model, format);

@@ -1,9 +1,42 @@
 #include "headlight/generate/weights.h"
 
 #include "generate/packed_matrix.h"
+#include "headlight/base/memory.h"
+#include "headlight/nn/architecture.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
+namespace {
+
+// Bytes of the model's own float32 and of what lies beside it for a Decoder.
+double decoder_memory(const GptConfig& config, WeightFormat format) {
+  double matrices = 0;
+  for (const Weight& weight : weights_of(config)) {
+    matrices += weight.multiplied ? static_cast<double>(numel(weight.shape)) : 0;
+  }
+  const double bytes = format == WeightFormat::float32    ? 4
+                       : format == WeightFormat::bfloat16 ? 2
+                                                          : 36.0 / 32;
+  return 4 * static_cast<double>(count_parameters(config).total()) + bytes * matrices;
+}
+
+}  // namespace
+
+void require_decoder_memory(const GptConfig& config, WeightFormat format) {
+  const std::string missing = missing_memory(decoder_memory(config, format));
+  if (missing.empty()) {
+    return;
+  }
+  std::vector<std::string_view> others;
+  for (const auto& [name, other] : kChoices<WeightFormat>) {
+    if (missing_memory(decoder_memory(config, other)).empty()) {
+      others.push_back(name);
+    }
+  }
+  fail_value("weights", name_of(format), " needs memory of ", missing, "; ",
+             others.empty() ? "no other fits" : listed(others) + " would fit");
+}
+
 void round_weights(Gpt& model, WeightFormat format) {
   require(model.dtype() == DType::float32, "[round_weights] expected a float32 model, got ",
           model.dtype());

@@ -19,6 +19,10 @@ inline constexpr auto kChoices<WeightFormat> =
                                          {"bfloat16", WeightFormat::bfloat16},
                                          {"int8", WeightFormat::int8}});
 
+// Throws Error, one line that says what is needed, what is free and which formats would fit, when a
+// model and the matrices that a Decoder keeps beside it take more memory than there is.
+void require_decoder_memory(const GptConfig& config, WeightFormat format);
+
 // Gives the matrices of a float32 model the values that a Decoder of that format computes with, so
 // that the model itself shows what the format costs. With tied weights that includes the token
 // embedding.
