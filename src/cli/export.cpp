@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -9,6 +10,7 @@
 #include "headlight/files/atomic_directory.h"
 #include "headlight/heads/prune.h"
 #include "headlight/io/gguf.h"
+#include "headlight/io/gguf_model.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_checkpoint.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -32,6 +34,9 @@ constexpr const char* kDetails =
     "               vocabulary, for a model of characters: copy it to data/NAME, where NAME is "
     "OUT's\n"
     "               last part. The optimizer's state is not written.\n"
+    "  gguf         FILE.gguf for llama.cpp, with the tokenizer; --type f16, bf16 or q8_0 stores "
+    "its\n"
+    "               matrices in half the bytes or about a quarter\n"
     "  npz          the tensors for numpy.load, under the names and with the layout of "
     "model.safetensors\n"
     "               (\"transformer.wte.weight\"); bfloat16 becomes float32. Which heads a pruned\n"
@@ -41,11 +46,17 @@ constexpr const char* kDetails =
     "directory OUT\n"
     "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody,\n"
     "and the tensors of a FILE.gguf, which become float32.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory. What a format cannot\n"
-    "express is refused; layers without an MLP get one of zeros in hf and nanogpt, which changes\n"
-    "nothing. hf writes the family of models that can express it: gpt2, else gpt_neo. nanoGPT has\n"
-    "exact GELU: a model of its tanh approximation (activation = gelu_new) is exported with a\n"
-    "warning, as its logits differ there by about 1e-3.\n\n"
+    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a FILE.gguf. What a "
+    "format\n"
+    "cannot express is refused; layers without an MLP get one of zeros in hf, gguf and nanogpt, "
+    "which\n"
+    "changes nothing. hf writes the family of models that can express it: gpt2, else gpt_neo and "
+    "so\n"
+    "on; gguf the architecture: gpt2, gptneox, llama, qwen2, qwen3 or gemma3. nanoGPT has exact "
+    "GELU: a\n"
+    "model of its tanh approximation (activation = gelu_new) is exported with a warning, as its "
+    "logits\n"
+    "differ there by about 1e-3; llama.cpp has the approximation alone.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
 
 Options make_options() {
@@ -56,9 +67,12 @@ Options make_options() {
        .details = kDetails,
        .examples = {"headlight export runs/toy --to hf --out toy_hf",
                     "headlight export runs/toy --to nanogpt --out toy_nanogpt",
+                    "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
-  options.value("to", "hf, nanogpt, npz or safetensors").value("out", "What to write; see above");
+  options.value("to", "hf, nanogpt, gguf, npz or safetensors")
+      .value("out", "What to write; see above")
+      .value("type", "Of the matrices of gguf: f32, f16, bf16 or q8_0", "f32");
   return options;
 }
 
@@ -119,7 +133,7 @@ Report export_nanogpt(const fs::path& model, const fs::path& out) {
   require_nanogpt(weights->config());
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
-  if (fs::exists(source / "tokenizer.json")) {
+  if (is_gguf_file(source) || fs::exists(source / "tokenizer.json")) {
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source);
     if (tokenizer->kind() == "char") {
       write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
@@ -133,6 +147,40 @@ Report export_nanogpt(const fs::path& model, const fs::path& out) {
         "nanoGPT computes GELU exactly, this model its tanh approximation: logits differ by about "
         "1e-3");
   }
+  return report;
+}
+
+GgufType parse_gguf_type(const std::string& text) {
+  constexpr std::array<Choice<GgufType>, 4> kTypes{{{"f32", GgufType::f32},
+                                                    {"f16", GgufType::f16},
+                                                    {"bf16", GgufType::bf16},
+                                                    {"q8_0", GgufType::q8_0}}};
+  const auto* found = std::find_if(kTypes.begin(), kTypes.end(),
+                                   [&](const auto& choice) { return choice.name == text; });
+  require(found != kTypes.end(), "--type: expected f32, f16, bf16 or q8_0, got '", text, "'");
+  return found->value;
+}
+
+// The keys of a GGUF file's tokenizer, which another file of the same model shall have as they are.
+GgufMetadata tokenizer_keys(const fs::path& model) {
+  if (!is_gguf_file(model)) {
+    return {};
+  }
+  GgufMetadata keys = GgufFile(model).metadata();
+  std::erase_if(keys, [](const auto& entry) { return !entry.first.starts_with("tokenizer."); });
+  return keys;
+}
+
+Report export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
+  require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
+          out.string(), "'");
+  LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
+  loaded.model = at_full_size(std::move(loaded.model));
+  Report report{.files = {out.string()}};
+  report.warnings = write_gguf_model(
+      out, *loaded.model, *loaded.tokenizer,
+      {.type = type, .name = out.stem().string(), .tokenizer = tokenizer_keys(loaded.directory)});
+  report.tensors = std::ssize(GgufFile(out).tensors());
   return report;
 }
 
@@ -175,14 +223,15 @@ Report export_tensors(const fs::path& source, const std::string& format, const f
   return report;
 }
 
-Report run(const std::string& format, const fs::path& source, const fs::path& out) {
-  const bool of_tensors = format == "npz" || format == "safetensors";
-  require(of_tensors || format == "hf" || format == "nanogpt",
-          "--to: expected hf, nanogpt, npz or safetensors, got '", format, "'");
-  require(of_tensors || !is_tensor_file(source) || fs::is_directory(source), "--to: ", format,
-          " needs a model directory, ", source.string(), " is a file of tensors");
-  if (of_tensors) {
+Report run(const std::string& format, const fs::path& source, const Options& options) {
+  const fs::path out = options.text("out");
+  if (format == "npz" || format == "safetensors") {
     return export_tensors(source, format, out);
+  }
+  require(!is_tensor_file(source) || fs::is_directory(source) || is_gguf_file(source),
+          "--to: ", format, " needs a model, ", source.string(), " is a file of tensors");
+  if (format == "gguf") {
+    return export_gguf(source, out, parse_gguf_type(options.text("type")));
   }
   return format == "hf" ? export_hf(source, out) : export_nanogpt(source, out);
 }
@@ -204,10 +253,15 @@ void print(const Report& report, const std::string& format, bool json) {
 }
 
 int run(const Options& options) {
-  require(options.given("to"), "--to: expected hf, nanogpt, npz or safetensors");
-  require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
+  constexpr std::array<std::string_view, 5> kFormats{"hf", "nanogpt", "gguf", "npz", "safetensors"};
+  require(options.given("to"), "--to: expected ", listed(kFormats));
   const std::string format = options.text("to");
-  print(run(format, options.positional(), options.text("out")), format, options.json());
+  if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
+    fail_choice("--to", kFormats, format);
+  }
+  require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
+  require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
+  print(run(format, options.positional(), options), format, options.json());
   return 0;
 }
 

@@ -114,7 +114,8 @@ void require_finite(const NamedTensors& tensors, const std::string& where) {
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
-  if (is_gguf_file(path) && fs::exists(path)) {
+  if (is_gguf_file(path)) {
+    require(fs::exists(path), shown(path), ": no such file");
     return path;
   }
   require(fs::is_directory(path), shown(path),

@@ -5,10 +5,10 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/io/gguf_tokenizer.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/run_layout.h"
 #include "headlight/text/tokenizer_file.h"
+#include "io/formats/gguf/gguf_vocabulary.h"
 
 namespace headlight {
 namespace {
@@ -36,7 +36,7 @@ std::string end_name_beside(const fs::path& tokenizer) {
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
   if (is_gguf_file(directory)) {
-    return gguf_tokenizer(GgufFile(directory));
+    return read_gguf_vocabulary(GgufFile(directory));
   }
   const auto whole = directory / "tokenizer.json";
   const auto vocabulary = directory / "vocab.json";
@@ -54,8 +54,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
-  if (path.extension() == ".gguf") {
-    return gguf_tokenizer(GgufFile(path));
+  if (is_gguf_file(path)) {
+    return read_gguf_vocabulary(GgufFile(path));
   }
   if (!fs::is_directory(path)) {
     return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path),

@@ -220,7 +220,7 @@ TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]"
   CHECK(refusal({"bench", "generate", "--config", config, "--new_tokens", "1"}) ==
         "--new_tokens: expected at least 2, got 1");
   CHECK(given.refused("export", {"--out", given.folder.at("out")}) ==
-        "--to: expected hf, nanogpt, npz or safetensors");
+        "--to: expected hf, nanogpt, gguf, npz or safetensors");
   const std::string bpe = given.folder.write("bpe.toml", "tokenizer = \"bpe\"\n");
   CHECK(refusal({"info", bpe}) ==
         "--vocab_size: needed, because the configuration's bpe does not say how many tokens");

@@ -366,7 +366,8 @@ const std::array kArchitectures{
                      .layout = {.head = kHead, .tensors_of = fused_tensors},
                      .read = read_gptneox,
                      .refusal = refusal_of_gptneox,
-                     .write = write_gptneox}};
+                     .write = write_gptneox,
+                     .has_own_head = true}};
 
 const GgufArchitecture& architecture_of(const GgufFile& file) {
   constexpr std::string_view kKey = "general.architecture";

@@ -22,6 +22,7 @@ struct GgufArchitecture {
   std::string (*refusal)(const GptConfig& config);
   // Adds what is its own, under "ARCHITECTURE.KEY", to metadata that has the sizes.
   void (*write)(const GptConfig& config, GgufMetadata& metadata);
+  bool has_own_head = false;  // a tensor of its own, also where the token embedding serves
 };
 
 // The architecture of a file and the configuration of its model, settled but for the head (see

@@ -1,0 +1,116 @@
+#include "headlight/io/gguf_model.h"
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "io/formats/gguf/gguf_architectures.h"
+#include "io/formats/gguf/gguf_header.h"
+#include "io/formats/gguf/gguf_rope.h"
+#include "io/formats/gguf/gguf_vocabulary.h"
+#include "io/formats/model_weights.h"
+
+namespace headlight {
+namespace {
+
+// llama_ftype: what most of the tensors are.
+std::uint32_t file_type(GgufType type) {
+  switch (type) {
+    case GgufType::f16:
+      return 1;
+    case GgufType::q8_0:
+      return 7;
+    case GgufType::bf16:
+      return 32;
+    default:
+      return 0;
+  }
+}
+
+// Windows as long as the context hide nothing.
+GptConfig without_idle_windows(GptConfig config) {
+  for (Index& window : config.windows) {
+    window = window >= config.block_size ? 0 : window;
+  }
+  return config.canonical();
+}
+
+GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
+                         const Tokenizer& tokenizer, const GgufModelOptions& options) {
+  GgufMetadata metadata = gguf_model_keys(architecture, config);
+  metadata.emplace_back("general.type", std::string("model"));
+  metadata.emplace_back("general.name", options.name);
+  metadata.emplace_back("general.file_type", file_type(options.type));
+  if (options.type == GgufType::q8_0) {
+    metadata.emplace_back("general.quantization_version", std::uint32_t{2});
+  }
+  for (auto& entry : options.tokenizer.empty() ? gguf_vocabulary(tokenizer, config.vocab_size)
+                                               : options.tokenizer) {
+    metadata.push_back(std::move(entry));
+  }
+  return metadata;
+}
+
+// llama.cpp computes with vectors and learned positions in float32 alone.
+GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
+  if (shape.rank() < 2 || name == "position_embd.weight") {
+    return GgufType::f32;
+  }
+  return shape.back() % gguf_block(type).elements == 0 ? type : GgufType::f16;
+}
+
+NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) {
+  NamedTensors tensors = stored_tensors(model, architecture.layout);
+  if (architecture.has_own_head && model.config().tie_weights) {
+    tensors.emplace_back(architecture.layout.head, tensors.front().second);
+  }
+  if (model.config().rope.scaling == RopeScaling::llama3) {
+    const std::vector<float> factors =
+        llama3_factors(model.config().rope, block_plan(model.config(), 0).attention.head_width);
+    tensors.emplace_back(kGgufRopeFactors,
+                         Tensor::from(factors, {static_cast<Index>(factors.size())}));
+  }
+  return tensors;
+}
+
+std::vector<std::string> warnings_for(const GgufArchitecture& architecture,
+                                      const std::vector<std::string>& halves) {
+  std::vector<std::string> warnings;
+  if (!halves.empty()) {
+    warnings.push_back(concat_text(halves.size(), " matrices, ", in_quotes(halves.front()),
+                                   " first, became F16: their rows are no whole number of Q8_0's "
+                                   "blocks of 32"));
+  }
+  if (architecture.name == "gptneox") {
+    warnings.emplace_back(
+        "llama.cpp computes GELU's tanh approximation, this model GELU: logits differ by about "
+        "1e-3");
+  }
+  return warnings;
+}
+
+}  // namespace
+
+void require_gguf_model(const GptConfig& config) {
+  gguf_architecture_for(without_idle_windows(config));
+}
+
+std::vector<std::string> write_gguf_model(const std::filesystem::path& path, const Gpt& model,
+                                          const Tokenizer& tokenizer,
+                                          const GgufModelOptions& options) {
+  const GptConfig config = without_idle_windows(model.config());
+  const GgufArchitecture& architecture = gguf_architecture_for(config);
+  std::vector<GgufSource> sources;
+  std::vector<std::string> halves;
+  for (const auto& [name, tensor] : tensors_of(model, architecture)) {
+    const GgufType type = type_of(name, tensor.shape(), options.type);
+    if (options.type == GgufType::q8_0 && type == GgufType::f16) {
+      halves.push_back(name);
+    }
+    sources.push_back({name, tensor, type});
+  }
+  write_gguf(path, metadata_of(architecture, config, tokenizer, options), sources);
+  return warnings_for(architecture, halves);
+}
+
+}  // namespace headlight

@@ -1,0 +1,178 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/gguf.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/safetensors.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/gguf_bytes.h"
+#include "support/program.h"
+
+// Commands on a model in a GGUF file, with the real program.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// A model directory, the same as GGUF, and a text.
+struct Material {
+  Material()
+      : model(folder.at("model")),
+        gguf(folder.at("model.gguf")),
+        text(folder.write("text.txt", "one line of text\nanother line\n\nthe third\nend\n")) {
+    fs::create_directory(model);
+    const std::unique_ptr<Gpt> gpt = lively_model(257, 32);
+    for (auto& [name, parameter] : gpt->parameters()) {
+      if (name.ends_with(".bias")) {  // biases of 0 would be left out
+        parameter.fill(0.125);
+      }
+    }
+    write_model_files(model, *gpt, ByteTokenizer());
+    output_of({"export", model, "--to", "gguf", "--out", gguf});
+  }
+
+  Arguments on_text(const std::string& command) const {
+    return {command, "", "--data", text, "--documents", "line"};
+  }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string gguf;
+  std::string text;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A Llama of half a gigabyte of parameters whose elements are a hole in the file.
+std::string sparse_llama(const ScratchFolder& folder) {
+  constexpr std::uint64_t kWidth = 4096;
+  constexpr std::uint64_t kTokens = 131072;
+  const auto number = [](const std::string& key, std::uint32_t value) {
+    return gguf_entry("llama." + key, 4, gguf_number(value));
+  };
+  std::string header = gguf_start(11, 8);
+  header += gguf_entry("general.architecture", 8, gguf_text("llama"));
+  header += number("context_length", 8) + number("embedding_length", kWidth);
+  header += number("block_count", 1) + number("feed_forward_length", 32);
+  header += number("attention.head_count", 1) + number("attention.key_length", 64);
+  header += gguf_entry("llama.attention.layer_norm_rms_epsilon", 6, gguf_number(1e-5F));
+  std::uint64_t end = 0;
+  const auto add = [&](const std::string& name, std::uint64_t columns, std::uint64_t rows) {
+    header += rows > 0 ? gguf_tensor(name + ".weight", {columns, rows}, 1, end)
+                       : gguf_tensor(name + ".weight", {columns}, 0, end);
+    end += rows > 0 ? 2 * columns * rows : 4 * columns;
+  };
+  add("token_embd", kWidth, kTokens);
+  add("output_norm", kWidth, 0);
+  add("blk.0.attn_norm", kWidth, 0);
+  for (const char* name : {"q", "k", "v"}) {
+    add(std::string("blk.0.attn_") + name, kWidth, 64);
+  }
+  add("blk.0.attn_output", 64, kWidth);
+  add("blk.0.ffn_norm", kWidth, 0);
+  add("blk.0.ffn_gate", kWidth, 32);
+  add("blk.0.ffn_up", kWidth, 32);
+  add("blk.0.ffn_down", 32, kWidth);
+  const std::string bytes = gguf_file(header, 0);
+  const std::string path = folder.write("sparse.gguf", bytes);
+  fs::resize_file(path, bytes.size() + end);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("every command on a model says the same of a GGUF file", "[cli]") {
+  const Material given;
+  for (Arguments arguments :
+       {given.on_text("eval"), given.on_text("heads"), given.on_text("ablate"),
+        given.on_text("importance"), Arguments{"heads", ""},
+        Arguments{"generate", "", "--prompt", "one", "--seed", "3", "--weights", "int8"},
+        Arguments{"eval", "", "--data", given.text, "--weights", "bfloat16"},
+        Arguments{"attribute", "", "--text", "abcde"},
+        Arguments{"patch", "", "--clean", "abcde", "--corrupt", "axcde", "--answer", "f", "--wrong",
+                  "y"}}) {
+    CAPTURE(arguments[0]);
+    arguments[1] = given.model;
+    const std::string expected = output_of(arguments);
+    arguments[1] = given.gguf;
+    CHECK(output_of(arguments) == expected);
+  }
+  const auto maps = [&](const std::string& model, const std::string& out) {
+    output_of(
+        {"attention", model, "--text", "abc", "--out", given.folder.at(out), "--format", "npz"});
+    return file_contents(given.folder.at(out + "/attention.npz"));
+  };
+  CHECK(maps(given.gguf, "b") == maps(given.model, "a"));
+}
+
+TEST_CASE("a model in a GGUF file is pruned, trained on and exported like another", "[cli]") {
+  const Material given;
+  const auto exported = [&](const std::string& from, const std::string& to) {
+    const std::string out = given.folder.at(from.ends_with("gguf") ? "b_" + to : "a_" + to);
+    output_of({"export", from, "--to", to, "--out", out});
+    return out;
+  };
+  const auto weights = [](const std::string& directory) {
+    return file_contents(directory + "/model.safetensors");
+  };
+  CHECK(weights(exported(given.gguf, "hf")) == weights(exported(given.model, "hf")));
+  CHECK(file_contents(given.folder.at("b_hf/tokenizer.json")) ==
+        file_contents(given.folder.at("a_hf/tokenizer.json")));
+
+  output_of({"prune", given.gguf, "--keep", "2", "--data", given.text, "--documents", "line",
+             "--out", given.folder.at("pruned")});
+  CHECK(fs::exists(given.folder.at("pruned/config.json")));
+
+  const std::string run = given.folder.at("run");
+  output_of({"train", "--init_from", given.gguf, "--data", given.text, "--out_dir", run,
+             "--max_iters", "0", "--block_size", "16", "--batch_size", "1"});
+  const auto trained = load_weights(run);
+  const auto start = load_weights(given.model);
+  CHECK(trained->config().block_size == 16);
+  CHECK(trained->parameters()[0].second.to_vector() == start->parameters()[0].second.to_vector());
+}
+
+TEST_CASE("export to GGUF says what it cannot do", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("out.gguf");
+  CHECK(contains(refusal({"export", given.model, "--to", "gguf", "--out", given.folder.at("out")}),
+                 "--out: expected the name of a .gguf file, got '"));
+  CHECK(refusal({"export", given.model, "--to", "gguf", "--out", out, "--type", "q4_0"}) ==
+        "error: --type: expected f32, f16, bf16 or q8_0, got 'q4_0'");
+  CHECK(refusal({"export", given.model, "--to", "hf", "--out", out, "--type", "f16"}) ==
+        "error: --type: only for --to gguf");
+  CHECK(!fs::exists(out));
+  const Json report =
+      report_of({"export", given.gguf, "--to", "gguf", "--type", "q8_0", "--out", out});
+  CHECK(report["format"] == "gguf");
+  CHECK(report["files"] == Json::array({out}));
+  CHECK(report["tensors"] == GgufFile(given.gguf).tensors().size());
+  CHECK(report["warnings"].size() == 1);  // rows of the small model are no whole blocks
+  CHECK(contains(refusal({"eval", given.folder.at("none.gguf"), "--data", given.text}),
+                 "none.gguf: no such"));
+}
+
+TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
+  const ScratchFolder folder;
+  const std::string path = sparse_llama(folder);
+  constexpr long kAddressSpace = 1024 * 1024;  // kilobytes
+  const auto message = [&](const std::vector<std::string>& arguments) {
+    const ProgramResult result = run_headlight_within(kAddressSpace, arguments);
+    CHECK(result.exit_code == 2);
+    REQUIRE(result.messages().size() == 1);
+    return result.messages()[0];
+  };
+  const std::string whole = message({"heads", path});
+  CAPTURE(whole);
+  CHECK(contains(whole, "parameters need memory of 2153 MB, and "));
+  const std::string error = message({"generate", path, "--prompt", "a"});
+  CAPTURE(error);
+  CHECK(contains(error, "float32 needs memory of 4306 MB, and "));
+  CHECK(error.ends_with(" MB are free; no other fits"));
+}
