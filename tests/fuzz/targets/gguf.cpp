@@ -8,6 +8,8 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/io/gguf_tokenizer.h"
+#include "io/formats/gguf/gguf_architectures.h"
+#include "io/formats/model_weights.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -83,6 +85,18 @@ void use_tokenizer(const GgufFile& file) {
   });
 }
 
+// A model that fits its metadata is read: every weight is in the file.
+void use_model(const GgufFile& file) {
+  accepted([&] {
+    auto [architecture, config] = read_gguf_model(file);
+    ModelWeights weights(gguf_weights(file), architecture->layout);
+    weights.settle(config);
+    weights.check(config);
+    const std::unique_ptr<Gpt> model = Gpt::blank(config);
+    weights.read_into(*model);
+  });
+}
+
 }  // namespace
 
 void gguf(std::string_view input) {
@@ -104,6 +118,7 @@ void gguf(std::string_view input) {
     }
     check_written(file, sources);
     use_tokenizer(file);
+    use_model(file);
   });
 }
 
