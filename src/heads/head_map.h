@@ -20,6 +20,9 @@ struct SequenceFacts {
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 
+// The entropy of weights that sum to 1, in nats; `logs` is memory for their logarithms.
+double entropy_of(const float* weights, Index count, std::vector<float>& logs);
+
 // The weights of one head on one sequence, and what several scores need of every query's row.
 class HeadMap {
  public:

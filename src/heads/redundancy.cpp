@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
+#include "heads/head_map.h"
 #include "heads/layer_maps.h"
 #include "kernels/parallel.h"
 
@@ -27,18 +29,13 @@ std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::i
   return maps;
 }
 
-double self_information(double p) { return p > 0 ? -p * std::log2(p) : 0; }
-
-// [T, T]: the entropy of every query's weights in bits.
+// [T, T]: the entropy of every query's weights in nats.
 std::vector<double> entropies(const Tensor& map) {
   const Index length = map.size(0);
+  std::vector<float> logs;
   std::vector<double> result;
   for (Index query = 0; query < length; ++query) {
-    double sum = 0;
-    for (Index key = 0; key <= query; ++key) {
-      sum += self_information(map.data<float>()[query * length + key]);
-    }
-    result.push_back(sum);
+    result.push_back(entropy_of(map.data<float>() + query * length, query + 1, logs));
   }
   return result;
 }
@@ -47,17 +44,19 @@ std::vector<double> entropies(const Tensor& map) {
 double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
                     const std::vector<double>& b_entropy) {
   const Index length = a.size(0);
+  std::vector<float> middle(static_cast<std::size_t>(length));
+  std::vector<float> logs;
   double sum = 0;
   for (Index query = 1; query < length; ++query) {
     const float* p = a.data<float>() + query * length;
     const float* q = b.data<float>() + query * length;
-    double middle = 0;
     for (Index key = 0; key <= query; ++key) {
-      middle += self_information((static_cast<double>(p[key]) + q[key]) / 2);
+      middle[static_cast<std::size_t>(key)] = (p[key] + q[key]) / 2;
     }
     const auto place = static_cast<std::size_t>(query);
-    const double divergence = middle - (a_entropy[place] + b_entropy[place]) / 2;
-    sum += std::sqrt(std::clamp(divergence, 0.0, 1.0));
+    const double divergence = entropy_of(middle.data(), query + 1, logs) -
+                              (a_entropy[place] + b_entropy[place]) / 2;  // in nats
+    sum += std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
   }
   return sum;
 }
