@@ -18,11 +18,16 @@ void read_elements(const InputFile& file, const GgufTensor& tensor, Index first,
   const Index begin = tensor.begin + first / block.elements * block.bytes;
   const Index blocks = std::ssize(values) / block.elements;
   parallel_for(blocks, kElementsAtOnce / block.elements, [&](Index from, Index to) {
+    const std::span<float> part =
+        values.subspan(static_cast<std::size_t>(from * block.elements),
+                       static_cast<std::size_t>((to - from) * block.elements));
+    if (tensor.type == GgufType::f32) {
+      file.read(begin + from * block.bytes, std::as_writable_bytes(part));
+      return;
+    }
     std::vector<std::byte> bytes(static_cast<std::size_t>((to - from) * block.bytes));
     file.read(begin + from * block.bytes, bytes);
-    dequantize_gguf(tensor.type, bytes,
-                    values.subspan(static_cast<std::size_t>(from * block.elements),
-                                   static_cast<std::size_t>((to - from) * block.elements)));
+    dequantize_gguf(tensor.type, bytes, part);
   });
 }
 
