@@ -1,6 +1,7 @@
 """Validation loss against time of training with AdamW and with Muon: the same model, data and
 batches, several seeds, and for each optimizer the learning rate that ends lowest. Time is that of
-updates alone, without evaluations. Writes optimizers.csv, optimizers.md and optimizers.svg into
+updates alone, without evaluations. --keys gives an optimizer's runs keys of their own, such as
+another kind of model. Writes optimizers.csv, optimizers.md and optimizers.svg into
 OUT. Needs a release build and plain Python.
 
     tools/bench/optimizers.py OUT [--rates 5e-3 1e-2] [--seeds 1 2 3] [-- options of headlight train]
@@ -37,11 +38,11 @@ class Curve:
     losses: list[float]
 
 
-def train(options: list[str], optimizer: str, rate: float, seed: int) -> Curve:
+def train(options: list[str], keys: list[str], optimizer: str, rate: float, seed: int) -> Curve:
     headlight = os.environ.get("HEADLIGHT", "build/release/headlight")
     with tempfile.TemporaryDirectory() as folder:
         run = f"{folder}/run"
-        command = [headlight, "train", *options, "--out_dir", run, "--optimizer", optimizer,
+        command = [headlight, "train", *options, *keys, "--out_dir", run, "--optimizer", optimizer,
                    "--learning_rate", str(rate), "--min_lr", "-1", "--seed", str(seed),
                    "--always_save_checkpoint", "false"]
         subprocess.run(command, check=True, capture_output=True)
@@ -166,20 +167,24 @@ def main() -> None:
     parser.add_argument("--optimizers", nargs="+", default=["adamw", "muon"])
     parser.add_argument("--rates", nargs="+", type=float, default=[2.5e-3, 5e-3, 1e-2])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--keys", nargs=2, action="append", default=[],
+                        metavar=("OPTIMIZER", "OPTIONS"))
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     arguments = parser.parse_args(given[:end])
     options = given[end + 1:] or DEFAULT_OPTIONS
+    keys = {optimizer: text.split() for optimizer, text in arguments.keys}
     curves = []
     for seed in arguments.seeds:
         # In turn, so that a disturbance of the machine meets both.
         for rate in arguments.rates:
             for optimizer in arguments.optimizers:
-                curves.append(train(options, optimizer, rate, seed))
+                curves.append(train(options, keys.get(optimizer, []), optimizer, rate, seed))
                 last = curves[-1]
                 print(f"{optimizer} {rate:g} seed {seed}: loss {last.losses[-1]:.4f} "
                       f"after {last.seconds[-1]:.1f} s", flush=True)
-    write(arguments.out, curves, arguments.optimizers, " ".join(options))
+    described = [" ".join(options), *(f"{name}: {text}" for name, text in arguments.keys)]
+    write(arguments.out, curves, arguments.optimizers, ", ".join(described))
     print(markdown(curves, arguments.optimizers), end="")
 
 
