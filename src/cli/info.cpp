@@ -143,17 +143,44 @@ struct Row {
   std::string formula;
 };
 
+bool has_biases_apart(const GptConfig& config) {
+  return config.qkv_bias || config.attention_output_bias || config.mlp_bias;
+}
+
+// Of one layer, with G heads of keys and values.
+std::string attention_formula(const GptConfig& config) {
+  const AttentionPlan plan = block_plan(config, 0).attention;
+  const bool usual = config.heads_per_layer.empty() && plan.inner_width() == config.n_embd &&
+                     plan.key_heads == plan.heads && !has_biases_apart(config);
+  if (usual) {
+    return config.bias ? "(4 d^2 + 4 d)" : "4 d^2";
+  }
+  if (!config.key_groups.empty() || plan.key_heads < plan.heads) {
+    return "2 d D (H + G) + biases, D = head width, G = heads of keys and values";
+  }
+  return "4 d i + biases, i = heads x head width";
+}
+
+std::string mlp_formula(const GptConfig& config) {
+  const Index inner = block_plan(config, 0).mlp_width.value_or(0);
+  if (inner == 4 * config.n_embd && !config.gated_mlp && !has_biases_apart(config)) {
+    return config.bias ? "(8 d^2 + 5 d)" : "8 d^2";
+  }
+  return std::string(config.gated_mlp ? "3" : "2") + " d x " + grouped(inner) + " + biases";
+}
+
 std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts) {
   const std::string layers = std::to_string(config.n_layer) + " x ";
-  const bool usual = config.heads_per_layer.empty() && config.head_width == 0;
-  const std::string attention =
-      usual ? (config.bias ? "(4 d^2 + 4 d)" : "4 d^2") : "4 d i + biases, i = heads x head width";
+  const bool has_shifts = config.norm_options(config.n_embd, DType::float32).bias;
+  const bool is_learned = config.position == PositionKind::learned;
   return {{"token embedding", counts.token_embedding, "V d"},
-          {"position embedding", counts.position_embedding, "block_size d"},
-          {"attention", counts.attention, layers + attention},
-          {"mlp", counts.mlp,
-           config.mlp ? layers + (config.bias ? "(8 d^2 + 5 d)" : "8 d^2") : "0: attention only"},
-          {"layer norms", counts.norms, config.bias ? "2 d each" : "d each"},
+          {"position embedding", counts.position_embedding,
+           is_learned ? "block_size d" : "0: position = " + std::string(name_of(config.position))},
+          {"attention", counts.attention, layers + attention_formula(config)},
+          {"mlp", counts.mlp, config.mlp ? layers + mlp_formula(config) : "0: attention only"},
+          {"layer norms", counts.norms,
+           std::string(config.norm_type == NormKind::rms ? "RMS norms: " : "") +
+               (has_shifts ? "2 d each" : "d each")},
           {"head", counts.head, config.tie_weights ? "0: shared with the embedding" : "V d"}};
 }
 
@@ -206,6 +233,7 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
           {"layers", config.n_layer},
           {"heads", config.n_head},
           {"heads_of_layers", heads_of_layers(config)},
+          {"key_value_heads", block_plan(config, 0).attention.key_heads},
           {"width", config.n_embd},
           {"head_width", head_width(config)},
           {"block_size", config.block_size},
@@ -219,10 +247,14 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
 
 void print_text(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
-  std::printf("%lld layers, %s heads of width %lld, d = %lld, block %lld, V = %lld\n\n",
+  const Index key_heads = config.n_kv_head;
+  const std::string shared =
+      key_heads > 0 ? concat_text(" (", key_heads, " of keys and values)") : "";
+  std::printf("%lld layers, %s heads of width %lld%s, d = %lld, block %lld, V = %lld\n\n",
               static_cast<long long>(config.n_layer), heads_text(config).c_str(),
-              static_cast<long long>(head_width(config)), static_cast<long long>(config.n_embd),
-              static_cast<long long>(config.block_size), static_cast<long long>(config.vocab_size));
+              static_cast<long long>(head_width(config)), shared.c_str(),
+              static_cast<long long>(config.n_embd), static_cast<long long>(config.block_size),
+              static_cast<long long>(config.vocab_size));
   for (const Row& row : rows_of(config, counts)) {
     std::printf("%-20s %15s   %s\n", row.part, grouped(row.count).c_str(), row.formula.c_str());
   }
