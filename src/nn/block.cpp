@@ -5,15 +5,33 @@
 namespace headlight {
 namespace {
 
-std::optional<NormOptions> qk_norm_options(const GptConfig& config, const BlockPlan& plan,
-                                           DType dtype) {
-  return plan.qk_norm ? std::optional(config.norm_options(plan.attention.head_width, dtype))
-                      : std::nullopt;
-}
-
 // Streams of random numbers: 0 is the embedding's, then three for every layer.
 std::uint64_t dropout_label(Index layer, Index place) {
   return static_cast<std::uint64_t>(1 + 3 * layer + place);
+}
+
+MultiHeadAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
+                                            bool zeros) {
+  const BlockPlan plan = block_plan(config, layer);
+  MultiHeadAttentionOptions options{.width = config.n_embd,
+                                    .heads = plan.attention.heads,
+                                    .key_heads = plan.attention.key_heads,
+                                    .key_ends = plan.attention.key_ends,
+                                    .head_width = plan.attention.head_width,
+                                    .window = plan.attention.window,
+                                    .scale = plan.attention.scale,
+                                    .rope = plan.attention.rope,
+                                    .bias = plan.qkv_bias,
+                                    .output_bias = plan.attention_output_bias,
+                                    .dropout = config.attention_dropout,
+                                    .dropout_label = dropout_label(layer, 0),
+                                    .layer = layer,
+                                    .dtype = dtype,
+                                    .zeros = zeros};
+  if (plan.qk_norm) {
+    options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
+  }
+  return options;
 }
 
 }  // namespace
@@ -23,23 +41,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
     : plan_(block_plan(config, layer)),
       layer_(layer),
       ln_1_(config.norm_options(config.n_embd, dtype)),
-      attn_({.width = config.n_embd,
-             .heads = plan_.attention.heads,
-             .key_heads = plan_.attention.key_heads,
-             .key_ends = plan_.attention.key_ends,
-             .head_width = plan_.attention.head_width,
-             .window = plan_.attention.window,
-             .scale = plan_.attention.scale,
-             .qk_norm = qk_norm_options(config, plan_, dtype),
-             .rope = plan_.attention.rope,
-             .bias = plan_.qkv_bias,
-             .output_bias = plan_.attention_output_bias,
-             .dropout = config.attention_dropout,
-             .dropout_label = dropout_label(layer, 0),
-             .layer = layer,
-             .dtype = dtype,
-             .zeros = zeros},
-            random.fork(0)),
+      attn_(attention_options(config, layer, dtype, zeros), random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   register_module("ln_1", ln_1_);

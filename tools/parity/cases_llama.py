@@ -81,7 +81,7 @@ def feed_forward_cases(file: CaseFile) -> None:
                         (inner,) = case.shape("i5")
                         middle = []
                         for layer in ("up", "gate") if gated else ("up",):
-                            weight = case.input(f"{layer}_weight", case.normal((inner, width), 0.3))
+                            weight = case.input(f"{layer}_weight", case.normal((inner, width), min(0.3, max(width, 1)**-0.5)))
                             bias = case.input(f"{layer}_bias", case.normal((inner,))) if biases else None
                             middle.append(F.linear(y, weight, bias))
                         inside = function(middle[1]) * middle[0] if gated else function(middle[0])
