@@ -129,7 +129,8 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
           ", got ", turned_heads);
   const Saved saved{{"rope", "positions", to_contiguous(positions)},
                     inverse_frequencies(options, x.size(2)),
-                    options.style, turned_heads};
+                    options.style,
+                    turned_heads};
   return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
     return std::vector<Tensor>{turned(grad, saved, true)};
   });

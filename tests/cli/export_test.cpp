@@ -207,7 +207,8 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
     CHECK(contains(refused("nanogpt"), "layer_norm_epsilon 0.001 cannot be expressed"));
   }
   SECTION("other formats and inputs") {
-    CHECK(contains(refused("onnx"), "--to: expected hf, nanogpt, gguf, npz or safetensors, got 'onnx'"));
+    CHECK(contains(refused("onnx"),
+                   "--to: expected hf, nanogpt, gguf, npz or safetensors, got 'onnx'"));
     const std::string file = folder.at("a.npz");
     write_npz(file, {{"a", Tensor::zeros({1})}});
     CHECK(contains(refusal({"export", file, "--to", "hf", "--out", out}),

@@ -131,7 +131,8 @@ def picture(curves: list[Curve], optimizers: list[str], options: str) -> str:
              f'width="{WIDTH}" height="{HEIGHT}" font-family="system-ui, Segoe UI, Helvetica, '
              'Arial, sans-serif"><rect width="100%" height="100%" fill="#fff"/>',
              text(LEFT, 28, "Validation loss against seconds of training", size=19, bold=True),
-             text(LEFT, 50, options, fill=FAINT), plot.frame()]
+             *(text(LEFT, 48 + 16 * i, line, fill=FAINT)
+               for i, line in enumerate(options.splitlines())), plot.frame()]
     for number, optimizer in enumerate(optimizers):
         mine = [c for c in chosen if c.optimizer == optimizer]
         colour = COLOURS.get(optimizer, INK)
@@ -183,8 +184,8 @@ def main() -> None:
                 last = curves[-1]
                 print(f"{optimizer} {rate:g} seed {seed}: loss {last.losses[-1]:.4f} "
                       f"after {last.seconds[-1]:.1f} s", flush=True)
-    described = [" ".join(options), *(f"{name}: {text}" for name, text in arguments.keys)]
-    write(arguments.out, curves, arguments.optimizers, ", ".join(described))
+    described = [" ".join(options), *(f"{name}: {more}" for name, more in arguments.keys)]
+    write(arguments.out, curves, arguments.optimizers, "\n".join(described))
     print(markdown(curves, arguments.optimizers), end="")
 
 
