@@ -1,6 +1,7 @@
 """Whole models of transformers' families beyond GPT-2: logits, loss, attention weights, gradients."""
 
 import json
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +10,7 @@ from transformers import (Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXCon
                           MistralConfig, Qwen2Config, Qwen3Config)
 
 from case_file import Case, CaseFile
-from gpt2_model import IGNORED, padded_tokens, shifted_labels
+from gpt2_model import IGNORED, padded_tokens, shifted_labels, stir
 
 LIMITS = {"logits": 1e-4, "loss": 1e-5, "attention": 1e-5, "gradient": 1e-5}
 REASON = "a whole model has limits for each of its results"
@@ -127,7 +128,7 @@ def name_in_files(config, name: str) -> str:
     return "embed_out.weight" if renamed else name
 
 
-def build_model(case: Case, sizes: Sizes, config) -> None:
+def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
     model = make_model(case, config)
     for name, parameter in model.named_parameters():
         case.input(name_in_files(config, name), parameter.detach(), gradient=False)
@@ -135,13 +136,19 @@ def build_model(case: Case, sizes: Sizes, config) -> None:
     tokens, pads = padded_tokens(case, sizes.lengths, sizes.vocabulary)
     case.input("tokens", tokens)
     case.input("lengths", torch.tensor(sizes.lengths, dtype=torch.int32))
-    result = model(tokens, attention_mask=(~pads).long(), output_attentions=True)
-    case.output("logits", result.logits[~pads], seed=False)
-    for layer, weights in enumerate(result.attentions):
-        # What a pad looks at means nothing.
-        case.output(f"attention.{layer}", weights.masked_fill(pads[:, None, :, None], 0), seed=False)
-    loss = F.cross_entropy(result.logits.flatten(0, 1), shifted_labels(tokens, pads).flatten(),
-                           ignore_index=IGNORED)
+    if stirred:
+        stir(model, case.generator, 2)
+    # One by one: in a padded batch a window may leave a pad nothing to look at, and eager attention
+    # gives such rows NaN in float64.
+    results = [model(tokens[b:b + 1, :length], output_attentions=True)
+               for b, length in enumerate(sizes.lengths)]
+    logits = torch.cat([result.logits[0] for result in results])
+    case.output("logits", logits, seed=False)
+    for layer in range(sizes.layers):
+        weights = [F.pad(result.attentions[layer][0], (0, sizes.block - length) * 2)
+                   for result, length in zip(results, sizes.lengths)]
+        case.output(f"attention.{layer}", torch.stack(weights), seed=False)
+    loss = F.cross_entropy(logits, shifted_labels(tokens, pads)[~pads], ignore_index=IGNORED)
     case.output("loss", loss, seed=False)
     loss.backward()
     for name in case.outputs:
@@ -155,11 +162,11 @@ def build_model(case: Case, sizes: Sizes, config) -> None:
 def build(file: CaseFile) -> None:
     for what, heads, configure in MODELS:
 
-        def make(dtype_name: str, attempt: int) -> Case:
+        def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
             case = Case("family", what, dtype_name, f"models of other families, {dtype_name}",
                         file.source, reason=REASON, attempt=attempt)
             sizes = Sizes(case, **heads)
-            build_model(case, sizes, configure(sizes))
+            build_model(case, sizes, configure(sizes), stirred)
             return case
 
-        file.add_conditioned(make, ("float32",))
+        file.add_conditioned(make, ("float32",), partial(make, stirred=True))

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from case_file import Case, CaseFile
 from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_model,
-                        padded_tokens, shifted_labels)
+                        padded_tokens, shifted_labels, stir)
 from muon import MuonWithAdamW
 
 UPDATES = 20
@@ -120,15 +120,6 @@ def train(model: torch.nn.Module, plan: Plan, batches: list) -> tuple[list, list
     return losses, norms
 
 
-def stir(model: torch.nn.Module) -> None:
-    """Moves every weight up or down by its last bits: what becomes of that in 20 updates is what
-    rounding may do. AdamW divides a gradient that is nothing but rounding by its own size."""
-    with torch.no_grad():
-        for parameter in model.parameters():
-            signs = torch.randint(0, 2, parameter.shape).to(parameter.dtype) * 2 - 1
-            parameter *= 1 + 4 * torch.finfo(parameter.dtype).eps * signs
-
-
 def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     if case.source.random_sizes:
         # A padded block of 2 predicts from first tokens alone: no query has a gradient, and AdamW
@@ -144,7 +135,8 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.input("tokens", torch.stack([tokens for tokens, _ in batches]))
     case.input("padding_mask", torch.stack([pads for _, pads in batches]))
     if stirred:
-        stir(model)
+        # AdamW divides a gradient that is nothing but rounding by its own size.
+        stir(model, case.generator, 4)
     losses, norms = train(model, plan, batches)
     case.output("losses", torch.stack(losses), seed=False)
     case.output("norms", torch.stack(norms), seed=False)

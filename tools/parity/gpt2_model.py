@@ -72,3 +72,12 @@ def shifted_labels(tokens: torch.Tensor, pads: torch.Tensor) -> torch.Tensor:
     """For logits [B, T, V]: the next token of every position that has one."""
     labels = torch.where(pads, IGNORED, tokens)
     return F.pad(labels[:, 1:], (0, 1), value=IGNORED)
+
+
+def stir(model: torch.nn.Module, generator: torch.Generator, last_places: float) -> None:
+    """Moves every weight up or down by units of its last place: what becomes of that is what
+    rounding may do."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            signs = torch.randint(0, 2, parameter.shape, generator=generator) * 2 - 1
+            parameter *= 1 + last_places * torch.finfo(parameter.dtype).eps * signs.to(parameter.dtype)
