@@ -77,5 +77,7 @@ std::string name_in_layer(const Weight& weight, const std::string& name);
 // Of a query_key_value that lies in three tensors.
 std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
                                                   const std::vector<std::string>& names);
+// Llama's names; Gemma's are the same but for norms.
+std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
 
 }  // namespace headlight

@@ -96,16 +96,16 @@ std::string refusal(const GptConfig& config) {
       config.position == PositionKind::rope && config.rope.width == 0 &&
       config.rope.style == RotaryStyle::half &&
       (config.windows.empty() || (common_window(config) > 0 && config.rope_local_theta > 0));
-  const bool qkv_bias = config.qkv_bias.value_or(config.bias);
-  const bool has_biases = qkv_bias == config.attention_output_bias.value_or(config.bias) &&
-                          !config.mlp_bias.value_or(config.bias);
+  const BlockPlan plan = block_plan(config, 0);
+  const bool has_biases = plan.qkv_bias == plan.attention_output_bias && !plan.mlp_bias;
   return has_layers && has_positions && has_biases
              ? ""
              : "these layers cannot be expressed: they are no Gemma's";
 }
 
 Json config_json(const GptConfig& config) {
-  const AttentionPlan plan = block_plan(config, 0).attention;
+  const BlockPlan block = block_plan(config, 0);
+  const AttentionPlan& plan = block.attention;
   const double scale =
       plan.scale > 0 ? plan.scale : 1 / std::sqrt(static_cast<double>(plan.head_width));
   const double scalar = 1 / (scale * scale);
@@ -121,14 +121,14 @@ Json config_json(const GptConfig& config) {
       {"num_attention_heads", config.n_head},
       {"num_key_value_heads", plan.key_heads},
       {"head_dim", plan.head_width},
-      {"intermediate_size", *block_plan(config, 0).mlp_width},
+      {"intermediate_size", *block.mlp_width},
       {"hidden_activation", config.activation == Activation::gelu_tanh
                                 ? "gelu_pytorch_tanh"
                                 : std::string(name_of(config.activation))},
       {"rms_norm_eps", config.layer_norm_epsilon},
       {"query_pre_attn_scalar",
        std::abs(scalar - whole) < 1e-9 * scalar ? Json(static_cast<Index>(whole)) : Json(scalar)},
-      {"attention_bias", config.qkv_bias.value_or(config.bias)},
+      {"attention_bias", block.qkv_bias},
       {"attention_dropout", config.attention_dropout},
       {"attn_logit_softcapping", nullptr},
       {"final_logit_softcapping", nullptr},
@@ -139,47 +139,21 @@ Json config_json(const GptConfig& config) {
         {"sliding_attention", rope_parameters_json({.theta = local_theta}, 0)}}}};
 }
 
-std::string name_of_part(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "embed_tokens";
-    case Part::final_norm:
-      return "norm";
-    case Part::head:
-      return "lm_head";
-    case Part::attention_norm:
-      return "input_layernorm";
-    case Part::attention_output:
-      return "self_attn.o_proj";
-    case Part::query_norm:
-      return "self_attn.q_norm";
-    case Part::key_norm:
-      return "self_attn.k_norm";
-    case Part::attention_output_norm:
-      return "post_attention_layernorm";
-    case Part::mlp_norm:
-      return "pre_feedforward_layernorm";
-    case Part::mlp_gate:
-      return "mlp.gate_proj";
-    case Part::mlp_in:
-      return "mlp.up_proj";
-    case Part::mlp_out:
-      return "mlp.down_proj";
-    case Part::mlp_output_norm:
-      return "post_feedforward_layernorm";
-    default:
-      fail("[gemma3_text] no name for ", part_name(part));
-  }
-}
-
+// Llama's, but for the norms: attention and MLP have one in front and one behind.
 std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
-  if (weight.part == Part::query_key_value) {
-    return query_key_value_tensors(
-        weight, config,
-        {name_in_layer(weight, "self_attn.q_proj"), name_in_layer(weight, "self_attn.k_proj"),
-         name_in_layer(weight, "self_attn.v_proj")});
+  const auto norm = [&](const char* name) -> std::vector<StoredTensor> {
+    return {{.name = name_in_layer(weight, name), .rows = weight.shape[0]}};
+  };
+  switch (weight.part) {
+    case Part::attention_output_norm:
+      return norm("post_attention_layernorm");
+    case Part::mlp_norm:
+      return norm("pre_feedforward_layernorm");
+    case Part::mlp_output_norm:
+      return norm("post_feedforward_layernorm");
+    default:
+      return llama_tensors(weight, config);
   }
-  return {{.name = name_in_layer(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
 }
 
 }  // namespace

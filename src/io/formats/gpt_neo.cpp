@@ -67,7 +67,7 @@ std::string refusal(const GptConfig& config) {
   if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
     return why;
   }
-  if (config.attention_scale != 1 || config.qkv_bias.value_or(config.bias) || !config.bias) {
+  if (config.attention_scale != 1 || block_plan(config, 0).qkv_bias || !config.bias) {
     return "this attention: GPT-Neo has no scale of scores, and biases but for q, k and v";
   }
   return !config.windows.empty() && common_window(config) == 0

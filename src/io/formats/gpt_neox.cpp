@@ -45,8 +45,8 @@ std::string refusal(const GptConfig& config) {
   if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
     return why;
   }
-  const bool qkv_bias = config.qkv_bias.value_or(config.bias);
-  if (!config.bias || qkv_bias != config.attention_output_bias.value_or(config.bias)) {
+  const BlockPlan block = block_plan(config, 0);
+  if (!config.bias || block.qkv_bias != block.attention_output_bias) {
     return "these biases cannot be expressed: GPT-NeoX has all, or all but those of attention";
   }
   const bool fits = config.position == PositionKind::rope &&
@@ -56,11 +56,12 @@ std::string refusal(const GptConfig& config) {
 }
 
 Json config_json(const GptConfig& config) {
-  const AttentionPlan plan = block_plan(config, 0).attention;
+  const BlockPlan block = block_plan(config, 0);
+  const Index head_width = block.attention.head_width;
   const double share = config.rope.width == 0 ? 1
                                               : static_cast<double>(config.rope.width) /
-                                                    static_cast<double>(plan.head_width);
-  Json rope = rope_parameters_json(config.rope, plan.head_width);
+                                                    static_cast<double>(head_width);
+  Json rope = rope_parameters_json(config.rope, head_width);
   rope["partial_rotary_factor"] = share;
   return {{"architectures", {"GPTNeoXForCausalLM"}},
           {"model_type", "gpt_neox"},
@@ -68,13 +69,13 @@ Json config_json(const GptConfig& config) {
           {"hidden_size", config.n_embd},
           {"num_hidden_layers", config.n_layer},
           {"num_attention_heads", config.n_head},
-          {"intermediate_size", *block_plan(config, 0).mlp_width},
+          {"intermediate_size", *block.mlp_width},
           {"hidden_act", name_of(config.activation)},
           {"layer_norm_eps", config.layer_norm_epsilon},
           {"attention_dropout", config.attention_dropout},
           {"hidden_dropout", config.residual_dropout},
           {"use_parallel_residual", config.parallel_residual},
-          {"attention_bias", config.qkv_bias.value_or(config.bias)},
+          {"attention_bias", block.qkv_bias},
           {"rotary_emb_base", config.rope.theta},
           {"rotary_pct", share},
           {"rope_scaling", config.rope.scaling == RopeScaling::none ? Json() : rope},

@@ -120,17 +120,10 @@ std::string refusal_of_layers(const GptConfig& config) {
                "scale of its own";
 }
 
-struct Biases {
-  bool qkv = false;
-  bool output = false;
-  bool mlp = false;
-
-  bool operator==(const Biases&) const = default;
-};
-
-Biases biases_of(const GptConfig& config) {
-  return {config.qkv_bias.value_or(config.bias), config.attention_output_bias.value_or(config.bias),
-          config.mlp_bias.value_or(config.bias)};
+// Of queries, keys and values or nowhere.
+bool has_biases(const GptConfig& config, bool qkv) {
+  const BlockPlan plan = block_plan(config, 0);
+  return plan.qkv_bias == qkv && !plan.attention_output_bias && !plan.mlp_bias;
 }
 
 constexpr const char* kOtherBiases = "biases of these layers cannot be expressed together";
@@ -138,37 +131,37 @@ constexpr const char* kOtherWindows = "windows cannot be expressed";
 constexpr const char* kQkNorm = "qk_norm cannot be expressed";
 
 std::string refusal_of_llama(const GptConfig& config) {
-  const Biases biases = biases_of(config);
-  return config.qk_norm                ? kQkNorm
-         : !config.windows.empty()     ? kOtherWindows
-         : biases.qkv != biases.output ? kOtherBiases
-                                       : refusal_of_layers(config);
+  const BlockPlan plan = block_plan(config, 0);
+  return plan.qk_norm                                  ? kQkNorm
+         : !config.windows.empty()                     ? kOtherWindows
+         : plan.qkv_bias != plan.attention_output_bias ? kOtherBiases
+                                                       : refusal_of_layers(config);
 }
 
 std::string refusal_of_mistral(const GptConfig& config) {
   const bool has_window =
       common_window(config) > 0 && std::count(config.windows.begin(), config.windows.end(), 0) == 0;
-  return config.qk_norm                  ? kQkNorm
-         : !has_window                   ? kOtherWindows
-         : biases_of(config) != Biases{} ? kOtherBiases
-                                         : refusal_of_layers(config);
+  return config.qk_norm               ? kQkNorm
+         : !has_window                ? kOtherWindows
+         : !has_biases(config, false) ? kOtherBiases
+                                      : refusal_of_layers(config);
 }
 
 std::string refusal_of_qwen2(const GptConfig& config) {
   const bool has_windows = config.windows.empty() || common_window(config) > 0;
-  return config.qk_norm                             ? kQkNorm
-         : !has_windows                             ? kOtherWindows
-         : biases_of(config) != Biases{.qkv = true} ? kOtherBiases
-                                                    : refusal_of_layers(config);
+  return config.qk_norm              ? kQkNorm
+         : !has_windows              ? kOtherWindows
+         : !has_biases(config, true) ? kOtherBiases
+                                     : refusal_of_layers(config);
 }
 
 std::string refusal_of_qwen3(const GptConfig& config) {
   const bool has_windows = config.windows.empty() || common_window(config) > 0;
-  const Biases biases = biases_of(config);
+  const BlockPlan plan = block_plan(config, 0);
   return !config.qk_norm ? "queries and keys without norms cannot be expressed"
          : !has_windows  ? kOtherWindows
-         : biases.qkv != biases.output || biases.mlp ? kOtherBiases
-                                                     : refusal_of_layers(config);
+         : plan.qkv_bias != plan.attention_output_bias || plan.mlp_bias ? kOtherBiases
+                                                                        : refusal_of_layers(config);
 }
 
 Json layers_json(const GptConfig& config, const char* type, const char* architecture) {
@@ -204,8 +197,8 @@ void add_windows(const GptConfig& config, Json& json) {
 
 Json llama_json(const GptConfig& config) {
   Json json = layers_json(config, "llama", "LlamaForCausalLM");
-  json["attention_bias"] = biases_of(config).qkv;
-  json["mlp_bias"] = biases_of(config).mlp;
+  json["attention_bias"] = block_plan(config, 0).qkv_bias;
+  json["mlp_bias"] = block_plan(config, 0).mlp_bias;
   return json;
 }
 
@@ -223,7 +216,7 @@ Json qwen2_json(const GptConfig& config) {
 
 Json qwen3_json(const GptConfig& config) {
   Json json = layers_json(config, "qwen3", "Qwen3ForCausalLM");
-  json["attention_bias"] = biases_of(config).qkv;
+  json["attention_bias"] = block_plan(config, 0).qkv_bias;
   add_windows(config, json);
   return json;
 }
@@ -258,7 +251,9 @@ std::string name_of_part(Part part) {
   }
 }
 
-std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
+}  // namespace
+
+std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
   if (weight.part == Part::query_key_value) {
     return query_key_value_tensors(
         weight, config,
@@ -268,40 +263,31 @@ std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& conf
   return {{.name = name_in_layer(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
 }
 
-}  // namespace
+const WeightLayout kLlamaLayout{.prefix = "model.",
+                                .head = "lm_head.weight",
+                                .buffers = {".rotary_emb.inv_freq"},
+                                .tensors_of = llama_tensors};
 
 const ModelFamily kLlama{.type = "llama",
-                         .layout = {.prefix = "model.",
-                                    .head = "lm_head.weight",
-                                    .buffers = {".rotary_emb.inv_freq"},
-                                    .tensors_of = tensors_of},
+                         .layout = kLlamaLayout,
                          .read_config = read_llama,
                          .refusal = refusal_of_llama,
                          .config_json = llama_json};
 
 const ModelFamily kMistral{.type = "mistral",
-                           .layout = {.prefix = "model.",
-                                      .head = "lm_head.weight",
-                                      .buffers = {".rotary_emb.inv_freq"},
-                                      .tensors_of = tensors_of},
+                           .layout = kLlamaLayout,
                            .read_config = read_mistral,
                            .refusal = refusal_of_mistral,
                            .config_json = mistral_json};
 
 const ModelFamily kQwen2{.type = "qwen2",
-                         .layout = {.prefix = "model.",
-                                    .head = "lm_head.weight",
-                                    .buffers = {".rotary_emb.inv_freq"},
-                                    .tensors_of = tensors_of},
+                         .layout = kLlamaLayout,
                          .read_config = read_qwen2,
                          .refusal = refusal_of_qwen2,
                          .config_json = qwen2_json};
 
 const ModelFamily kQwen3{.type = "qwen3",
-                         .layout = {.prefix = "model.",
-                                    .head = "lm_head.weight",
-                                    .buffers = {".rotary_emb.inv_freq"},
-                                    .tensors_of = tensors_of},
+                         .layout = kLlamaLayout,
                          .read_config = read_qwen3,
                          .refusal = refusal_of_qwen3,
                          .config_json = qwen3_json};

@@ -244,7 +244,7 @@ std::string refusal_of_qwen3(const GptConfig& config) {
   if (!why.empty() || !config.windows.empty()) {
     return why.empty() ? "windows cannot be expressed: qwen3 of llama.cpp has none" : why;
   }
-  return config.qkv_bias.value_or(config.bias)
+  return block_plan(config, 0).qkv_bias
              ? "biases of attention cannot be expressed: qwen3 of llama.cpp has none"
              : refusal_of_fixed(config, "qwen3", Activation::silu, false);
 }
@@ -266,7 +266,7 @@ std::string refusal_of_gemma3(const GptConfig& config) {
     return concat_text("attention_scale = ", scale,
                        " cannot be expressed: gemma3 of llama.cpp has ", usual);
   }
-  return config.qkv_bias.value_or(config.bias)
+  return block_plan(config, 0).qkv_bias
              ? "biases of attention cannot be expressed: gemma3 of llama.cpp has none"
              : refusal_of_fixed(config, "gemma3", Activation::gelu_tanh, false);
 }
@@ -281,7 +281,7 @@ std::string refusal_of_gptneox(const GptConfig& config) {
   if (!why.empty()) {
     return why;
   }
-  return config.qkv_bias.value_or(config.bias)
+  return block_plan(config, 0).qkv_bias
              ? refusal_of_fixed(config, "gptneox", Activation::gelu_erf, false)
              : "these biases cannot be expressed: gptneox of llama.cpp has all";
 }
