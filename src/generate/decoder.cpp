@@ -53,16 +53,41 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
   }
 }
 
-// Of the token, and of its position where the model has learned some.
-void embed(const DecoderModel& model, const DecodeItem& item, float* stream) {
-  std::copy_n(model.token_embedding.data<float>() + item.token * model.width, model.width, stream);
-  if (const double scale = model.gpt->config().embedding_scale; scale > 0) {
-    kernels::loops<float>().scale(static_cast<float>(scale), stream, model.width);
+// What is decoded in a step, as a hook is told.
+struct StepRows {
+  explicit StepRows(std::span<const DecodeItem> items) {
+    for (const DecodeItem& item : items) {
+      tokens.push_back(item.token);
+      positions.push_back(static_cast<std::int32_t>(item.cache->length()));
+      offsets.push_back(std::ssize(tokens));
+    }
   }
+  PassRows rows() const { return {tokens, positions, offsets}; }
+
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> positions;
+  std::vector<Index> offsets{0};
+};
+
+// Of the tokens, and of their positions where the model has learned some.
+void embed(const DecoderModel& model, std::span<const DecodeItem> items, const StepVectors& stream,
+           ForwardHook* hook) {
+  const auto batch = static_cast<Index>(items.size());
+  for (Index b = 0; b < batch; ++b) {
+    const Index token = items[static_cast<std::size_t>(b)].token;
+    std::copy_n(model.token_embedding.data<float>() + token * model.width, model.width,
+                stream.of(b));
+    if (const double scale = model.gpt->config().embedding_scale; scale > 0) {
+      kernels::loops<float>().scale(static_cast<float>(scale), stream.of(b), model.width);
+    }
+  }
+  visit_rows(hook, {Point::embed}, stream, {batch, model.width});
   if (model.position_embedding.defined()) {
-    const float* position =
-        model.position_embedding.data<float>() + item.cache->length() * model.width;
-    kernels::loops<float>().add(stream, position, stream, model.width);
+    for (Index b = 0; b < batch; ++b) {
+      const Index position = items[static_cast<std::size_t>(b)].cache->length();
+      const float* values = model.position_embedding.data<float>() + position * model.width;
+      kernels::loops<float>().add(stream.of(b), values, stream.of(b), model.width);
+    }
   }
 }
 
@@ -94,13 +119,19 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   const Tensor all =
       gpt.residual(batch, gpt.config().n_layer, {.hook = hook, .caches = caches});  // [T, C]
   const Tensor last = slice(all, 0, all.size(0) - 1, all.size(0));
-  const Tensor hidden = to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, {0, 1}));
+  const Batch last_token = last_tokens(batch);
+  if (hook != nullptr) {
+    hook->begin(rows_of(last_token));
+  }
+  const Tensor hidden =
+      to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, {0, 1}, {.hook = hook}));
   const Index threads = step_threads(model, 1);
   const StepWorkspace& workspace = state_->workspace_for(1, threads);
   std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
   const DecoderStep step(model, {}, workspace);
   kernels::parallel_team(threads, model.head.rows() * model.width,
                          [&](const kernels::TeamMember& me) { step.run_head(me); });
+  visit_rows(hook, {Point::logits}, workspace.logits, {1, model.head.rows()});
 }
 
 void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
@@ -110,11 +141,14 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
   check_items(model, items);
   const Index threads = step_threads(model, batch);
   const StepWorkspace& workspace = state_->workspace_for(batch, threads);
-  for (Index b = 0; b < batch; ++b) {
-    const DecodeItem& item = items[static_cast<std::size_t>(b)];
+  for (const DecodeItem& item : items) {
     item.cache->reserve(1);
-    embed(model, item, workspace.stream.of(b));
   }
+  const StepRows rows(items);
+  if (hook != nullptr) {
+    hook->begin(rows.rows());
+  }
+  embed(model, items, workspace.stream, hook);
   DecoderStep step(model, items, workspace, hook);
   kernels::parallel_team(threads, step_work(model, batch),
                          [&](const kernels::TeamMember& me) { step.run(me); });

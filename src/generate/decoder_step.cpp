@@ -31,9 +31,35 @@ void multiply_panel(const float* factor, float* x) {
   }
 }
 
+// Of this shape [B, ...].
+Tensor rows_tensor(const StepVectors& rows, const Shape& shape) {
+  Tensor values = Tensor::empty(shape);
+  const Index length = numel(shape) / shape[0];
+  for (Index b = 0; b < shape[0]; ++b) {
+    std::copy_n(rows.of(b), length, values.data<float>() + b * length);
+  }
+  return values;
+}
+
+void store_rows(const Tensor& values, const StepVectors& rows) {
+  const Tensor flat = to_contiguous(values);
+  const Index length = flat.numel() / flat.size(0);
+  for (Index b = 0; b < flat.size(0); ++b) {
+    std::copy_n(flat.data<float>() + b * length, length, rows.of(b));
+  }
+}
+
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
 }  // namespace
+
+void visit_rows(ForwardHook* hook, const Place& place, const StepVectors& rows,
+                const Shape& shape) {
+  if (hook != nullptr && hook->wants(place.point, place.layer)) {
+    const NoGrad no_grad;
+    store_rows(visited(hook, place, rows_tensor(rows, shape)), rows);
+  }
+}
 
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
@@ -95,8 +121,9 @@ class DecoderStep::Layer {
 
   void visit(Point point);
   void normalize(Branch branch) {
-    step_.normalize(branch == Branch::attention ? layer_.ln_1 : layer_.ln_2, work_.stream,
-                    work_.normalized(me_.index));
+    step_.normalize_stream(me_, branch == Branch::attention ? layer_.ln_1 : layer_.ln_2,
+                           step_.model_.gpt->block(number_).norm(branch),
+                           norm_points(branch, number_));
   }
   void compute(Branch branch) {
     if (branch == Branch::attention) {
@@ -120,12 +147,17 @@ class DecoderStep::Layer {
            plan.head_width % kPanelRows == 0;
   }
   void project();
+  // Whether somebody wants what has to be whole before heads attend.
   bool is_watched() const;
   void visit_projections();
-  void normalize_and_turn(const NormWeights& norm, Index item, float* vector) const;
+  void turn_all();
+  // A query or key in its place.
+  void turn(Index part, Index item, Index head) const;
   void keep_key_and_value(Index item, Index head) const;
+  // With a query that is turned.
   void attend_head(Index item, Index head) const;
   void attend_openly(Index item) const;
+  void take_results();
   void feed_forward();
 
   DecoderStep& step_;
@@ -159,23 +191,31 @@ void DecoderStep::Layer::attend() {
   if (!is_watched() && heads_are_shared_evenly()) {
     for (Index b = 0; b < batch; ++b) {
       for (Index head = me_.share_begin(key_heads); head < me_.share_end(key_heads); ++head) {
+        turn(1, b, head);
         keep_key_and_value(b, head);
       }
       for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
+        turn(0, b, head);
         attend_head(b, head);
       }
     }
   } else {
-    visit_projections();
     me_.barrier();
+    if (is_watched()) {
+      visit_projections();
+      turn_all();
+    }
     const Index all = batch * key_heads;
     for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      if (!is_watched()) {
+        turn(1, i / key_heads, i % key_heads);
+      }
       keep_key_and_value(i / key_heads, i % key_heads);
     }
-    if (key_heads < heads || step_.is_wanted(Point::pattern, number_)) {
+    if (key_heads < heads || is_watched()) {
       me_.barrier();
     }
-    if (step_.is_wanted(Point::pattern, number_)) {
+    if (step_.is_wanted(Point::attn_scores, number_) || step_.is_wanted(Point::pattern, number_)) {
       step_.alone(me_, [&] {
         for (Index b = 0; b < batch; ++b) {
           attend_openly(b);
@@ -183,6 +223,9 @@ void DecoderStep::Layer::attend() {
       });
     } else {
       for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
+        if (!is_watched()) {
+          turn(0, i / heads, i % heads);
+        }
         attend_head(i / heads, i % heads);
       }
     }
@@ -208,8 +251,10 @@ void DecoderStep::Layer::project() {
 }
 
 bool DecoderStep::Layer::is_watched() const {
-  return step_.is_wanted(Point::q, number_) || step_.is_wanted(Point::k, number_) ||
-         step_.is_wanted(Point::v, number_) || step_.is_wanted(Point::pattern, number_);
+  return wants_any(step_.hook_,
+                   {Point::q, Point::k, Point::v, Point::rot_q, Point::rot_k, Point::attn_scores,
+                    Point::pattern},
+                   number_);
 }
 
 void DecoderStep::Layer::visit_projections() {
@@ -221,12 +266,30 @@ void DecoderStep::Layer::visit_projections() {
   }
 }
 
-// A query or key [D] in its place.
-void DecoderStep::Layer::normalize_and_turn(const NormWeights& norm, Index item,
-                                            float* vector) const {
+void DecoderStep::Layer::turn_all() {
   const AttentionPlan& plan = layer_.plan.attention;
+  for (Index part = 0; part < 2; ++part) {
+    const Index heads = plan.part_heads(part);
+    const Index all = step_.batch_ * heads;
+    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      turn(part, i / heads, i % heads);
+    }
+  }
+  me_.barrier();
+  if (plan.rope) {
+    for (const auto& [point, part] : {std::pair{Point::rot_q, 0}, std::pair{Point::rot_k, 1}}) {
+      step_.visit(me_, {point, number_}, projection(part),
+                  {plan.part_heads(part), plan.head_width});
+    }
+  }
+}
+
+void DecoderStep::Layer::turn(Index part, Index item, Index head) const {
+  const AttentionPlan& plan = layer_.plan.attention;
+  float* vector = projection(part).of(item) + head * plan.head_width;
   if (layer_.plan.qk_norm) {
-    step_.normalize_row(norm, vector, vector, plan.head_width);
+    step_.normalize_row(part == 0 ? layer_.query_norm : layer_.key_norm, vector, vector,
+                        plan.head_width);
   }
   if (plan.rope) {
     const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
@@ -246,9 +309,7 @@ void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
                                        static_cast<std::size_t>(KeyValueCache::kBlock)];
   float* keys = block + head * KeyValueCache::kBlock * width;
   float* values = keys + heads * KeyValueCache::kBlock * width;
-  float* key = projection(1).of(item) + head * width;
-  normalize_and_turn(layer_.key_norm, item, key);
-  std::copy_n(key, width, keys + place * width);
+  std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
   std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
 }
 
@@ -262,10 +323,8 @@ void DecoderStep::Layer::attend_head(Index item, Index head) const {
   const Index first = plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
   const Index blocks = first / KeyValueCache::kBlock;  // of which nothing is seen
   const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
-  float* query = projection(0).of(item) + head * width;
-  normalize_and_turn(layer_.query_norm, item, query);
   kernels::decode_loops().attend(
-      {.query = query,
+      {.query = projection(0).of(item) + head * width,
        .blocks = cache.blocks(number_).data() + blocks,
        .keys = key_head * KeyValueCache::kBlock * width,
        .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
@@ -284,26 +343,36 @@ void DecoderStep::Layer::attend_openly(Index item) const {
   const Index heads = plan.heads;
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
   const NoGrad no_grad;
-  for (Index head = 0; head < heads; ++head) {
-    normalize_and_turn(layer_.query_norm, item, projection(0).of(item) + head * width);
-  }
+  const auto change = [&](Point point) {
+    return [this, place = Place{point, number_, item}](const Tensor& map) {
+      return visited(step_.hook_, place, map);
+    };
+  };
   const std::span<const float> query(projection(0).of(item),
                                      static_cast<std::size_t>(heads * width));
-  const Tensor attended =
-      scaled_dot_product_attention(
-          Tensor::from(query, {heads, 1, width}), cache.keys(number_, cache.length() + 1),
-          cache.values(number_, cache.length() + 1),
-          {.causal = true,
-           .window = plan.window,
-           .enable_gqa = plan.key_heads < plan.heads,
-           .scale = plan.scale,
-           .on_weights =
-               [&](const Tensor& weights) {
-                 return visited(step_.hook_, {Point::pattern, number_, item}, weights);
-               },
-           .key_ends = plan.key_ends})
-          .output;
+  const Tensor attended = scaled_dot_product_attention(Tensor::from(query, {heads, 1, width}),
+                                                       cache.keys(number_, cache.length() + 1),
+                                                       cache.values(number_, cache.length() + 1),
+                                                       {.causal = true,
+                                                        .window = plan.window,
+                                                        .enable_gqa = plan.key_heads < plan.heads,
+                                                        .scale = plan.scale,
+                                                        .on_scores = change(Point::attn_scores),
+                                                        .on_weights = change(Point::pattern),
+                                                        .key_ends = plan.key_ends})
+                              .output;
   std::copy_n(to_contiguous(attended).data<float>(), heads * width, work_.attended.of(item));
+}
+
+// In the place of what attention_out made.
+void DecoderStep::Layer::take_results() {
+  step_.alone(me_, [&] {
+    const AttentionPlan& plan = layer_.plan.attention;
+    const NoGrad no_grad;
+    const Tensor z = rows_tensor(work_.attended, {step_.batch_, plan.heads, plan.head_width});
+    const MultiHeadAttention& attention = step_.model_.gpt->block(number_).attention();
+    store_rows(attention.output_of(z, step_.hook_), work_.projected);
+  });
 }
 
 // This member's rows of stream = residual + matrix x. After a post-norm the residual is the
@@ -315,6 +384,9 @@ void DecoderStep::Layer::add(Branch branch) {
   const Index end = me_.share_end(matrix.panels());
   matrix.multiply(begin, end, step_.batch_, is_attention ? work_.attended : work_.inner,
                   work_.projected);
+  if (is_attention && step_.is_wanted(Point::result, number_)) {
+    take_results();
+  }
   if (layer_.plan.output_norms) {
     me_.barrier();
     if (me_.index == 0) {
@@ -377,11 +449,12 @@ void DecoderStep::run(const TeamMember& me) {
     run_block(model_.layers[static_cast<std::size_t>(i)].plan, layer);
   }
   if (pre_norm_) {
-    normalize(model_.ln_f, work_.stream, work_.normalized(me.index));
+    normalize_stream(me, model_.ln_f, *model_.gpt->final_norm(), kFinalNorm);
   }
   const PackedMatrix& head = model_.head;
   head.multiply(me.share_begin(head.panels()), me.share_end(head.panels()), batch_,
                 work_.normalized(me.index), work_.logits);
+  visit(me, {Point::logits}, work_.logits, {head.rows()});
 }
 
 void DecoderStep::run_head(const TeamMember& me) const {
@@ -393,6 +466,24 @@ void DecoderStep::run_head(const TeamMember& me) const {
 void DecoderStep::rethrow() const {
   if (error_) {
     std::rethrow_exception(error_);
+  }
+}
+
+void DecoderStep::normalize_stream(const TeamMember& me, const NormWeights& weights,
+                                   const LayerNorm& norm, const NormPoints& points) {
+  if (!wants_any(hook_, {points.scale, points.normalized}, points.layer)) {
+    normalize(weights, work_.stream, work_.normalized(me.index));
+    return;
+  }
+  alone(me, [&] {
+    const NoGrad no_grad;
+    const Tensor x = rows_tensor(work_.stream, {batch_, model_.width});
+    store_rows(norm.forward(x, hook_, points), work_.normalized(0));
+  });
+  if (me.index > 0) {
+    for (Index b = 0; b < batch_; ++b) {
+      std::copy_n(work_.normalized(0).of(b), model_.width, work_.normalized(me.index).of(b));
+    }
   }
 }
 
@@ -433,18 +524,9 @@ void DecoderStep::visit(const TeamMember& me, const Place& place, const StepVect
     return;
   }
   alone(me, [&] {
-    const Index length = numel(shape_of_row);
     Shape shape = shape_of_row;
     shape.insert(0, batch_);
-    Tensor value = Tensor::empty(shape);
-    for (Index b = 0; b < batch_; ++b) {
-      std::copy_n(rows.of(b), length, value.data<float>() + b * length);
-    }
-    const NoGrad no_grad;
-    value = to_contiguous(visited(hook_, place, value));
-    for (Index b = 0; b < batch_; ++b) {
-      std::copy_n(value.data<float>() + b * length, length, rows.of(b));
-    }
+    visit_rows(hook_, place, rows, shape);
   });
 }
 

@@ -39,6 +39,10 @@ class StepWorkspace {
   StepVectors scores_;      // [threads, block_size]
 };
 
+// Shows rows to a hook that wants them, as a tensor of this shape [B, ...], and takes what it
+// returns. Throws what the hook throws.
+void visit_rows(ForwardHook* hook, const Place& place, const StepVectors& rows, const Shape& shape);
+
 // Multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch);
 
@@ -64,6 +68,9 @@ class DecoderStep {
  private:
   class Layer;
 
+  // The stream to the vectors of this member; what a hook sees is computed by the first.
+  void normalize_stream(const kernels::TeamMember& me, const NormWeights& weights,
+                        const LayerNorm& norm, const NormPoints& points);
   // `from` to `to`, every sequence; they may be the same.
   void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const;
   void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const;

@@ -1,6 +1,7 @@
 #include "headlight/nn/batch.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "headlight/ops/layout.h"
@@ -93,6 +94,15 @@ Tensor last_rows(const Tensor& rows, const Batch& batch) {
     last.push_back(slice(rows, 0, batch.offsets[b] - 1, batch.offsets[b]));
   }
   return last.size() == 1 ? last.front() : concat(last, 0);
+}
+
+Batch last_tokens(const Batch& batch) {
+  Batch last;
+  last.tokens = last_rows(batch.tokens, batch);
+  last.positions = last_rows(batch.positions, batch);
+  last.offsets.resize(batch.offsets.size());
+  std::iota(last.offsets.begin(), last.offsets.end(), Index{0});
+  return last;
 }
 
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int32_t>>& sequences,

@@ -83,18 +83,27 @@ class Block::Pass {
   void visit(Point point) { stream_ = visited(context_.hook, {point, block_.layer_}, stream_); }
 
   void normalize(Branch branch) {
-    const LayerNorm& norm = branch == Branch::attention ? block_.ln_1_ : *block_.ln_2_;
-    if (block_.plan_.norm == NormPosition::pre) {
-      norm_ = norm.norm();
+    const LayerNorm& norm = block_.norm(branch);
+    const NormPoints points = norm_points(branch, block_.layer_);
+    const bool is_watched =
+        wants_any(context_.hook, {points.scale, points.normalized}, block_.layer_);
+    if (block_.plan_.norm == NormPosition::post) {
+      stream_ = norm.forward(stream_, context_.hook, points);
+    } else if (is_watched) {
+      normalized_ = norm.forward(stream_, context_.hook, points);
     } else {
-      stream_ = norm.forward(stream_);
+      normalized_ = {};
+      norm_ = norm.norm();
     }
   }
 
   void compute(Branch branch) {
+    const bool is_normalized = normalized_.defined();
+    const Tensor& x = is_normalized ? normalized_ : stream_;
+    const std::optional<NormParameters> norm = is_normalized ? std::nullopt : norm_;
     output(branch) = branch == Branch::attention
-                         ? block_.attn_.forward_ragged(stream_, offsets_, context_, norm_)
-                         : block_.mlp_->forward(stream_, context_, norm_);
+                         ? block_.attn_.forward_ragged(x, offsets_, context_, norm)
+                         : block_.mlp_->forward(x, context_, norm);
   }
 
   void add(Branch branch) {
@@ -116,7 +125,8 @@ class Block::Pass {
   Tensor stream_;  // [N, C]
   const std::vector<Index>& offsets_;
   const ForwardContext& context_;
-  std::optional<NormParameters> norm_;  // in front of the branch
+  Tensor normalized_;                   // [N, C], where a hook watches the norm in front
+  std::optional<NormParameters> norm_;  // else that norm
   Tensor outputs_[2];                   // [N, C], of attention and MLP
 };
 

@@ -1,11 +1,17 @@
 #pragma once
 
 #include "headlight/nn/architecture.h"
-#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/layers.h"
 
 namespace headlight {
 
-enum class Branch { attention, mlp };
+inline constexpr NormPoints kFinalNorm{Point::ln_final_scale, Point::ln_final, 0};
+
+inline NormPoints norm_points(Branch branch, Index layer) {
+  return branch == Branch::attention ? NormPoints{Point::ln1_scale, Point::ln1, layer}
+                                     : NormPoints{Point::ln2_scale, Point::ln2, layer};
+}
 
 // The order in which a layer computes, said once for whoever computes one: Block, with tensors that
 // record gradients, and DecoderStep, with packed weights. A machine has

@@ -7,6 +7,7 @@
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "nn/block_order.h"
 
 namespace headlight {
 namespace {
@@ -98,10 +99,13 @@ Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
   return {};
 }
 
-Tensor Gpt::embed(const Tensor& tokens, const Tensor& positions) const {
-  Tensor x = wte_.forward(tokens);
-  x = config_.embedding_scale > 0 ? x * config_.embedding_scale : x;
-  return wpe_ ? x + wpe_->forward(positions) : x;
+Tensor Gpt::embed(const Batch& batch, ForwardHook* hook) const {
+  if (hook != nullptr) {
+    hook->begin(rows_of(batch));
+  }
+  Tensor x = wte_.forward(batch.tokens);
+  x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
+  return wpe_ ? x + wpe_->forward(batch.positions) : x;
 }
 
 Tensor Gpt::run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
@@ -139,15 +143,15 @@ Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& cont
   if (!context.caches.empty()) {
     prepare_caches(batch, context);
   }
-  return run_blocks(dropout_.forward(embed(batch.tokens, batch.positions), context), 0, layer,
-                    batch.offsets, context);
+  return run_blocks(dropout_.forward(embed(batch, context.hook), context), 0, layer, batch.offsets,
+                    context);
 }
 
 Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
                         const ForwardContext& context) const {
   require_layer(layer, config_);
   const Tensor x = run_blocks(residual, layer, config_.n_layer, offsets, context);
-  return ln_f_ == nullptr ? x : ln_f_->forward(x);
+  return ln_f_ == nullptr ? x : ln_f_->forward(x, context.hook, kFinalNorm);
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
@@ -163,15 +167,28 @@ const Tensor& Gpt::head_weight() const {
 }
 
 Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
-  return linear(hidden(batch, context), head_weight(), {}, context.precision);
+  return logits_of(hidden(batch, context), context);
 }
 
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
-  return linear(last_rows(hidden(batch, context), batch), head_weight(), {}, context.precision);
+  const Tensor last = last_rows(hidden(batch, context), batch);
+  const Batch rows = last_tokens(batch);
+  if (context.hook != nullptr) {
+    context.hook->begin(rows_of(rows));
+  }
+  return logits_of(last, context);
+}
+
+Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
+  return visited(context.hook, {Point::logits},
+                 linear(hidden, head_weight(), {}, context.precision));
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
+  if (wants_any(context.hook, {Point::logits}, 0)) {
+    return LanguageModel::loss(batch, context, normalizer);
+  }
   return linear_cross_entropy(
       hidden(batch, context), head_weight(), batch.targets,
       {.ignore_index = kIgnoreTarget, .normalizer = normalizer, .precision = context.precision});

@@ -7,6 +7,7 @@
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 
 namespace headlight {
 namespace {
@@ -68,6 +69,23 @@ LayerNorm::LayerNorm(const NormOptions& options)
 }
 
 Tensor LayerNorm::forward(const Tensor& x) const { return normalize(x, norm()); }
+
+Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& points) const {
+  const ReduceOptions last_axis{.axes = {-1}, .keepdim = true};
+  Tensor result;
+  if (wants_any(hook, {points.scale}, points.layer)) {
+    const Tensor centred = kind_ == NormKind::layer ? x - mean(x, last_axis) : x;  // [N, C]
+    const Tensor scale = sqrt(mean(centred * centred, last_axis) + epsilon_);      // [N, 1]
+    result = centred / visited(hook, {points.scale, points.layer}, scale);
+    if (weight.defined()) {
+      result = result * (gain_plus_one_ ? weight + 1 : weight);
+    }
+    result = bias.defined() ? result + bias : result;
+  } else {
+    result = forward(x);
+  }
+  return visited(hook, {points.normalized, points.layer}, result);
+}
 
 BatchNorm1d::BatchNorm1d(const NormOptions& options, double momentum)
     : epsilon_(options.epsilon), momentum_(momentum) {

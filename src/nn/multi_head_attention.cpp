@@ -8,6 +8,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 
 namespace headlight {
 namespace {
@@ -153,28 +154,46 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
   const Tensor qkv =
       norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
            : projection.forward(x, context.precision);
-  const Tensor normalized = queries_and_keys_normalized(projections_visited(qkv, context.hook));
+  const Tensor normalized =
+      queries_and_keys_normalized(parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook));
   Tensor output = attend(queries_and_keys_turned(normalized, offsets, context), offsets,
                          context);  // [N, H D]
-  if (context.hook != nullptr && context.hook->wants(Point::z, options_.layer)) {
+  if (wants_any(context.hook, {Point::z, Point::result}, options_.layer)) {
     const Shape heads{output.size(0), options_.heads, options_.head_width};
-    const Place place{Point::z, options_.layer};
-    output = reshape(visited(context.hook, place, reshape(output, heads)), output.shape());
+    const Tensor z = visited(context.hook, {Point::z, options_.layer}, reshape(output, heads));
+    if (context.hook->wants(Point::result, options_.layer)) {
+      return output_of(z, context.hook);
+    }
+    output = reshape(z, output.shape());
   }
   return c_proj_->forward(output, context.precision);
 }
 
-Tensor MultiHeadAttention::projections_visited(const Tensor& qkv, ForwardHook* hook) const {
-  constexpr Point kPoints[] = {Point::q, Point::k, Point::v};
-  const auto wanted = [&](Point point) { return hook->wants(point, options_.layer); };
-  if (hook == nullptr || std::none_of(std::begin(kPoints), std::end(kPoints), wanted)) {
+Tensor MultiHeadAttention::results(const Tensor& z) const {
+  const Shape by_head{options_.width, options_.heads, options_.head_width};
+  const Tensor weights = permute(reshape(c_proj_->weight, by_head), {1, 2, 0});  // [H, D, C]
+  return transpose(matmul(transpose(z, 0, 1), weights), 0, 1);
+}
+
+Tensor MultiHeadAttention::output_of(const Tensor& z, ForwardHook* hook) const {
+  const Tensor output =
+      sum(visited(hook, {Point::result, options_.layer}, results(z)), {.axes = {1}});
+  return c_proj_->bias.defined() ? output + c_proj_->bias : output;
+}
+
+// The points of queries, keys and values, or of the first of these.
+Tensor MultiHeadAttention::parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
+                                         ForwardHook* hook) const {
+  if (!wants_any(hook, points, options_.layer)) {
     return qkv;
   }
   std::vector<Tensor> parts;
-  for (const Point point : kPoints) {
-    const Tensor part = heads_of(qkv, std::ssize(parts), 0, qkv.size(0), plan());
-    parts.push_back(reshape(visited(hook, {point, options_.layer}, part),
-                            {qkv.size(0), part.size(1) * part.size(2)}));
+  for (Index number = 0; number < 3; ++number) {
+    Tensor part = heads_of(qkv, number, 0, qkv.size(0), plan());
+    if (number < std::ssize(points)) {
+      part = visited(hook, {points.begin()[number], options_.layer}, part);
+    }
+    parts.push_back(reshape(part, {qkv.size(0), part.size(1) * part.size(2)}));
   }
   return concat(parts, 1);
 }
@@ -205,9 +224,10 @@ Tensor MultiHeadAttention::queries_and_keys_turned(const Tensor& qkv,
   }
   const Index together = options_.heads + options_.key_heads;
   const Shape heads{qkv.size(0), together + options_.key_heads, options_.head_width};
-  return reshape(
+  const Tensor turned = reshape(
       rope(reshape(qkv, heads), Tensor::from(positions, {qkv.size(0)}), *options_.rope, together),
       qkv.shape());
+  return parts_visited(turned, {Point::rot_q, Point::rot_k}, context.hook);
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,
@@ -220,7 +240,7 @@ Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& o
     cache.write(options_.layer, heads_of(fresh, 1, offsets[b], offsets[b + 1], plan()),
                 heads_of(fresh, 2, offsets[b], offsets[b + 1], plan()));
   }
-  if (context.hook != nullptr && context.hook->wants(Point::pattern, options_.layer)) {
+  if (wants_any(context.hook, {Point::attn_scores, Point::pattern}, options_.layer)) {
     return attend_openly(qkv, offsets, context);
   }
   if (!begins_here) {
@@ -278,9 +298,9 @@ Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<In
       keys = cache.keys(options_.layer, cache.length() + count);
       values = cache.values(options_.layer, cache.length() + count);
     }
-    const auto change = [&](const Tensor& weights) {
-      const Place place{Point::pattern, options_.layer, static_cast<Index>(b)};
-      return visited(context.hook, place, weights);
+    const auto change = [&](Point point) {
+      const Place place{point, options_.layer, static_cast<Index>(b)};
+      return [place, &context](const Tensor& map) { return visited(context.hook, place, map); };
     };
     const AttentionResult result =
         scaled_dot_product_attention(part(0), keys, values,
@@ -290,7 +310,8 @@ Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<In
                                       .scale = options_.scale,
                                       .dropout = context.training ? options_.dropout : 0,
                                       .random = context.random.fork(options_.dropout_label).fork(b),
-                                      .on_weights = change,
+                                      .on_scores = change(Point::attn_scores),
+                                      .on_weights = change(Point::pattern),
                                       .key_ends = options_.key_ends});
     if (records) {
       context.recorder->sequences(options_.layer).push_back(result.weights.detach());

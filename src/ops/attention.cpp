@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/elementwise.h"
@@ -111,8 +112,12 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
     return scaled_dot_product_attention(query, repeated(key), repeated(value), plain);
   }
   check_attention(query, key, value);
-  const Tensor scores = attention_scores(query, key, options);
+  Tensor scores = attention_scores(query, key, options);
   const Tensor mask = whole_mask(options, query.size(-2), key.size(-2));
+  if (options.on_scores) {
+    constexpr double kHidden = -std::numeric_limits<double>::infinity();
+    scores = options.on_scores(mask.defined() ? masked_fill(scores, mask, kHidden) : scores);
+  }
   Tensor weights = mask.defined() ? masked_softmax(scores, mask) : softmax(scores);
   if (options.on_weights) {
     weights = options.on_weights(weights);

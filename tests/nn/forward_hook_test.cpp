@@ -48,15 +48,18 @@ class Cut : public ForwardHook {
   Tensor visit(const Place&, const Tensor& z) override { return slice(z, 2, 0, 2); }
 };
 
-constexpr Point kPoints[] = {Point::resid_pre, Point::q,        Point::k,        Point::v,
-                             Point::pattern,   Point::z,        Point::attn_out, Point::resid_mid,
-                             Point::mlp_pre,   Point::mlp_post, Point::mlp_out,  Point::resid_post};
+std::vector<Point> all_points() {
+  std::vector<Point> points;
+  for (const Choice<Point>& choice : kChoices<Point>) {
+    points.push_back(choice.value);
+  }
+  return points;
+}
 
 // Writes down what it sees, of the points that it is told to want.
 class Watcher : public ForwardHook {
  public:
-  explicit Watcher(std::vector<Point> wanted = {std::begin(kPoints), std::end(kPoints)})
-      : wanted_(std::move(wanted)) {}
+  explicit Watcher(std::vector<Point> wanted = all_points()) : wanted_(std::move(wanted)) {}
 
   bool wants(Point point, Index) const override {
     return std::find(wanted_.begin(), wanted_.end(), point) != wanted_.end();
@@ -79,7 +82,7 @@ class Bend : public ForwardHook {
 
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
   Tensor visit(const Place&, const Tensor& value) override {
-    if (point_ == Point::pattern) {  // the columns of a text grow in number
+    if (items_of(point_) == PointItems::maps) {  // the columns of a text grow in number
       return value * 0.75;
     }
     Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
@@ -103,7 +106,7 @@ class Refuses : public ForwardHook {
 };
 
 std::vector<GptConfig> all_kinds() {
-  std::vector<GptConfig> configs(5, small_config());
+  std::vector<GptConfig> configs(7, small_config());
   configs[1].norm = NormPosition::post;
   configs[2].mlp = false;
   configs[3].head_width = 5;  // pruned
@@ -111,6 +114,21 @@ std::vector<GptConfig> all_kinds() {
   configs[4].activation = Activation::relu;
   configs[4].norm = NormPosition::post;
   configs[4].bias = false;
+  configs[5].norm_type =
+      NormKind::rms;  // like Gemma, and of heads that members cannot share evenly
+  configs[5].norm_gain_plus_one = true;
+  configs[5].output_norms = true;
+  configs[5].qk_norm = true;
+  configs[5].position = PositionKind::rope;
+  configs[5].n_head = 3;
+  configs[5].n_kv_head = 1;
+  configs[5].head_width = 4;
+  configs[5].gated_mlp = true;
+  configs[5].embedding_scale = 2;
+  configs[6].position = PositionKind::rope;  // like GPT-NeoX
+  configs[6].head_width = 4;
+  configs[6].parallel_residual = true;
+  configs[6].shared_norm = true;
   return configs;
 }
 
@@ -186,17 +204,77 @@ TEST_CASE("a forward pass that goes on from any layer gives the bits of the whol
 TEST_CASE("a hook comes by every point of a layer, in order, with its shape", "[nn]") {
   const Gpt gpt(small_config(), 3);
   Watcher watcher;
-  gpt.hidden(small_batch(), {.hook = &watcher});
-  REQUIRE(watcher.seen.size() == 3 * 13);
-  CHECK(std::vector<std::string>(watcher.seen.begin() + 13, watcher.seen.begin() + 26) ==
-        std::vector<std::string>{"blocks.1.hook_resid_pre [8, 6]", "blocks.1.attn.hook_q [8, 2, 3]",
-                                 "blocks.1.attn.hook_k [8, 2, 3]", "blocks.1.attn.hook_v [8, 2, 3]",
+  gpt.logits(small_batch(), {.hook = &watcher});
+  REQUIRE(watcher.seen.size() == 3 * 20 + 4);
+  CHECK(std::vector<std::string>(watcher.seen.begin() + 21, watcher.seen.begin() + 41) ==
+        std::vector<std::string>{"blocks.1.hook_resid_pre [8, 6]",
+                                 "blocks.1.ln1.hook_scale [8, 1]",
+                                 "blocks.1.ln1.hook_normalized [8, 6]",
+                                 "blocks.1.attn.hook_q [8, 2, 3]",
+                                 "blocks.1.attn.hook_k [8, 2, 3]",
+                                 "blocks.1.attn.hook_v [8, 2, 3]",
+                                 "blocks.1.attn.hook_attn_scores [2, 5, 5]",
                                  "blocks.1.attn.hook_pattern [2, 5, 5]",
+                                 "blocks.1.attn.hook_attn_scores [2, 3, 3]",
                                  "blocks.1.attn.hook_pattern [2, 3, 3]",
-                                 "blocks.1.attn.hook_z [8, 2, 3]", "blocks.1.hook_attn_out [8, 6]",
-                                 "blocks.1.hook_resid_mid [8, 6]", "blocks.1.mlp.hook_pre [8, 24]",
-                                 "blocks.1.mlp.hook_post [8, 24]", "blocks.1.hook_mlp_out [8, 6]",
+                                 "blocks.1.attn.hook_z [8, 2, 3]",
+                                 "blocks.1.attn.hook_result [8, 2, 6]",
+                                 "blocks.1.hook_attn_out [8, 6]",
+                                 "blocks.1.hook_resid_mid [8, 6]",
+                                 "blocks.1.ln2.hook_scale [8, 1]",
+                                 "blocks.1.ln2.hook_normalized [8, 6]",
+                                 "blocks.1.mlp.hook_pre [8, 24]",
+                                 "blocks.1.mlp.hook_post [8, 24]",
+                                 "blocks.1.hook_mlp_out [8, 6]",
                                  "blocks.1.hook_resid_post [8, 6]"});
+  CHECK(watcher.seen.front() == "hook_embed [8, 6]");
+  CHECK(std::vector<std::string>(watcher.seen.end() - 3, watcher.seen.end()) ==
+        std::vector<std::string>{"ln_final.hook_scale [8, 1]", "ln_final.hook_normalized [8, 6]",
+                                 "logits [8, 13]"});
+}
+
+TEST_CASE("queries and keys that are turned have points of their own", "[nn]") {
+  GptConfig config = small_config();
+  config.position = PositionKind::rope;
+  config.head_width = 4;
+  config.n_kv_head = 1;
+  const Gpt gpt(config, 3);
+  Watcher watcher({Point::q, Point::rot_q, Point::k, Point::rot_k});
+  gpt.next_logits(small_batch(), {.hook = &watcher});
+  REQUIRE(watcher.seen.size() == 3 * 4);
+  CHECK(std::vector<std::string>(watcher.seen.begin(), watcher.seen.begin() + 4) ==
+        std::vector<std::string>{"blocks.0.attn.hook_q [8, 2, 4]", "blocks.0.attn.hook_k [8, 1, 4]",
+                                 "blocks.0.attn.hook_rot_q [8, 2, 4]",
+                                 "blocks.0.attn.hook_rot_k [8, 1, 4]"});
+}
+
+TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[nn]") {
+  class Rows : public ForwardHook {
+   public:
+    void begin(const PassRows& rows) override {
+      for (std::size_t n = 0; n < rows.tokens.size(); ++n) {
+        text += concat_text(rows.tokens[n], "@", rows.positions[n], " ");
+      }
+      text += concat_text("in ", rows.offsets.size() - 1, "; ");
+    }
+    bool wants(Point point, Index) const override { return point == Point::logits; }
+    Tensor visit(const Place&, const Tensor& value) override { return value; }
+
+    std::string text;
+  };
+  const Gpt gpt(small_config(), 3);
+  Rows hook;
+  gpt.next_logits(make_batch({{1, 2, 3}, {4, 5}}), {.hook = &hook});
+  CHECK(hook.text == "1@0 2@1 3@2 4@0 5@1 in 2; 3@2 5@1 in 2; ");
+  Decoder decoder(gpt);
+  KeyValueCache cache = gpt.make_cache();
+  hook.text.clear();
+  decoder.read({1, 2, 3}, cache, &hook);
+  CHECK(hook.text == "1@0 2@1 3@2 in 1; 3@2 in 1; ");
+  hook.text.clear();
+  const DecodeItem item{6, &cache};
+  decoder.step({&item, 1}, &hook);
+  CHECK(hook.text == "6@3 in 1; ");
 }
 
 TEST_CASE("a prompt behind a cache and a step come by the same points", "[nn]") {
@@ -211,26 +289,28 @@ TEST_CASE("a prompt behind a cache and a step come by the same points", "[nn]") 
   const DecodeItem item{6, &cache};
   decoder.step({&item, 1}, &step);
   for (const Watcher* watcher : {&prompt, &more, &step}) {
-    REQUIRE(watcher->seen.size() == 3 * 12);
+    REQUIRE(watcher->seen.size() == 3 * 18 + 4);
   }
-  CHECK(prompt.seen[16] == "blocks.1.attn.hook_pattern [2, 3, 3]");
-  CHECK(more.seen[16] == "blocks.1.attn.hook_pattern [2, 2, 5]");
-  CHECK(step.seen[16] == "blocks.1.attn.hook_pattern [2, 1, 6]");
-  CHECK(step.seen[20] == "blocks.1.mlp.hook_pre [1, 24]");
+  CHECK(prompt.seen[26] == "blocks.1.attn.hook_pattern [2, 3, 3]");
+  CHECK(more.seen[26] == "blocks.1.attn.hook_pattern [2, 2, 5]");
+  CHECK(step.seen[26] == "blocks.1.attn.hook_pattern [2, 1, 6]");
+  CHECK(step.seen[33] == "blocks.1.mlp.hook_pre [1, 24]");
+  CHECK(prompt.seen.back() == "logits [1, 13]");
 }
 
 TEST_CASE("looking changes no bit, but for patterns, which take whole matrices", "[nn]") {
-  std::vector<Point> all(std::begin(kPoints), std::end(kPoints));
   for (const GptConfig& config : all_kinds()) {
     const Gpt gpt(config, 3);
     randomize(gpt, 5);
     const Tensor plain = gpt.logits(small_batch());
     Watcher everything;
     CHECK(largest_difference(gpt.logits(small_batch(), {.hook = &everything}), plain) < 1e-5);
-    std::erase(all, Point::pattern);
-    std::vector<Point> same_bits_points = all;
-    std::erase(same_bits_points, Point::mlp_pre);  // these leave the fused MLP
-    std::erase(same_bits_points, Point::mlp_post);
+    std::vector<Point> same_bits_points = all_points();
+    for (const Point point :
+         {Point::attn_scores, Point::pattern, Point::result, Point::mlp_pre, Point::mlp_post,
+          Point::ln1_scale, Point::ln1, Point::ln2_scale, Point::ln2, Point::ln_final_scale}) {
+      std::erase(same_bits_points, point);  // these leave ops that are one
+    }
     Watcher watcher(same_bits_points);
     CHECK(same_bits(gpt.logits(small_batch(), {.hook = &watcher}), plain));
   }
@@ -244,16 +324,20 @@ TEST_CASE("a change does the same in a forward pass, behind a cache and step by 
       const Gpt gpt(config, 3);
       randomize(gpt, 5);
       const Tensor plain = gpt.logits(make_batch({tokens}));
-      for (const Point point : kPoints) {
-        const bool is_of_mlp =
-            point == Point::mlp_pre || point == Point::mlp_post || point == Point::mlp_out;
-        if (is_of_mlp && !config.mlp) {
+      for (const Point point : all_points()) {
+        const Index layer = is_in_layer(point) ? 1 : 0;
+        Watcher watcher({point});
+        gpt.logits(make_batch({tokens}), {.hook = &watcher});
+        if (watcher.seen.empty()) {
           continue;
         }
-        INFO(point_name(point, 1));
-        Bend bend(point, 1);
+        INFO(point_name(point, layer));
+        Bend bend(point, layer);
         const Tensor expected = gpt.logits(make_batch({tokens}), {.hook = &bend});  // [T, V]
-        CHECK(largest_difference(expected, plain) > 1e-4);
+        // Without biases and with relu a layer scales with its input, and the next norm undoes it.
+        const bool is_undone =
+            point == Point::ln1_scale && config.norm == NormPosition::post && !config.bias;
+        CHECK((largest_difference(expected, plain) > 1e-4) != is_undone);
         Decoder decoder(gpt);
         KeyValueCache cache = gpt.make_cache();
         const auto check = [&](Index t) {

@@ -33,6 +33,9 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
 // The rows of the last token of each sequence: [N, ...] -> [B, ...].
 Tensor last_rows(const Tensor& rows, const Batch& batch);
 
+// Those tokens, at their positions, as B sequences of one.
+Batch last_tokens(const Batch& batch);
+
 // B sequences as a rectangle, filled up on the right: the form in which users know batches.
 struct PaddedBatch {
   Tensor tokens;               // [B, T] int32, pad_id after the end of a sequence

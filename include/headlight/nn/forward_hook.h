@@ -1,36 +1,29 @@
 #pragma once
 
-#include <string>
+#include <span>
 
+#include "headlight/nn/point.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
 
-// The places of a forward pass that can be watched and changed, in the order in which a layer comes
-// by them. H D is the inner width of a layer's attention, I that of its MLP.
-enum class Point {
-  resid_pre,   // [N, C]: the residual stream as it enters the layer
-  q,           // [N, H, D]: queries
-  k,           // [N, H, D]: keys
-  v,           // [N, H, D]: values
-  pattern,     // [H, T, S] of one sequence: attention weights, before dropout
-  z,           // [N, H, D]: what heads put out, before c_proj
-  attn_out,    // [N, C]: what attention adds to the residual stream
-  resid_mid,   // [N, C]: the residual stream between attention and MLP
-  mlp_pre,     // [N, I]: before the activation
-  mlp_post,    // [N, I]: behind it
-  mlp_out,     // [N, C]: what the MLP adds to the residual stream
-  resid_post,  // [N, C]: the residual stream as it leaves the layer
-};
-
-// As TransformerLens calls it: "blocks.5.attn.hook_q".
-std::string point_name(Point point, Index layer);
+struct Batch;
 
 struct Place {
   Point point = Point::resid_pre;
-  Index layer = 0;
-  Index sequence = 0;  // of the batch, for a pattern
+  Index layer = 0;     // 0 for points of no layer
+  Index sequence = 0;  // of the pass, for attn_scores and pattern
 };
+
+// What the rows of a pass are.
+struct PassRows {
+  std::span<const std::int32_t> tokens;     // [N]
+  std::span<const std::int32_t> positions;  // [N], each in its own sequence
+  std::span<const Index> offsets;           // [B + 1]: sequence b is rows offsets[b] ...
+};
+
+// Valid as long as the batch is.
+PassRows rows_of(const Batch& batch);
 
 // Sees what a model computes during a forward pass, and may replace it: put one into
 // ForwardContext, or give it to a Decoder. It is asked in training, on prompts and while tokens are
@@ -42,6 +35,9 @@ class ForwardHook {
   ForwardHook(const ForwardHook&) = delete;
   ForwardHook& operator=(const ForwardHook&) = delete;
 
+  // Called before a pass comes by its points, and again when it goes on with fewer rows: logits are
+  // often of the last tokens alone. `rows` is valid until the next call.
+  virtual void begin(const PassRows& /*rows*/) {}
   // Whether visit() shall be called there. Must give the same answer during one forward pass.
   virtual bool wants(Point point, Index layer) const = 0;
   // What it returns goes on in the place of `value`, and must have its shape and type; ops on it
@@ -52,5 +48,8 @@ class ForwardHook {
 // What `hook` makes of a value; the value itself where there is no hook or it does not want it.
 // Throws Error when the hook returns another shape or type.
 Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value);
+
+// Whether there is a hook that wants one of the points.
+bool wants_any(const ForwardHook* hook, std::initializer_list<Point> points, Index layer);
 
 }  // namespace headlight

@@ -11,6 +11,8 @@
 
 namespace headlight {
 
+enum class Branch { attention, mlp };
+
 // One layer: attention and MLP, each on a residual path. Parts: ln_1, attn, ln_1_out, ln_2, mlp,
 // ln_2_out; the last three only with config.mlp, ln_2 not with config.shared_norm, ln_1_out and
 // ln_2_out with config.output_norms.
@@ -25,6 +27,10 @@ class Block : public Module {
                  const ForwardContext& context) const;
 
   const MultiHeadAttention& attention() const { return attn_; }
+  // In front of a branch, or behind it in a post-norm.
+  const LayerNorm& norm(Branch branch) const {
+    return branch == Branch::attention || plan_.shared_norm ? ln_1_ : *ln_2_;
+  }
 
  private:
   class Pass;
@@ -71,6 +77,8 @@ class Gpt : public LanguageModel {
   // from `layer` on.
   Tensor hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
                      const ForwardContext& context = {}) const;
+  // [N, V] of hidden states [N, C].
+  Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
   Tensor loss(const Batch& batch, const ForwardContext& context = {},
               Index normalizer = 0) const override;
@@ -95,6 +103,7 @@ class Gpt : public LanguageModel {
   // The weight or bias of a part; undefined when the model has none.
   Tensor weight(Part part, Index layer = kNoLayer) const { return find(part, layer, false); }
   Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
+  const LayerNorm* final_norm() const { return ln_f_.get(); }  // null with post-norms
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // [V, C]: the token embedding when tied.
   const Tensor& head_weight() const;
@@ -106,7 +115,7 @@ class Gpt : public LanguageModel {
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
-  Tensor embed(const Tensor& tokens, const Tensor& positions) const;
+  Tensor embed(const Batch& batch, ForwardHook* hook) const;
   Tensor run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
                     const ForwardContext& context) const;
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "headlight/nn/forward_hook.h"
 #include "headlight/nn/module.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/fused_layers.h"
@@ -59,12 +60,21 @@ struct NormOptions {
   bool gain_plus_one = false;       // see NormParameters; the gain starts from 0
 };
 
+// Where a hook comes by a norm.
+struct NormPoints {
+  Point scale = Point::ln1_scale;
+  Point normalized = Point::ln1;
+  Index layer = 0;
+};
+
 // A norm over the last axis, also an RMS norm when its kind is that. Parameters, when affine:
 // weight [width] (the gain), bias [width].
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
   Tensor forward(const Tensor& x) const;
+  // As a hook makes of what x is divided by, and of the result.
+  Tensor forward(const Tensor& x, ForwardHook* hook, const NormPoints& points) const;
   // For ops that normalise their input themselves.
   NormParameters norm() const { return {weight, bias, epsilon_, kind_, gain_plus_one_}; }
 

@@ -65,6 +65,12 @@ class MultiHeadAttention : public Module {
                         const ForwardContext& context,
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
+  // What each head adds to the output, [N, H, C], of what the heads put out, z [N, H, D]; the bias
+  // of c_proj is no head's.
+  Tensor results(const Tensor& z) const;
+  // c_proj of z [N, H, D] -> [N, C], as a hook makes of results().
+  Tensor output_of(const Tensor& z, ForwardHook* hook) const;
+
   AttentionPlan plan() const {
     return {options_.heads, options_.key_heads, options_.head_width, options_.window,
             options_.scale, options_.rope,      options_.key_ends};
@@ -75,7 +81,8 @@ class MultiHeadAttention : public Module {
 
  private:
   Tensor project(const Tensor& x, Index part) const;
-  Tensor projections_visited(const Tensor& qkv, ForwardHook* hook) const;
+  Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
+                       ForwardHook* hook) const;
   Tensor queries_and_keys_normalized(const Tensor& qkv) const;
   Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
                                  const ForwardContext& context) const;

@@ -21,6 +21,8 @@ struct AttentionOptions {
   double scale = 0;       // of the scores; 0: 1 / sqrt(D)
   double dropout = 0;     // probability, on the weights
   RandomStream random{};  // of the dropout
+  // Gives what takes the place of the scores [..., T, S], with hidden ones -infinity.
+  std::function<Tensor(const Tensor&)> on_scores = {};
   // Gives what takes the place of the weights [..., T, S], before dropout.
   std::function<Tensor(const Tensor&)> on_weights = {};
   // With enable_gqa, as in RaggedAttentionOptions.

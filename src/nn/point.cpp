@@ -1,0 +1,201 @@
+#include "headlight/nn/point.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <vector>
+
+#include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
+
+namespace headlight {
+namespace {
+
+// TransformerLens's, behind "blocks.L." where it is a layer's.
+constexpr auto kHookNames =
+    std::to_array<Choice<Point>>({{"hook_embed", Point::embed},
+                                  {"hook_resid_pre", Point::resid_pre},
+                                  {"ln1.hook_scale", Point::ln1_scale},
+                                  {"ln1.hook_normalized", Point::ln1},
+                                  {"attn.hook_q", Point::q},
+                                  {"attn.hook_k", Point::k},
+                                  {"attn.hook_v", Point::v},
+                                  {"attn.hook_rot_q", Point::rot_q},
+                                  {"attn.hook_rot_k", Point::rot_k},
+                                  {"attn.hook_attn_scores", Point::attn_scores},
+                                  {"attn.hook_pattern", Point::pattern},
+                                  {"attn.hook_z", Point::z},
+                                  {"attn.hook_result", Point::result},
+                                  {"hook_attn_out", Point::attn_out},
+                                  {"hook_resid_mid", Point::resid_mid},
+                                  {"ln2.hook_scale", Point::ln2_scale},
+                                  {"ln2.hook_normalized", Point::ln2},
+                                  {"mlp.hook_pre", Point::mlp_pre},
+                                  {"mlp.hook_post", Point::mlp_post},
+                                  {"hook_mlp_out", Point::mlp_out},
+                                  {"hook_resid_post", Point::resid_post},
+                                  {"ln_final.hook_scale", Point::ln_final_scale},
+                                  {"ln_final.hook_normalized", Point::ln_final},
+                                  {"logits", Point::logits}});
+
+constexpr auto kOtherNames = std::to_array<Choice<Point>>({{"attn", Point::attn_out},
+                                                           {"mlp", Point::mlp_out},
+                                                           {"neuron", Point::mlp_post},
+                                                           {"head", Point::z}});
+
+template <std::size_t N>
+const Choice<Point>* find_name(const std::array<Choice<Point>, N>& choices, std::string_view name) {
+  const auto found = std::find_if(choices.begin(), choices.end(),
+                                  [&](const Choice<Point>& choice) { return choice.name == name; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+[[noreturn]] void refuse(std::string_view about, std::string_view text) {
+  std::vector<std::string> names(kChoiceNames<Point>.begin(), kChoiceNames<Point>.end());
+  const std::string name(text.substr(0, text.find('.')));
+  const std::string near = nearest_name(name, names);
+  fail_value(about, "expected a point such as resid_post.5, z.5.1 or mlp_post.3.17, got '", text,
+             "'", near.empty() || near == name ? "" : "; did you mean " + near + "?");
+}
+
+bool starts_number(std::string_view text) {
+  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text == "*");
+}
+
+// Takes "NAME" and leaves ".LAYERS.ITEMS", or leaves ".ITEMS" and finds the layers inside.
+std::optional<PointRange> take_hook_name(std::string_view about, std::string_view& rest) {
+  PointRange range;
+  std::string_view name = rest;
+  constexpr std::string_view kBlocks = "blocks.";
+  const bool is_in_block = name.starts_with(kBlocks);
+  if (is_in_block) {
+    name.remove_prefix(kBlocks.size());
+    const std::size_t dot = name.find('.');
+    if (dot == std::string_view::npos) {
+      return std::nullopt;
+    }
+    range.layers = parse_range(about, name.substr(0, dot));
+    name.remove_prefix(dot + 1);
+  }
+  for (const Choice<Point>& choice : kHookNames) {
+    const bool is_it = name.starts_with(choice.name) &&
+                       (name.size() == choice.name.size() || name[choice.name.size()] == '.');
+    if (is_it && is_in_layer(choice.value) == is_in_block) {
+      range.point = choice.value;
+      rest = name.substr(choice.name.size());
+      return range;
+    }
+  }
+  return std::nullopt;
+}
+
+// The ranges that are left: ".4-8.1".
+void take_numbers(std::string_view about, std::string_view text, std::string_view rest,
+                  bool has_layers, PointRange& range) {
+  std::vector<NumberRange> numbers;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    numbers.push_back(parse_range(about, rest.substr(0, dot)));
+    rest.remove_prefix(dot);
+  }
+  const std::size_t layers = has_layers ? 0 : 1;
+  if (numbers.size() > layers + 1) {
+    refuse(about, text);
+  }
+  if (!has_layers && !numbers.empty()) {
+    range.layers = numbers[0];
+  }
+  if (numbers.size() == layers + 1) {
+    range.items = numbers.back();
+  }
+}
+
+}  // namespace
+
+bool is_in_layer(Point point) {
+  return point != Point::embed && point != Point::ln_final_scale && point != Point::ln_final &&
+         point != Point::logits;
+}
+
+PointItems items_of(Point point) {
+  switch (point) {
+    case Point::q:
+    case Point::rot_q:
+    case Point::z:
+    case Point::result:
+      return PointItems::heads;
+    case Point::k:
+    case Point::v:
+    case Point::rot_k:
+      return PointItems::key_heads;
+    case Point::attn_scores:
+    case Point::pattern:
+      return PointItems::maps;
+    default:
+      return PointItems::features;
+  }
+}
+
+std::string point_name(Point point, Index layer) {
+  const auto found =
+      std::find_if(kHookNames.begin(), kHookNames.end(),
+                   [&](const Choice<Point>& choice) { return choice.value == point; });
+  const std::string name(found->name);
+  return is_in_layer(point) ? "blocks." + std::to_string(layer) + "." + name : name;
+}
+
+NumberRange parse_range(std::string_view about, std::string_view text) {
+  if (text == "*") {
+    return {};
+  }
+  const auto refuse_range = [&] {
+    fail_value(about, "expected a number or a range such as 3, 4-8 or 4-, got '", text, "'");
+  };
+  const auto number = [&](std::string_view digits) {
+    Index value = -1;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || stop != digits.data() + digits.size() || value < 0) {
+      refuse_range();
+    }
+    return value;
+  };
+  const std::size_t dash = text.find('-');
+  NumberRange range{.first = number(text.substr(0, dash))};
+  if (dash == std::string_view::npos) {
+    range.last = range.first;
+  } else if (dash + 1 < text.size()) {
+    range.last = number(text.substr(dash + 1));
+    if (*range.last < range.first) {
+      refuse_range();
+    }
+  }
+  return range;
+}
+
+PointRange parse_point(std::string_view about, std::string_view text) {
+  std::string_view rest = text;
+  if (std::optional<PointRange> range = take_hook_name(about, rest)) {
+    // "logits" is a name of both kinds; it has no layers to be told of.
+    take_numbers(about, text, rest, true, *range);
+    return *range;
+  }
+  PointRange range{.point = Point::z};  // of "5.1"
+  if (!starts_number(text)) {
+    const std::string_view name = text.substr(0, text.find('.'));
+    const Choice<Point>* choice = find_name(kChoices<Point>, name);
+    choice = choice == nullptr ? find_name(kOtherNames, name) : choice;
+    if (choice == nullptr) {
+      refuse(about, text);
+    }
+    range.point = choice->value;
+    take_numbers(about, text, text.substr(name.size()), !is_in_layer(range.point), range);
+    return range;
+  }
+  const std::string dotted = "." + std::string(text);
+  take_numbers(about, text, dotted, false, range);
+  return range;
+}
+
+}  // namespace headlight
