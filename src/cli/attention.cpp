@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/split.h"
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -90,6 +91,7 @@ Options make_options() {
       .value("format", "What to write, of npz, json, svg, png, html, bertviz and text",
              "npz,json,svg,html")
       .value("out", "Directory to write to", "attention");
+  add_intervene_options(options);
   return options;
 }
 
@@ -317,6 +319,7 @@ int run(const Options& options) {
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   recording.heads = heads_option(options, loaded.model->heads());
+  intervene(options, loaded);
   const RecordedAttention recorded =
       record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {

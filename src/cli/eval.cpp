@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
@@ -53,6 +54,7 @@ Options make_options() {
            "headlight eval gpt2_dir --data data/val.bin --max_batches 2 --logits out.npz"}});
   add_text_data_options(options);
   add_window_option(options);
+  add_intervene_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
       .value("weights", "Round the matrices first: " + listed(kChoiceNames<WeightFormat>),
              "float32")
@@ -129,6 +131,7 @@ int run(const Options& options) {
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   round_weights(*loaded.model, format);
+  intervene(options, loaded);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
   const EvaluationOptions evaluation = evaluation_options(options);
   if (options.given("logits")) {

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -48,19 +49,33 @@ constexpr const char* kDetails =
     "top_logprobs of every token, a final <|endoftext|> and those of a stop text included);\n"
     "with --num_samples above 1 these are the first sample's, and samples lists them all.";
 
+constexpr const char* kInterveneHelp =
+    "--intervene changes what the model computes, at every token or at the positions behind @:\n"
+    "  off 5.1, mlp.3                    head 1 of layer 5 and the MLP of layer 3 put out zeros\n"
+    "  scale 7.2 0.5; off 3.0 @10-       several changes, the second from token 10 on\n"
+    "  add resid_post.6 joy.npz:v*4      a vector is added to the stream behind layer 6\n"
+    "  add resid_post.6 \"Love\" - \"Hate\"*4   the difference of two texts at their last tokens\n"
+    "  mean 5.1 from book.txt            its mean over a text; freeze: what it is at the same\n"
+    "  freeze pattern.5.1 from \"A text\"  position of a text; resample: and from its start again\n"
+    "Targets are points with TransformerLens's names or short (resid_pre, resid_mid, resid_post,\n"
+    "q, k, v, pattern, z, attn_out, mlp_pre, mlp_post, mlp_out, ...), POINT.LAYERS.NUMBERS with\n"
+    "ranges 4-8 and *; neuron.3.17; layer.3; or classes of heads that --scores has: induction.\n"
+    "FILE.toml has them as intervene = [\"off 5.1\", ...].";
+
 Options make_options() {
   Options options(
       {.name = "generate",
        .summary = "Continue a text with a model.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = std::string(kDetails) + "\n\n" + kInterveneHelp,
        .examples = {
            "headlight generate runs/toy --prompt \"Once upon a time\" --stream",
            "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
            "200",
            "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
            "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
-           "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json"}});
+           "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
+           "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
   options.value("prompt", "Text to continue")
       .value("prompt_file", "UTF-8 file with the text to continue; -: standard input")
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
@@ -80,6 +95,7 @@ Options make_options() {
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
       .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");
+  add_intervene_options(options);
   options.alias("temp", "temperature")
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
@@ -244,6 +260,7 @@ int run(const Options& options) {
       {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
   warn_about_prompt(loaded, prompt);
   round_weights(*loaded.model, format);
+  intervene(options, loaded);
   Decoder decoder(*loaded.model, format);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const Stopwatch watch;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/heads_over_time.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
@@ -108,6 +109,7 @@ Options make_options() {
   options.value("text", "Text to look at, instead of --data");
   add_text_data_options(options);
   add_window_option(options);
+  add_intervene_options(options);
   options.value("annotations", "Known pairs of places in the documents of --data (JSON lines)")
       .value("heads", "Heads to score, as 0.1,2.3; all by default")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
@@ -179,7 +181,8 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
 }
 
 HeadScoreOptions score_options(const Options& options) {
-  HeadScoreOptions result{.fingerprint = true};
+  // Scores of a model that is changed are not those of the model.
+  HeadScoreOptions result{.fingerprint = !options.given("intervene")};
   if (options.given("heads")) {
     result.heads = HeadSet::parse(options.text("heads"));
   }
@@ -274,7 +277,7 @@ void check_display(const Options& options) {
 
 int run(const Options& options) {
   if (options.is_set("over_time")) {
-    for (const char* name : {"text", "data", "heads", "filter", "sort"}) {
+    for (const char* name : {"text", "data", "heads", "filter", "sort", "intervene"}) {
       require(!options.given(name), "--", name, ": does not go with --over_time");
     }
     show_heads_over_time(options);
@@ -284,6 +287,7 @@ int run(const Options& options) {
   check_display(options);
   const HeadScoreOptions scoring = score_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
   std::vector<std::string> files;

@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "headlight/files/file_writer.h"
@@ -52,6 +53,7 @@ Options make_options() {
       .value("answer", "Token that should follow the clean text")
       .value("wrong", "Token that should follow the corrupt text")
       .value("svg", "Also draw a heat map to this file");
+  add_intervene_options(options);
   return options;
 }
 
@@ -167,6 +169,7 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
 
 int run(const Options& options) {
   const LoadedModel loaded = load_model(options.positional());
+  intervene(options, loaded);
   const PatchingTask task = task_of(options, loaded);
   const PatchingResult result = patch_heads(*loaded.model, task);
   if (options.given("svg")) {

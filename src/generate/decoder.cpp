@@ -120,22 +120,22 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
       gpt.residual(batch, gpt.config().n_layer, {.hook = hook, .caches = caches});  // [T, C]
   const Tensor last = slice(all, 0, all.size(0) - 1, all.size(0));
   const Batch last_token = last_tokens(batch);
-  if (hook != nullptr) {
-    hook->begin(rows_of(last_token));
-  }
   const Tensor hidden =
-      to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, {0, 1}, {.hook = hook}));
+      to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, last_token, {.hook = hook}));
   const Index threads = step_threads(model, 1);
   const StepWorkspace& workspace = state_->workspace_for(1, threads);
   std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
   const DecoderStep step(model, {}, workspace);
   kernels::parallel_team(threads, model.head.rows() * model.width,
                          [&](const kernels::TeamMember& me) { step.run_head(me); });
-  visit_rows(hook, {Point::logits}, workspace.logits, {1, model.head.rows()});
+  HookPair hooks(gpt.attached(), hook);
+  visit_rows(hooks.get(), {Point::logits}, workspace.logits, {1, model.head.rows()});
 }
 
-void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
+void Decoder::step(std::span<const DecodeItem> items, ForwardHook* given) {
   const DecoderModel& model = state_->steps();
+  HookPair hooks(model.gpt->attached(), given);
+  ForwardHook* hook = hooks.get();
   const auto batch = static_cast<Index>(items.size());
   require(batch > 0, "[Decoder] expected at least one sequence");
   check_items(model, items);

@@ -32,7 +32,7 @@ void visit_layer_maps(const LanguageModel& model,
   for (Index layer = 0; layer < heads.layers(); ++layer) {
     if (gpt != nullptr) {
       recorder = Recorder({layer});
-      x = gpt->block(layer).forward(x, batch.offsets, {.recorder = &recorder});
+      x = gpt->run_layers(layer, layer + 1, x, batch, {.recorder = &recorder});
     }
     if (heads.count(layer) > 0) {
       std::vector<Tensor>& weights = recorded_weights(recorder, layer, model);

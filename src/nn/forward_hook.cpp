@@ -14,6 +14,19 @@ PassRows rows_of(const Batch& batch) {
           batch.offsets};
 }
 
+void HookPair::begin(const PassRows& rows) {
+  first_->begin(rows);
+  second_->begin(rows);
+}
+
+bool HookPair::wants(Point point, Index layer) const {
+  return first_->wants(point, layer) || second_->wants(point, layer);
+}
+
+Tensor HookPair::visit(const Place& place, const Tensor& value) {
+  return visited(second_, place, visited(first_, place, value));
+}
+
 Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value) {
   if (hook == nullptr || !hook->wants(place.point, place.layer)) {
     return value;

@@ -99,7 +99,9 @@ Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
   return {};
 }
 
-Tensor Gpt::embed(const Batch& batch, ForwardHook* hook) const {
+Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
+  HookPair hooks(attached(), given);
+  ForwardHook* hook = hooks.get();
   if (hook != nullptr) {
     hook->begin(rows_of(batch));
   }
@@ -108,14 +110,23 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* hook) const {
   return wpe_ ? x + wpe_->forward(batch.positions) : x;
 }
 
-Tensor Gpt::run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
+Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                        const ForwardContext& context) const {
+  require_layer(first, config_);
+  require_layer(last, config_);
+  HookPair hooks(attached(), context.hook);
+  ForwardContext inner = context;
+  inner.hook = hooks.get();
+  if (inner.hook != nullptr) {
+    inner.hook->begin(rows_of(batch));
+  }
+  Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
-    x = block(layer).forward(x, offsets, context);
+    x = block(layer).forward(x, batch.offsets, inner);
   }
   const bool is_whole = first < last && last == config_.n_layer;
   for (std::size_t b = 0; is_whole && b < context.caches.size(); ++b) {
-    context.caches[b]->advance(offsets[b + 1] - offsets[b]);
+    context.caches[b]->advance(batch.offsets[b + 1] - batch.offsets[b]);
   }
   return x;
 }
@@ -143,15 +154,15 @@ Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& cont
   if (!context.caches.empty()) {
     prepare_caches(batch, context);
   }
-  return run_blocks(dropout_.forward(embed(batch, context.hook), context), 0, layer, batch.offsets,
+  return run_layers(0, layer, dropout_.forward(embed(batch, context.hook), context), batch,
                     context);
 }
 
-Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
+Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                         const ForwardContext& context) const {
-  require_layer(layer, config_);
-  const Tensor x = run_blocks(residual, layer, config_.n_layer, offsets, context);
-  return ln_f_ == nullptr ? x : ln_f_->forward(x, context.hook, kFinalNorm);
+  const Tensor x = run_layers(layer, config_.n_layer, residual, batch, context);
+  HookPair hooks(attached(), context.hook);
+  return ln_f_ == nullptr ? x : ln_f_->forward(x, hooks.get(), kFinalNorm);
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
@@ -159,7 +170,7 @@ Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
   if (!context.caches.empty()) {
     no_grad.emplace();
   }
-  return hidden_from(0, residual(batch, 0, context), batch.offsets, context);
+  return hidden_from(0, residual(batch, 0, context), batch, context);
 }
 
 const Tensor& Gpt::head_weight() const {
@@ -173,20 +184,23 @@ Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
   const Tensor last = last_rows(hidden(batch, context), batch);
   const Batch rows = last_tokens(batch);
-  if (context.hook != nullptr) {
-    context.hook->begin(rows_of(rows));
+  HookPair hooks(attached(), context.hook);
+  if (hooks.get() != nullptr) {
+    hooks.get()->begin(rows_of(rows));
   }
   return logits_of(last, context);
 }
 
 Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
-  return visited(context.hook, {Point::logits},
+  HookPair hooks(attached(), context.hook);
+  return visited(hooks.get(), {Point::logits},
                  linear(hidden, head_weight(), {}, context.precision));
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
-  if (wants_any(context.hook, {Point::logits}, 0)) {
+  HookPair hooks(attached(), context.hook);
+  if (wants_any(hooks.get(), {Point::logits}, 0)) {
     return LanguageModel::loss(batch, context, normalizer);
   }
   return linear_cross_entropy(

@@ -112,8 +112,8 @@ void visit_logits(const LanguageModel& model, const Batch& batch, const Visit& v
   const Tensor hidden = gpt->hidden(batch);
   for (Index first = 0; first < batch.token_count(); first += rows_at_once) {
     const Index end = std::min(first + rows_at_once, batch.token_count());
-    visit(first, to_contiguous(convert(linear(slice(hidden, 0, first, end), gpt->head_weight()),
-                                       DType::float32)));
+    const Tensor logits = gpt->logits_of(slice(hidden, 0, first, end));
+    visit(first, to_contiguous(convert(logits, DType::float32)));
   }
 }
 

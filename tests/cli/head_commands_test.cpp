@@ -254,3 +254,41 @@ TEST_CASE("patch and attribute say first when the model does not do what is aske
   CHECK(text.rfind("caution: the model's next token here is", 0) == 0);
   CHECK(text.find(" ?\n") != std::string::npos);
 }
+
+TEST_CASE("an intervention changes what eval, generate, heads and attention compute", "[cli]") {
+  const Material given;
+  const std::string change = "off 0.1";
+  const Json ablated = report_of(
+      {"ablate", given.model, "--data", given.text, "--documents", "line", "--heads", "0.1"});
+  const double loss = report_of({"eval", given.model, "--data", given.text, "--documents", "line",
+                                 "--intervene", change})["loss"];
+  CHECK(loss - loss_of(given.model, given.text) ==
+        Approx(ablated["heads"][0]["rise"]["mean"].get<double>()));
+
+  const Arguments generate{"generate", given.model,     "--prompt", "one",   "--max_new_tokens",
+                           "8",        "--temperature", "0",        "--json"};
+  const auto text_of = [&](Arguments arguments) {
+    return Json::parse(output_of(arguments))["text"].get<std::string>();
+  };
+  Arguments off = generate;
+  off.insert(off.end(), {"--intervene", "off ln_final @2-"});
+  CHECK(text_of(off) == std::string(8, '\0'));  // logits of zeros: the first token
+  CHECK(text_of(generate) != text_of(off));
+  off.push_back("--no_cache");
+  CHECK(text_of(off) == std::string(8, '\0'));
+
+  const std::string scores = given.folder.at("scores");
+  report_of({"heads", given.model, "--text", kText, "--intervene", change, "--out", scores});
+  CHECK(Json::parse(file_contents(scores + "/heads.json"))["model_fingerprint"] == "");
+  const auto map_of = [&](const Arguments& more) {
+    Arguments arguments{"attention", given.model, "--text",
+                        "one line",  "--out",     given.folder.at("maps"),
+                        "--format",  "npz"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    output_of(arguments);
+    return file_contents(given.folder.at("maps/attention.npz"));
+  };
+  CHECK(map_of({}) != map_of({"--intervene", "off attn_scores.0.1"}));
+  CHECK(refusal({"eval", given.model, "--data", given.text, "--intervene", "off 9.1"}) ==
+        "error: --intervene: the model has layers 0 to 1, got z.9");
+}

@@ -194,7 +194,7 @@ TEST_CASE("a forward pass that goes on from any layer gives the bits of the whol
     const Tensor whole = gpt.hidden(batch);
     for (Index layer = 0; layer <= 3; ++layer) {
       const Tensor residual = gpt.residual(batch, layer);
-      CHECK(same_bits(gpt.hidden_from(layer, residual, batch.offsets), whole));
+      CHECK(same_bits(gpt.hidden_from(layer, residual, batch), whole));
     }
     CHECK(mentions(error_of([&] { gpt.residual(batch, 4); }), {"Gpt", "0 to 3", "4"}));
     CHECK(mentions(error_of([&] { gpt.residual(batch, -1); }), {"Gpt", "0 to 3", "-1"}));
@@ -251,16 +251,22 @@ TEST_CASE("queries and keys that are turned have points of their own", "[nn]") {
 TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[nn]") {
   class Rows : public ForwardHook {
    public:
-    void begin(const PassRows& rows) override {
-      for (std::size_t n = 0; n < rows.tokens.size(); ++n) {
-        text += concat_text(rows.tokens[n], "@", rows.positions[n], " ");
-      }
-      text += concat_text("in ", rows.offsets.size() - 1, "; ");
+    void begin(const PassRows& rows) override { rows_ = rows; }
+    bool wants(Point point, Index layer) const override {
+      return layer == 0 && (point == Point::resid_pre || point == Point::logits);
     }
-    bool wants(Point point, Index) const override { return point == Point::logits; }
-    Tensor visit(const Place&, const Tensor& value) override { return value; }
+    Tensor visit(const Place&, const Tensor& value) override {
+      for (std::size_t n = 0; n < rows_.tokens.size(); ++n) {
+        text += concat_text(rows_.tokens[n], "@", rows_.positions[n], " ");
+      }
+      text += concat_text("in ", rows_.offsets.size() - 1, "; ");
+      return value;
+    }
 
     std::string text;
+
+   private:
+    PassRows rows_;
   };
   const Gpt gpt(small_config(), 3);
   Rows hook;
@@ -274,7 +280,7 @@ TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[
   hook.text.clear();
   const DecodeItem item{6, &cache};
   decoder.step({&item, 1}, &hook);
-  CHECK(hook.text == "6@3 in 1; ");
+  CHECK(hook.text == "6@3 in 1; 6@3 in 1; ");
 }
 
 TEST_CASE("a prompt behind a cache and a step come by the same points", "[nn]") {

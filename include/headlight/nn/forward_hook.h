@@ -45,6 +45,24 @@ class ForwardHook {
   virtual Tensor visit(const Place& place, const Tensor& value) = 0;
 };
 
+// Two hooks, one after the other; either may be null.
+class HookPair final : public ForwardHook {
+ public:
+  HookPair(ForwardHook* first, ForwardHook* second) : first_(first), second_(second) {}
+
+  void begin(const PassRows& rows) override;
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const Place& place, const Tensor& value) override;
+  // The one that there is, both as one, or null.
+  ForwardHook* get() {
+    return first_ != nullptr && second_ != nullptr ? this : first_ != nullptr ? first_ : second_;
+  }
+
+ private:
+  ForwardHook* first_;
+  ForwardHook* second_;
+};
+
 // What `hook` makes of a value; the value itself where there is no hook or it does not want it.
 // Throws Error when the hook returns another shape or type.
 Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value);

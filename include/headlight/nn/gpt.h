@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/nn/architecture.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/nn/key_value_cache.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/nn/multi_head_attention.h"
@@ -75,14 +76,22 @@ class Gpt : public LanguageModel {
   Tensor residual(const Batch& batch, Index layer, const ForwardContext& context = {}) const;
   // What follows residual(batch, layer): the same bits as hidden(batch), at the cost of the layers
   // from `layer` on.
-  Tensor hidden_from(Index layer, const Tensor& residual, const std::vector<Index>& offsets,
+  Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                      const ForwardContext& context = {}) const;
+  // The residual stream [N, C] as it leaves layer `last` - 1, of that which enters layer `first`.
+  Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
+                    const ForwardContext& context = {}) const;
   // [N, V] of hidden states [N, C].
   Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
   Tensor loss(const Batch& batch, const ForwardContext& context = {},
               Index normalizer = 0) const override;
   Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const override;
+
+  // A hook for every pass from now on, before the one of its context, also of a Decoder; null
+  // takes it off. It makes this another model, for whatever looks at it: an intervention.
+  void attach(std::shared_ptr<ForwardHook> hook) { attached_ = std::move(hook); }
+  ForwardHook* attached() const { return attached_.get(); }
 
   // For ForwardContext::caches and Decoder.
   KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
@@ -116,8 +125,6 @@ class Gpt : public LanguageModel {
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;
-  Tensor run_blocks(Tensor x, Index first, Index last, const std::vector<Index>& offsets,
-                    const ForwardContext& context) const;
 
   GptConfig config_;
   DType dtype_;
@@ -128,6 +135,7 @@ class Gpt : public LanguageModel {
   std::unique_ptr<LayerNorm> ln_f_;  // pre-norm only
   std::unique_ptr<Linear> lm_head_;  // untied only
   std::vector<ModelWeight> weights_;
+  std::shared_ptr<ForwardHook> attached_;  // may be null
 };
 
 }  // namespace headlight

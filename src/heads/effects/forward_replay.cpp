@@ -61,9 +61,9 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch)
   } else {
     residuals_.push_back(gpt_->residual(batch_, 0));
     for (Index layer = 0; layer < gpt_->config().n_layer; ++layer) {
-      residuals_.push_back(gpt_->block(layer).forward(residuals_.back(), batch_.offsets, context));
+      residuals_.push_back(gpt_->run_layers(layer, layer + 1, residuals_.back(), batch_, context));
     }
-    ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_.offsets);
+    ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_);
   }
   for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
     require(outputs_[layer].defined(), "a model of type '", model.model_type(),
@@ -91,7 +91,7 @@ Tensor ForwardReplay::ends_with(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
   return gpt_ == nullptr ? model_.logits(batch_, context)
-                         : gpt_->hidden_from(layer, residual(layer), batch_.offsets, context);
+                         : gpt_->hidden_from(layer, residual(layer), batch_, context);
 }
 
 Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/heads/attention_maps.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/tokenizer.h"
+
+// Changes of what a model computes, as users write them: "off 5.1, mlp.3; scale 7.2 0.5".
+namespace headlight {
+
+enum class ChangeKind {
+  off,       // zeros
+  scale,     // times a factor
+  add,       // plus a vector, times a factor: steering
+  mean,      // the mean over a text
+  freeze,    // what it is at the same position of another text; behind its end nothing changes
+  resample,  // the same, and a text that ends begins again
+};
+
+template <>
+inline constexpr auto kChoices<ChangeKind> =
+    std::to_array<Choice<ChangeKind>>({{"off", ChangeKind::off},
+                                       {"scale", ChangeKind::scale},
+                                       {"add", ChangeKind::add},
+                                       {"mean", ChangeKind::mean},
+                                       {"freeze", ChangeKind::freeze},
+                                       {"resample", ChangeKind::resample}});
+
+// Where the values of a change come from: an array of an .npz, a text, a file with one, or, of add,
+// the value at the end of `text` less that at the end of `less`.
+struct ChangeSource {
+  std::string text = {};
+  std::string less = {};
+  std::filesystem::path file = {};  // empty: the text
+  std::string array = {};           // of the file; empty: the file is a text
+};
+
+struct Change {
+  ChangeKind kind = ChangeKind::off;
+  std::vector<PointRange> targets = {};
+  std::vector<std::string> classes = {};  // of heads, "induction": targets too
+  double factor = 1;
+  ChangeSource source = {};
+  NumberRange positions = {};  // of tokens in their sequences
+};
+
+// Changes separated by ; or new lines, in the order in which they are made:
+//
+//   off TARGETS              scale TARGETS FACTOR
+//   add TARGETS FILE.npz:ARRAY[*FACTOR]
+//   add TARGETS "TEXT" - "TEXT"[*FACTOR]
+//   mean|freeze|resample TARGETS from "TEXT"|FILE
+//
+// each with positions behind it, "@5", "@3-7" or "@10-". TARGETS are points as parse_point() takes
+// them, separated by commas: heads "5.1", "mlp.3", "neuron.3.17", "resid_post.6", "pattern.5.1";
+// "layer.3", attention and MLP of a layer; and classes of heads, "induction".
+// Throws Error about "intervene", one line that quotes the change.
+std::vector<Change> parse_changes(std::string_view text);
+
+// The same, or those of the key `intervene` (a text or a list of texts) of a file that ends in
+// .toml.
+std::vector<Change> read_changes(const std::string& text_or_file);
+
+// Makes the changes in every pass that it is attached to or given to: Gpt::attach(),
+// ForwardContext::hook, GenerateOptions::hook. It computes what they need from their texts once.
+// What a change replaces has no gradient; what it scales has that of the product.
+class Interventions final : public ForwardHook {
+ public:
+  struct Options {
+    // For texts of changes, which it reads as generate reads prompts; null: there are none.
+    const Tokenizer* tokenizer = nullptr;
+    // For classes; see read_head_scores().
+    std::map<HeadId, HeadScore> scores = {};
+  };
+
+  // The model must outlive it. Throws Error about "intervene" for targets that the model does not
+  // have or come by, arrays of another length, texts longer than the block (freeze), and classes
+  // that no head has.
+  Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
+  ~Interventions() override;
+
+  void begin(const PassRows& rows) override;
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const Place& place, const Tensor& value) override;
+
+ private:
+  struct Resolved;
+
+  std::vector<Resolved> changes_;
+  HeadLayout layout_;
+  PassRows rows_;
+};
+
+}  // namespace headlight

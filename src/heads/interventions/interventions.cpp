@@ -1,0 +1,427 @@
+#include "headlight/heads/interventions.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/text_source.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+
+namespace headlight {
+namespace {
+
+constexpr const char* kAbout = "intervene";
+
+using Spot = std::pair<Point, Index>;  // and layer
+using Values = std::map<Spot, Tensor>;
+
+bool covers(const Change& change, Point point, Index layer) {
+  return std::any_of(change.targets.begin(), change.targets.end(), [&](const PointRange& target) {
+    return target.point == point && target.layers.contains(layer);
+  });
+}
+
+// Keeps what a pass comes by at the targets of a change.
+class KeepValues final : public ForwardHook {
+ public:
+  explicit KeepValues(const Change& change) : change_(change) {}
+
+  bool wants(Point point, Index layer) const override { return covers(change_, point, layer); }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    values[{place.point, place.layer}] = to_contiguous(value).detach().clone();
+    return value;
+  }
+
+  Values values;
+
+ private:
+  const Change& change_;
+};
+
+Values values_of(const Gpt& model, const Change& change, const std::vector<std::int32_t>& tokens) {
+  const NoGrad no_grad;
+  KeepValues hook(change);
+  model.hidden(make_batch({tokens}), {.hook = &hook});
+  return std::move(hook.values);
+}
+
+// The value of one point as rows of items; of a pattern the rows are queries.
+struct ValueLayout {
+  ValueLayout(Point point, const Shape& shape) {
+    if (items_of(point) == PointItems::maps) {  // [H, T, S]
+      rows = shape[1];
+      items = shape[0];
+      width = shape[2];
+      row_stride = width;
+      item_stride = rows * width;
+    } else if (items_of(point) == PointItems::features) {  // [N, F]
+      rows = shape[0];
+      items = shape[1];
+      width = 1;
+      row_stride = items;
+      item_stride = 1;
+    } else {  // [N, H, D]
+      rows = shape[0];
+      items = shape[1];
+      width = shape[2];
+      row_stride = items * width;
+      item_stride = width;
+    }
+  }
+
+  Index rows = 0;
+  Index items = 0;
+  Index width = 0;
+  Index row_stride = 0;
+  Index item_stride = 0;
+};
+
+// The places of a target's heads, neurons or elements in a value. Throws Error for one that is not
+// there.
+std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
+                             const HeadLayout& heads) {
+  std::vector<Index> numbers(static_cast<std::size_t>(value.items));
+  std::iota(numbers.begin(), numbers.end(), Index{0});
+  const PointItems kind = items_of(target.point);
+  if (kind == PointItems::heads || kind == PointItems::maps) {
+    numbers = heads.numbers[static_cast<std::size_t>(layer)];
+  }
+  std::vector<Index> places;
+  for (std::size_t place = 0; place < numbers.size(); ++place) {
+    if (!target.items || target.items->contains(numbers[place])) {
+      places.push_back(static_cast<Index>(place));
+    }
+  }
+  const bool has_all =
+      !target.items || !target.items->last ||
+      std::find(numbers.begin(), numbers.end(), *target.items->last) != numbers.end();
+  require_value(!places.empty() && has_all, kAbout, point_name(target.point, layer),
+                " has numbers up to ", numbers.back(), ", got ",
+                target.items->last.value_or(target.items->first));
+  return places;
+}
+
+// Throws Error for what cannot be changed in that way, or is not in this model; `found` is of a
+// pass.
+void check_targets(const Change& change, const Gpt& model, const Values& found) {
+  const Index layers = model.config().n_layer;
+  for (const PointRange& target : change.targets) {
+    const std::string_view name = name_of(target.point);
+    require_value(target.point != Point::logits, kAbout,
+                  "logits are what comes out; change ln_final or what stands before it");
+    const bool is_map = items_of(target.point) == PointItems::maps;
+    require_value(!is_map || change.kind == ChangeKind::off || change.kind == ChangeKind::scale ||
+                      change.kind == ChangeKind::freeze,
+                  kAbout, "expected off, scale or freeze for ", name, ", got ",
+                  name_of(change.kind));
+    const Index last = target.layers.last.value_or(target.layers.first);
+    require_value(!is_in_layer(target.point) || last < layers, kAbout, "the model has layers 0 to ",
+                  layers - 1, ", got ", name, ".", last);
+    bool is_there = false;
+    for (const auto& [spot, value] : found) {
+      if (spot.first == target.point && target.layers.contains(spot.second)) {
+        is_there = true;
+        places_of(target, spot.second, {spot.first, value.shape()}, model.heads());
+      }
+    }
+    require_value(is_there, kAbout, "this model computes no ", name);
+  }
+}
+
+// Elements of a row.
+Index row_length(const Tensor& value) { return value.numel() / value.size(0); }
+
+// [F] from values [N, ...].
+Tensor row_of(const Tensor& value, Index row) {
+  return reshape(slice(value, 0, row, row + 1), {row_length(value)});
+}
+
+// A vector for the whole row [F], or for the chosen items together, or for each of them, as one
+// for the whole row.
+Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, const Tensor& value,
+               const HeadLayout& heads) {
+  const ValueLayout layout(spot.first, value.shape());
+  const Index length = row_length(value);
+  std::vector<Index> places;
+  for (const PointRange& target : change.targets) {
+    if (target.point == spot.first && target.layers.contains(spot.second)) {
+      places = places_of(target, spot.second, layout, heads);
+    }
+  }
+  const Index chosen = std::ssize(places) * layout.width;
+  const bool is_for_each = vector.numel() == layout.width && layout.width > 1;
+  require_value(vector.numel() == length || vector.numel() == chosen || is_for_each, kAbout,
+                change.source.file.string(), ":", change.source.array, ": expected ", chosen,
+                " numbers for ", point_name(spot.first, spot.second), ", got ", vector.numel());
+  const std::vector<double> numbers = vector.to_vector();
+  if (vector.numel() == length) {
+    return Tensor::from(numbers, {length});
+  }
+  std::vector<double> whole(static_cast<std::size_t>(length));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (Index d = 0; d < layout.width; ++d) {
+      const Index from = is_for_each ? d : static_cast<Index>(i) * layout.width + d;
+      whole[static_cast<std::size_t>(places[i] * layout.width + d)] =
+          numbers[static_cast<std::size_t>(from)];
+    }
+  }
+  return Tensor::from(whole, {length});
+}
+
+Tensor read_vector(const ChangeSource& source) {
+  const NamedTensors arrays = read_npz(source.file);
+  std::string names;
+  for (const auto& [name, tensor] : arrays) {
+    if (name == source.array) {
+      return tensor;
+    }
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  fail_value(kAbout, source.file.string(), ": expected an array ", source.array, ", got ", names);
+}
+
+// Makes the values that a change needs.
+class SourceReader {
+ public:
+  SourceReader(const Gpt& model, const Interventions::Options& options)
+      : model_(model), options_(options) {}
+
+  // `found` holds what a pass comes by at the targets.
+  Values read(const Change& change, const Values& found) const {
+    switch (change.kind) {
+      case ChangeKind::off:
+      case ChangeKind::scale:
+        return {};
+      case ChangeKind::add:
+        return change.source.array.empty() ? differences(change) : vectors(change, found);
+      case ChangeKind::mean:
+        return means(change);
+      case ChangeKind::freeze:
+      case ChangeKind::resample:
+        break;
+    }
+    std::vector<std::int32_t> tokens = source_tokens(change.source);
+    const auto length = static_cast<Index>(tokens.size());
+    const Index block = model_.block_size();
+    require_value(change.kind == ChangeKind::resample || length <= block, kAbout,
+                  "expected a text of at most ", block, " tokens, got ", length);
+    tokens.resize(static_cast<std::size_t>(std::min(length, block)));
+    return values_of(model_, change, tokens);
+  }
+
+ private:
+  std::vector<std::int32_t> tokens_of(const std::string& text) const {
+    require_value(options_.tokenizer != nullptr, kAbout, "texts need a tokenizer");
+    const std::vector<std::int32_t> tokens = options_.tokenizer->encode_prompt(text);
+    require_value(!tokens.empty(), kAbout, "expected a text that is not empty");
+    return tokens;
+  }
+  std::vector<std::int32_t> source_tokens(const ChangeSource& source) const {
+    return tokens_of(source.file.empty() ? source.text : read_text_file(source.file));
+  }
+
+  Values vectors(const Change& change, const Values& found) const {
+    const Tensor vector = read_vector(change.source);
+    Values result;
+    for (const auto& [spot, value] : found) {
+      result[spot] = widened(vector, change, spot, value, model_.heads());
+    }
+    return result;
+  }
+
+  // Of the last tokens of both texts.
+  Values differences(const Change& change) const {
+    Values first = values_of(model_, change, tokens_of(change.source.text));
+    const Values second = values_of(model_, change, tokens_of(change.source.less));
+    for (auto& [spot, value] : first) {
+      const Tensor& less = second.at(spot);
+      value = row_of(value, value.size(0) - 1) - row_of(less, less.size(0) - 1);
+    }
+    return first;
+  }
+
+  // Over all tokens, a block at a time.
+  Values means(const Change& change) const {
+    const std::vector<std::int32_t> tokens = source_tokens(change.source);
+    std::map<Spot, std::vector<double>> sums;
+    const auto block = static_cast<std::size_t>(model_.block_size());
+    for (std::size_t begin = 0; begin < tokens.size(); begin += block) {
+      const auto end =
+          tokens.begin() + static_cast<std::ptrdiff_t>(std::min(begin + block, tokens.size()));
+      for (const auto& [spot, value] :
+           values_of(model_, change, {tokens.begin() + static_cast<std::ptrdiff_t>(begin), end})) {
+        std::vector<double>& sum = sums[spot];
+        sum.resize(static_cast<std::size_t>(row_length(value)));
+        const std::vector<double> numbers = value.to_vector();
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+          sum[i % sum.size()] += numbers[i] / static_cast<double>(tokens.size());
+        }
+      }
+    }
+    Values result;
+    for (const auto& [spot, sum] : sums) {
+      result[spot] = Tensor::from(sum, {static_cast<Index>(sum.size())});
+    }
+    return result;
+  }
+
+  const Gpt& model_;
+  const Interventions::Options& options_;
+};
+
+// Puts the heads of a change's classes among its targets.
+Change with_classes(Change change, const std::map<HeadId, HeadScore>& scores) {
+  for (std::string name : change.classes) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    bool is_there = false;
+    for (const auto& [id, score] : scores) {
+      if (score.settled && score.name == name) {
+        is_there = true;
+        change.targets.push_back(
+            {.point = Point::z, .layers = {id.layer, id.layer}, .items = {{id.head, id.head}}});
+      }
+    }
+    require_value(is_there, kAbout, "expected a point such as resid_post.5, or a class of heads",
+                  scores.empty() ? " with --scores beside it" : "", ", got ", name);
+  }
+  change.classes.clear();
+  return change;
+}
+
+// What changes make of a value, element by element: value * factors + shifts.
+template <class T>
+class ElementMap {
+ public:
+  explicit ElementMap(const Tensor& value)
+      : factors_(Tensor::ones(value.shape(), value.dtype())),
+        shifts_(Tensor::zeros(value.shape(), value.dtype())) {}
+
+  // `source` may be null where the kind needs none.
+  void change(const Change& change, Index begin, Index length, const T* source) {
+    T* factors = factors_.template data<T>() + begin;
+    T* shifts = shifts_.template data<T>() + begin;
+    const T factor = static_cast<T>(change.factor);
+    for (Index i = 0; i < length; ++i) {
+      switch (change.kind) {
+        case ChangeKind::scale:
+          factors[i] *= factor;
+          shifts[i] *= factor;
+          break;
+        case ChangeKind::add:
+          shifts[i] += factor * source[i];
+          break;
+        default:
+          factors[i] = 0;
+          shifts[i] = source == nullptr ? 0 : source[i];
+      }
+    }
+    scales_ = scales_ || change.kind != ChangeKind::add;
+    shifts_any_ = shifts_any_ || source != nullptr;
+  }
+
+  Tensor of(const Tensor& value) const {
+    const Tensor scaled = scales_ ? mul(value, factors_) : value;
+    return shifts_any_ ? scaled + shifts_ : scaled;
+  }
+
+ private:
+  Tensor factors_;
+  Tensor shifts_;
+  bool scales_ = false;
+  bool shifts_any_ = false;
+};
+
+}  // namespace
+
+struct Interventions::Resolved {
+  Change change;
+  // Of rows [F] (mean, add) or [T, ...] (freeze, resample); of maps [H, T, T].
+  Values values;
+
+  // Puts the change of one target into the map; `positions` are those of the rows.
+  template <class T>
+  void add_to(ElementMap<T>& map, const Place& place, const ValueLayout& value,
+              const std::vector<Index>& items, std::span<const std::int32_t> positions) const {
+    const bool is_map = items_of(place.point) == PointItems::maps;
+    for (Index row = 0; row < value.rows; ++row) {
+      const Index position = positions[static_cast<std::size_t>(row)];
+      if (!change.positions.contains(position)) {
+        continue;
+      }
+      // Of a map the keys that the query can see: hidden scores stay -infinity.
+      const Index length = is_map ? std::min(value.width, position + 1) : value.width;
+      for (const Index item : items) {
+        const T* from = source<T>({place.point, place.layer}, position, item, value);
+        if (values.empty() || from != nullptr) {
+          map.change(change, row * value.row_stride + item * value.item_stride, length, from);
+        }
+      }
+    }
+  }
+
+ private:
+  // The numbers that stand for an item at a position; null where there are none.
+  template <class T>
+  const T* source(const Spot& spot, Index position, Index item, const ValueLayout& value) const {
+    if (values.empty()) {
+      return nullptr;
+    }
+    const Tensor& held = values.at(spot);
+    if (change.kind == ChangeKind::mean || change.kind == ChangeKind::add) {
+      return held.data<T>() + item * value.item_stride;
+    }
+    const ValueLayout from(spot.first, held.shape());
+    const Index row = change.kind == ChangeKind::resample ? position % from.rows : position;
+    return row < from.rows ? held.data<T>() + row * from.row_stride + item * from.item_stride
+                           : nullptr;
+  }
+};
+
+Interventions::Interventions(const Gpt& model, const std::vector<Change>& changes,
+                             const Options& options)
+    : layout_(model.heads()) {
+  for (const Change& written : changes) {
+    Resolved resolved{.change = with_classes(written, options.scores), .values = {}};
+    const Values found = values_of(model, resolved.change, {0});
+    check_targets(resolved.change, model, found);
+    resolved.values = SourceReader(model, options).read(resolved.change, found);
+    for (auto& [spot, value] : resolved.values) {
+      value = to_contiguous(convert(value, model.dtype()));
+    }
+    changes_.push_back(std::move(resolved));
+  }
+}
+
+Interventions::~Interventions() = default;
+
+void Interventions::begin(const PassRows& rows) { rows_ = rows; }
+
+bool Interventions::wants(Point point, Index layer) const {
+  return std::any_of(changes_.begin(), changes_.end(), [&](const Resolved& resolved) {
+    return covers(resolved.change, point, layer);
+  });
+}
+
+Tensor Interventions::visit(const Place& place, const Tensor& value) {
+  const ValueLayout layout(place.point, value.shape());
+  const bool is_map = items_of(place.point) == PointItems::maps;
+  const Index first = is_map ? rows_.offsets[static_cast<std::size_t>(place.sequence)] : 0;
+  return dispatch_floating(value.dtype(), "Interventions", [&](auto zero) {
+    ElementMap<decltype(zero)> map(value);
+    for (const Resolved& resolved : changes_) {
+      for (const PointRange& target : resolved.change.targets) {
+        if (target.point == place.point && target.layers.contains(place.layer)) {
+          resolved.add_to(map, place, layout, places_of(target, place.layer, layout, layout_),
+                          rows_.positions.subspan(static_cast<std::size_t>(first)));
+        }
+      }
+    }
+    return map.of(value);
+  });
+}
+
+}  // namespace headlight
