@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/patch_grid.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -32,8 +33,24 @@ constexpr const char* kDetails =
     "likelier than the wrong token after the clean text, and less likely after the corrupt one,\n"
     "clearly so from twice as likely on (task: none, weak or clear). Otherwise the first line\n"
     "says so, and the shares are marked ?.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
-    "JSON keys: task, caution (null: the task is clear), clean_difference, corrupt_difference,\n"
+    "\n"
+    "--point, --by, --pairs, --noising, --method, --layers or --positions ask for a grid instead:\n"
+    "the values of a point (see headlight generate --help) are replaced part by part: by layer, "
+    "by\n"
+    "head (or neuron), by position, or by head,position. --noising reads the clean text with "
+    "values\n"
+    "of the corrupt one. --method attribution tells all parts from one gradient, a straight-line\n"
+    "guess at what patching would do; both shows how well they agree (Pearson's r). --pairs reads\n"
+    "many: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}; the shares are means over\n"
+    "pairs with 95 % intervals. --path 0.4:3.1.k lets what head 0.4 puts out on the clean text\n"
+    "reach the keys of head 3.1 directly, and nothing else.\n\n"
+    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n"
+    "JSON keys of a grid: point, by, method, noising, pairs, pairs_done (where the model does the\n"
+    "task clearly), caution, clean_difference, corrupt_difference, correlation, cells[{layer, "
+    "item,\n"
+    "position, token, difference, recovered, recovered_low, recovered_high, attribution,\n"
+    "attribution_low, attribution_high}]; of a path: from, to, into, difference, recovered; else:\n"
+    "task, caution (null: the task is clear), clean_difference, corrupt_difference,\n"
     "clean_next{id, token, probability} and corrupt_next{...} (the likeliest after each text),\n"
     "answer{id, token}, wrong{id, token}, heads[{head, layer, index, difference, recovered,\n"
     "reliable}].";
@@ -47,17 +64,34 @@ Options make_options() {
        .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\" --corrupt \"Mina could not "
                     "find her red hat. She looked under the table, but there was no red\" "
-                    "--answer \" key\" --wrong \" hat\""}});
+                    "--answer \" key\" --wrong \" hat\"",
+                    "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --by position "
+                    "--method both --svg stream.svg"}});
   options.value("clean", "Text whose answer is wanted")
       .value("corrupt", "Text of as many tokens with another answer")
       .value("answer", "Token that should follow the clean text")
       .value("wrong", "Token that should follow the corrupt text")
-      .value("svg", "Also draw a heat map to this file");
+      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
+      .value("point", "What is replaced: z, resid_pre, attn_out, mlp_out, q, pattern, mlp_post ...",
+             "z")
+      .value("by",
+             "Parts: layer, head, position or head,position; default: head, or position of a "
+             "point without heads")
+      .value("layers", "Only these layers, as 3 or 4-8")
+      .value("positions", "Only these positions, as 3 or 4-8")
+      .value("method", "patch, attribution or both", "patch")
+      .value("path", "Path patching, as FROM:TO.q: 0.4:3.1.k")
+      .value("limit", "Rows of the table of a grid; 0: all", "20")
+      .value("svg", "Also draw a heat map to this file")
+      .flag("noising", "Read the clean text with values of the corrupt one");
   add_intervene_options(options);
   return options;
 }
 
 PatchingTask task_of(const Options& options, const LoadedModel& loaded) {
+  for (const char* name : {"clean", "corrupt"}) {
+    require(options.given(name), "--", name, ": is missing");
+  }
   const Tokenizer& tokenizer = *loaded.tokenizer;
   PatchingTask task{.clean = block_tokens(options, "clean", loaded),
                     .corrupt = block_tokens(options, "corrupt", loaded)};
@@ -70,6 +104,16 @@ PatchingTask task_of(const Options& options, const LoadedModel& loaded) {
   require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
           tokenizer.token_label(task.wrong), "' for both; name them with --answer and --wrong");
   return task;
+}
+
+std::vector<PatchingTask> pairs_of(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("pairs")) {
+    return {task_of(options, loaded)};
+  }
+  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
+    require(!options.given(name), "--", name, ": does not go with --pairs");
+  }
+  return read_pairs(options.text("pairs"), loaded);
 }
 
 std::string heat_map(const PatchingResult& result, const GptConfig& config) {
@@ -168,8 +212,17 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
 }
 
 int run(const Options& options) {
+  const bool is_grid = asks_for_grid(options);
   const LoadedModel loaded = load_model(options.positional());
   intervene(options, loaded);
+  if (is_grid) {
+    patch_and_show_grid(options, loaded, pairs_of(options, loaded));
+    return 0;
+  }
+  if (options.given("path")) {
+    show_path(options, loaded, task_of(options, loaded));
+    return 0;
+  }
   const PatchingTask task = task_of(options, loaded);
   const PatchingResult result = patch_heads(*loaded.model, task);
   if (options.given("svg")) {

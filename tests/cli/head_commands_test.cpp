@@ -292,3 +292,43 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
   CHECK(refusal({"eval", given.model, "--data", given.text, "--intervene", "off 9.1"}) ==
         "error: --intervene: the model has layers 0 to 1, got z.9");
 }
+
+TEST_CASE("patch replaces parts of any point, for many pairs, and along a path", "[cli]") {
+  const Material given;
+  const std::string pairs = given.folder.write(
+      "pairs.jsonl",
+      "{\"clean\": \"a line\", \"corrupt\": \"b line\", \"answer\": \"x\", \"wrong\": \"#89\"}\n\n"
+      "{\"clean\": \"two in\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
+  const std::string svg = given.folder.at("grid.svg");
+  const Json many = report_of({"patch", given.model, "--pairs", pairs, "--point", "resid_pre",
+                               "--method", "both", "--svg", svg});
+  CHECK(many["pairs"] == 2);
+  CHECK(many["by"] == "position");
+  REQUIRE(many["cells"].size() == 2 * 6);
+  CHECK(many["cells"][7]["layer"] == 1);
+  CHECK(many["cells"][7]["position"] == 1);
+  CHECK(many["cells"][0]["recovered"].get<double>() >= many["cells"][0]["recovered_low"]);
+  CHECK(std::abs(many["correlation"].get<double>()) <= 1);
+  CHECK(file_contents(svg).find("Recovered by resid_pre") != std::string::npos);
+
+  const Arguments one{"patch",  given.model, "--clean", "a line",  "--corrupt",
+                      "b line", "--answer",  "x",       "--wrong", "y"};
+  const Json heads = report_of(one);
+  const Json grid = report_of(changed(one, {"--by", "head"}));
+  REQUIRE(grid["cells"].size() == heads["heads"].size());
+  CHECK(grid["cells"][3]["recovered"].get<double>() ==
+        Approx(heads["heads"][3]["recovered"].get<double>()).margin(1e-4));
+  CHECK(output_of(changed(one, {"--point", "z", "--limit", "1"}))
+            .find("(the strongest 1 of 4; --limit 0 shows all)") != std::string::npos);
+  CHECK(report_of(changed(one, {"--path", "0.1:1.0.k"}))["into"] == "k");
+
+  check_refused(changed(one, {"--by", "token"}), {"--by: expected layer, head, position"});
+  check_refused(changed(one, {"--method", "x"}), {"--method: expected patch, attribution or both"});
+  check_refused(changed(one, {"--path", "0.1:1.0"}), {"--path: "});
+  check_refused(changed(one, {"--path", "0.1:1.0.k", "--noising"}), {"--path: does not go with"});
+  check_refused(changed(one, {"--point", "resid_pots"}), {"--point: ", "did you mean resid_post?"});
+  check_refused(changed(one, {"--layers", "7"}), {"--layers: expected layers 0 to 1"});
+  check_refused({"patch", given.model, "--clean", "a"}, {"--corrupt: is missing"});
+  const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
+  check_refused({"patch", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
+}

@@ -38,29 +38,31 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
   return tokens;
 }
 
-std::int32_t token_option(const Options& options, const std::string& name,
-                          const Tokenizer& tokenizer) {
-  const std::string text = options.text(name);
+std::int32_t token_of(const std::string& text, const std::string& about,
+                      const Tokenizer& tokenizer) {
   if (text.size() > 1 && text[0] == '#') {
     std::int32_t id = -1;
     const char* end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
-    require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), "--",
-            name, ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text,
-            "'");
+    require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), about,
+            ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text, "'");
     return id;
   }
-  require_utf8(text, "--" + name);
+  require_utf8(text, about);
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
   const bool one_after_blank = ids.size() != 1 && tokenizer.encode(" " + text).size() == 1;
-  require(ids.size() == 1, "--", name,
-          ": expected the text of one token, or its number as #42, got ", ids.size(),
-          " tokens in '", text, "'",
+  require(ids.size() == 1, about, ": expected the text of one token, or its number as #42, got ",
+          ids.size(), " tokens in '", text, "'",
           one_after_blank ? concat_text("; with the blank before a word, ' ", text, "', it is one")
                           : std::string());
-  require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), "--", name,
+  require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), about,
           ": the tokenizer does not know '", text, "'");
   return ids[0];
+}
+
+std::int32_t token_option(const Options& options, const std::string& name,
+                          const Tokenizer& tokenizer) {
+  return token_of(options.text(name), "--" + name, tokenizer);
 }
 
 }  // namespace headlight::cli

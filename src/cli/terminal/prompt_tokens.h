@@ -18,8 +18,11 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
 void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
                         const std::string& where);
 
-// The token that an option names by its text, or by its number as "#42". Throws Error when the text
-// is not exactly one token.
+// The token of a text, or of its number as "#42". Throws Error about `about` when the text is not
+// exactly one token.
+std::int32_t token_of(const std::string& text, const std::string& about,
+                      const Tokenizer& tokenizer);
+// The token that an option names in that way.
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer);
 

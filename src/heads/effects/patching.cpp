@@ -5,6 +5,7 @@
 
 #include "heads/effects/forward_replay.h"
 #include "heads/effects/head_substitutes.h"
+#include "heads/effects/patching_task.h"
 
 namespace headlight {
 namespace {
@@ -16,7 +17,9 @@ void require_token(std::int32_t id, const LanguageModel& model, const char* name
                 model.vocab_size() - 1, ", got ", id);
 }
 
-void check(const PatchingTask& task, const LanguageModel& model) {
+}  // namespace
+
+void check_task(const PatchingTask& task, const LanguageModel& model) {
   require_value(!task.clean.empty(), "clean", "expected at least one token");
   require_value(task.clean.size() == task.corrupt.size(), "corrupt",
                 "expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
@@ -27,10 +30,17 @@ void check(const PatchingTask& task, const LanguageModel& model) {
                 task.wrong, " for both");
 }
 
-}  // namespace
+void require_different(double clean_difference, double corrupt_difference) {
+  const double whole = clean_difference - corrupt_difference;
+  require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
+          clean_difference, ", corrupt ", corrupt_difference);
+  require_value(whole != 0, "corrupt",
+                "expected texts after which answer and wrong differ in their logits, got ",
+                clean_difference, " for both");
+}
 
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
-  check(task, model);
+  check_task(task, model);
   const ForwardReplay clean(model, make_batch({task.clean}));
   const ForwardReplay corrupt(model, make_batch({task.corrupt}));
   const auto difference = [&](const std::vector<double>& logits) {
@@ -45,11 +55,7 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task)
                         .clean_next = likeliest_token(clean_logits),
                         .corrupt_next = likeliest_token(corrupt_logits)};
   const double whole = result.clean_difference - result.corrupt_difference;
-  require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
-          result.clean_difference, ", corrupt ", result.corrupt_difference);
-  require_value(whole != 0, "corrupt",
-                "expected texts after which answer and wrong differ in their logits, got ",
-                result.clean_difference, " for both");
+  require_different(result.clean_difference, result.corrupt_difference);
   std::vector<Tensor> substitutes;  // [L] of [T, H D]
   const HeadLayout layout = heads_of(model);
   for (Index layer = 0; layer < layout.layers(); ++layer) {

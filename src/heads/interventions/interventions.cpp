@@ -1,23 +1,19 @@
 #include "headlight/heads/interventions.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/text_source.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 namespace {
 
 constexpr const char* kAbout = "intervene";
-
-using Spot = std::pair<Point, Index>;  // and layer
-using Values = std::map<Spot, Tensor>;
 
 bool covers(const Change& change, Point point, Index layer) {
   return std::any_of(change.targets.begin(), change.targets.end(), [&](const PointRange& target) {
@@ -25,71 +21,17 @@ bool covers(const Change& change, Point point, Index layer) {
   });
 }
 
-// Keeps what a pass comes by at the targets of a change.
-class KeepValues final : public ForwardHook {
- public:
-  explicit KeepValues(const Change& change) : change_(change) {}
-
-  bool wants(Point point, Index layer) const override { return covers(change_, point, layer); }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    values[{place.point, place.layer}] = to_contiguous(value).detach().clone();
-    return value;
-  }
-
-  Values values;
-
- private:
-  const Change& change_;
-};
-
-Values values_of(const Gpt& model, const Change& change, const std::vector<std::int32_t>& tokens) {
-  const NoGrad no_grad;
-  KeepValues hook(change);
-  model.hidden(make_batch({tokens}), {.hook = &hook});
-  return std::move(hook.values);
+PointValues values_of(const Gpt& model, const Change& change,
+                      const std::vector<std::int32_t>& tokens) {
+  return values_of(model, tokens,
+                   [&](Point point, Index layer) { return covers(change, point, layer); });
 }
-
-// The value of one point as rows of items; of a pattern the rows are queries.
-struct ValueLayout {
-  ValueLayout(Point point, const Shape& shape) {
-    if (items_of(point) == PointItems::maps) {  // [H, T, S]
-      rows = shape[1];
-      items = shape[0];
-      width = shape[2];
-      row_stride = width;
-      item_stride = rows * width;
-    } else if (items_of(point) == PointItems::features) {  // [N, F]
-      rows = shape[0];
-      items = shape[1];
-      width = 1;
-      row_stride = items;
-      item_stride = 1;
-    } else {  // [N, H, D]
-      rows = shape[0];
-      items = shape[1];
-      width = shape[2];
-      row_stride = items * width;
-      item_stride = width;
-    }
-  }
-
-  Index rows = 0;
-  Index items = 0;
-  Index width = 0;
-  Index row_stride = 0;
-  Index item_stride = 0;
-};
 
 // The places of a target's heads, neurons or elements in a value. Throws Error for one that is not
 // there.
 std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
                              const HeadLayout& heads) {
-  std::vector<Index> numbers(static_cast<std::size_t>(value.items));
-  std::iota(numbers.begin(), numbers.end(), Index{0});
-  const PointItems kind = items_of(target.point);
-  if (kind == PointItems::heads || kind == PointItems::maps) {
-    numbers = heads.numbers[static_cast<std::size_t>(layer)];
-  }
+  const std::vector<Index> numbers = item_numbers(target.point, layer, value.items, heads);
   std::vector<Index> places;
   for (std::size_t place = 0; place < numbers.size(); ++place) {
     if (!target.items || target.items->contains(numbers[place])) {
@@ -107,7 +49,7 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
 
 // Throws Error for what cannot be changed in that way, or is not in this model; `found` is of a
 // pass.
-void check_targets(const Change& change, const Gpt& model, const Values& found) {
+void check_targets(const Change& change, const Gpt& model, const PointValues& found) {
   const Index layers = model.config().n_layer;
   for (const PointRange& target : change.targets) {
     const std::string_view name = name_of(target.point);
@@ -191,7 +133,7 @@ class SourceReader {
       : model_(model), options_(options) {}
 
   // `found` holds what a pass comes by at the targets.
-  Values read(const Change& change, const Values& found) const {
+  PointValues read(const Change& change, const PointValues& found) const {
     switch (change.kind) {
       case ChangeKind::off:
       case ChangeKind::scale:
@@ -224,9 +166,9 @@ class SourceReader {
     return tokens_of(source.file.empty() ? source.text : read_text_file(source.file));
   }
 
-  Values vectors(const Change& change, const Values& found) const {
+  PointValues vectors(const Change& change, const PointValues& found) const {
     const Tensor vector = read_vector(change.source);
-    Values result;
+    PointValues result;
     for (const auto& [spot, value] : found) {
       result[spot] = widened(vector, change, spot, value, model_.heads());
     }
@@ -234,9 +176,9 @@ class SourceReader {
   }
 
   // Of the last tokens of both texts.
-  Values differences(const Change& change) const {
-    Values first = values_of(model_, change, tokens_of(change.source.text));
-    const Values second = values_of(model_, change, tokens_of(change.source.less));
+  PointValues differences(const Change& change) const {
+    PointValues first = values_of(model_, change, tokens_of(change.source.text));
+    const PointValues second = values_of(model_, change, tokens_of(change.source.less));
     for (auto& [spot, value] : first) {
       const Tensor& less = second.at(spot);
       value = row_of(value, value.size(0) - 1) - row_of(less, less.size(0) - 1);
@@ -245,7 +187,7 @@ class SourceReader {
   }
 
   // Over all tokens, a block at a time.
-  Values means(const Change& change) const {
+  PointValues means(const Change& change) const {
     const std::vector<std::int32_t> tokens = source_tokens(change.source);
     std::map<Spot, std::vector<double>> sums;
     const auto block = static_cast<std::size_t>(model_.block_size());
@@ -262,7 +204,7 @@ class SourceReader {
         }
       }
     }
-    Values result;
+    PointValues result;
     for (const auto& [spot, sum] : sums) {
       result[spot] = Tensor::from(sum, {static_cast<Index>(sum.size())});
     }
@@ -340,7 +282,7 @@ class ElementMap {
 struct Interventions::Resolved {
   Change change;
   // Of rows [F] (mean, add) or [T, ...] (freeze, resample); of maps [H, T, T].
-  Values values;
+  PointValues values;
 
   // Puts the change of one target into the map; `positions` are those of the rows.
   template <class T>
@@ -386,7 +328,7 @@ Interventions::Interventions(const Gpt& model, const std::vector<Change>& change
     : layout_(model.heads()) {
   for (const Change& written : changes) {
     Resolved resolved{.change = with_classes(written, options.scores), .values = {}};
-    const Values found = values_of(model, resolved.change, {0});
+    const PointValues found = values_of(model, resolved.change, {0});
     check_targets(resolved.change, model, found);
     resolved.values = SourceReader(model, options).read(resolved.change, found);
     for (auto& [spot, value] : resolved.values) {

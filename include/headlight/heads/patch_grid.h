@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/heads/bootstrap.h"
+#include "headlight/heads/patching.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/point.h"
+
+// Activation patching of any point, whole or by heads, neurons and positions.
+namespace headlight {
+
+struct PatchGridOptions {
+  Point point = Point::z;  // of every layer
+  NumberRange layers = {};
+  bool by_item = true;       // each head (neuron, element) apart, where the point has some
+  bool by_position = false;  // each token apart
+  NumberRange positions = {};
+  // The clean text is read with values of the corrupt one: what is needed, where denoising tells
+  // what suffices.
+  bool noising = false;
+  bool patch = true;         // really, one cell after the other
+  bool attribution = false;  // all cells by one gradient: see PatchCell::attribution
+  std::function<void(double)> progress = {};  // the share that is done
+};
+
+// A part of a point whose values are replaced.
+struct PatchCell {
+  Index layer = 0;
+  std::optional<Index> item = {};      // number of the head, or of the neuron or element; none: all
+  std::optional<Index> position = {};  // none: all
+  double difference = 0;               // as HeadPatch, of a run with these values replaced
+  // 0: as the text that is read, 1: as the other one.
+  double recovered = 0;
+  // The same as far as a straight line from the text that is read tells it: the difference of the
+  // values times the gradient (Nanda, "Attribution Patching", 2023; Syed, Rager and Conmy,
+  // arXiv 2310.10348).
+  double attribution = 0;
+};
+
+struct PatchGrid {
+  double clean_difference = 0;
+  double corrupt_difference = 0;
+  std::vector<PatchCell> cells = {};  // layer by layer, item by item, position by position
+};
+
+// Patches every cell of the options. Throws Error as patch_heads does, about "point" for one that
+// is no layer's or that the model does not compute, and about "layers" and "positions" for none.
+PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
+
+// A cell of several pairs, with intervals over the pairs.
+struct MeanPatchCell {
+  PatchCell cell;  // means
+  Interval recovered;
+  Interval attribution;
+};
+
+struct PatchStudy {
+  std::vector<PatchGrid> pairs;      // in their order
+  std::vector<MeanPatchCell> cells;  // of all of them
+  // Of recovered and attribution over all cells (Pearson's r); NaN where one was not asked for.
+  double correlation = 0;
+};
+
+// Throws Error as patch_grid() does, naming the pair from 1, and about "pairs" for texts of
+// different lengths when positions are apart.
+PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                       const PatchGridOptions& options);
+
+// What one head writes into what another reads, and nowhere else.
+struct PatchPath {
+  HeadId from;
+  HeadId to;
+  Point into = Point::q;  // q, k or v of the receiver
+};
+
+// Path patching (Wang et al., arXiv 2211.00593; Goldowsky-Dill et al., arXiv 2304.05969): the model
+// reads the corrupt text; what head `from` puts out on the clean one reaches the query, key or
+// value of head `to` directly, while every other head and MLP between them stays as it is on the
+// corrupt text. With grouped heads keys and values are those of the group. The result is a cell of
+// the receiver. Throws Error as patch_grid(), and about "path" unless the sender's layer lies
+// before the receiver's.
+PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path);
+
+}  // namespace headlight

@@ -1,0 +1,87 @@
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/heads/patch_grid.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "heads/effects/patching_task.h"
+#include "heads/point_values.h"
+
+namespace headlight {
+namespace {
+
+// Puts values in the place of those that a pass comes by.
+class PutValues final : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
+  Tensor visit(const Place& place, const Tensor& /*value*/) override {
+    return values.at({place.point, place.layer});
+  }
+
+  PointValues values;
+};
+
+// One head of a value [N, H, D] from another.
+void copy_head(const Tensor& from, Index head, Tensor& to) {
+  const Shape shape{to.size(0), to.size(2)};
+  const Shape strides{to.size(1) * to.size(2), 1};
+  to.strided_view(shape, strides, head * to.size(2))
+      .copy_from(from.strided_view(shape, strides, head * to.size(2)));
+}
+
+double difference_of(const Gpt& model, const PatchingTask& task, ForwardHook* hook,
+                     const std::vector<std::int32_t>& text) {
+  const NoGrad no_grad;
+  const std::vector<double> logits =
+      model.next_logits(make_batch({text}), {.hook = hook}).to_vector();
+  return logits[static_cast<std::size_t>(task.answer)] -
+         logits[static_cast<std::size_t>(task.wrong)];
+}
+
+// What the receiver reads when the sender alone puts out what it does on the clean text: heads and
+// MLPs are held as they are on the corrupt one, so that nothing else moves.
+Tensor received(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
+  const auto is_written = [](Point point, Index) {
+    return point == Point::z || point == Point::mlp_out;
+  };
+  PutValues held;
+  held.values = values_of(model, task.corrupt, is_written);
+  const PointValues clean = values_of(model, task.clean, is_written);
+  const Spot sender{Point::z, path.from.layer};
+  copy_head(clean.at(sender), place_of(path.from, model.heads()), held.values.at(sender));
+  KeepValues receiver(
+      [&](Point point, Index layer) { return point == path.into && layer == path.to.layer; });
+  HookPair both(&held, &receiver);
+  difference_of(model, task, &both, task.corrupt);
+  return receiver.values.at({path.into, path.to.layer});
+}
+
+}  // namespace
+
+PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
+  check_task(task, model);
+  require_value(path.into == Point::q || path.into == Point::k || path.into == Point::v, "path",
+                "expected q, k or v of the receiver, got ", name_of(path.into));
+  const Index place = place_of(path.to, model.heads());
+  place_of(path.from, model.heads());
+  require_value(path.from.layer < path.to.layer, "path", "expected a receiver behind layer ",
+                path.from.layer, ", got ", head_name(path.to));
+  const double clean = difference_of(model, task, nullptr, task.clean);
+  const double corrupt = difference_of(model, task, nullptr, task.corrupt);
+  require_different(clean, corrupt);
+  const Spot receiver{path.into, path.to.layer};
+  PutValues changed;
+  changed.values = values_of(model, task.corrupt, [&](Point point, Index layer) {
+    return Spot{point, layer} == receiver;
+  });
+  const Index head = path.into == Point::q
+                         ? place
+                         : block_plan(model.config(), path.to.layer).attention.key_head(place);
+  copy_head(received(model, task, path), head, changed.values.at(receiver));
+  const double difference = difference_of(model, task, &changed, task.corrupt);
+  return {.layer = path.to.layer,
+          .item = path.to.head,
+          .difference = difference,
+          .recovered = (difference - corrupt) / (clean - corrupt)};
+}
+
+}  // namespace headlight

@@ -1,0 +1,180 @@
+#include "headlight/heads/patch_grid.h"
+
+#include <cmath>
+#include <functional>
+
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "heads/head_experiments_support.h"
+#include "heads/point_values.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, 3, 8};
+
+// Makes of the value of one point what a function says.
+class Puts final : public ForwardHook {
+ public:
+  Puts(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
+      : point_(point), layer_(layer), what_(std::move(what)) {}
+  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
+  Tensor visit(const Place&, const Tensor& value) override { return what_(value); }
+
+ private:
+  Point point_;
+  Index layer_;
+  std::function<Tensor(const Tensor&)> what_;
+};
+
+double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
+  const std::vector<double> logits =
+      gpt.next_logits(make_batch({text}), {.hook = hook}).to_vector();
+  return logits[3] - logits[8];
+}
+
+Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
+  return values_of(gpt, text, [&](Point p, Index l) { return p == point && l == layer; })
+      .at({point, layer});
+}
+
+}  // namespace
+
+TEST_CASE("patching heads one by one is the grid of z by head", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingResult heads = patch_heads(*gpt, kTask);
+  const PatchGrid grid = patch_grid(*gpt, kTask, {});
+  CHECK(grid.clean_difference == Approx(heads.clean_difference));
+  REQUIRE(grid.cells.size() == heads.heads.size());
+  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+    CHECK(grid.cells[i].layer == heads.heads[i].head.layer);
+    CHECK(grid.cells[i].item == heads.heads[i].head.head);
+    CHECK(grid.cells[i].recovered == Approx(heads.heads[i].recovered).margin(1e-9));
+  }
+}
+
+TEST_CASE("a cell of any point is a run with these values replaced", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  struct Case {
+    Point point;
+    bool by_item;
+  };
+  for (const auto& [point, by_item] :
+       {Case{Point::resid_mid, false}, Case{Point::k, true}, Case{Point::pattern, true},
+        Case{Point::mlp_post, true}, Case{Point::mlp_out, false}}) {
+    for (const bool noising : {false, true}) {
+      INFO(name_of(point) << (noising ? ", noising" : ""));
+      const PatchGrid grid =
+          patch_grid(*gpt, kTask,
+                     {.point = point, .by_item = by_item, .by_position = true, .noising = noising});
+      const PatchCell& cell = grid.cells[grid.cells.size() / 2];
+      const Ids& read = noising ? kTask.clean : kTask.corrupt;
+      const Tensor other = value_of(*gpt, noising ? kTask.corrupt : kTask.clean, point, cell.layer);
+      Puts hook(point, cell.layer, [&](const Tensor& value) {
+        Tensor changed = to_contiguous(value).clone();
+        const ValueLayout layout(point, value.shape());
+        const Index first = by_item ? *cell.item : 0;
+        for (Index item = first; item < (by_item ? first + 1 : layout.items); ++item) {
+          const Index begin = *cell.position * layout.row_stride + item * layout.item_stride;
+          changed.strided_view({layout.width}, {1}, begin)
+              .copy_from(other.strided_view({layout.width}, {1}, begin));
+        }
+        return changed;
+      });
+      CHECK(cell.difference == Approx(difference_with(*gpt, read, &hook)).margin(1e-9));
+    }
+  }
+}
+
+TEST_CASE("a whole stream at all positions recovers everything", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  for (const bool noising : {false, true}) {
+    const PatchGrid grid =
+        patch_grid(*gpt, kTask, {.point = Point::resid_post, .by_item = false, .noising = noising});
+    REQUIRE(grid.cells.size() == 3);
+    for (const PatchCell& cell : grid.cells) {
+      CHECK(cell.recovered == Approx(1));
+    }
+  }
+}
+
+TEST_CASE("attribution is the slope of patching at its start", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  for (const Point point : {Point::z, Point::resid_pre, Point::pattern}) {
+    INFO(name_of(point));
+    const PatchGrid grid =
+        patch_grid(*gpt, kTask, {.point = point, .by_item = false, .attribution = true});
+    const Tensor clean = value_of(*gpt, kTask.clean, point, 1);
+    constexpr double kStep = 1e-5;
+    const auto at = [&](double step) {
+      Puts hook(point, 1, [&](const Tensor& value) { return value + (clean - value) * step; });
+      return difference_with(*gpt, kTask.corrupt, &hook);
+    };
+    const double slope = (at(kStep) - at(-kStep)) / (2 * kStep);
+    CHECK(grid.cells[1].attribution ==
+          Approx(slope / (grid.clean_difference - grid.corrupt_difference)).margin(1e-7));
+  }
+}
+
+TEST_CASE("pairs give means with intervals, and what attribution is worth", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingTask other{{2, 2, 3, 4, 6}, {2, 7, 3, 4, 6}, 5, 9};
+  const PatchStudy study = patch_pairs(*gpt, {kTask, other}, {.attribution = true});
+  REQUIRE(study.pairs.size() == 2);
+  for (std::size_t i = 0; i < study.cells.size(); ++i) {
+    const double a = study.pairs[0].cells[i].recovered;
+    const double b = study.pairs[1].cells[i].recovered;
+    CHECK(study.cells[i].cell.recovered == Approx((a + b) / 2).margin(1e-12));
+    CHECK(study.cells[i].recovered.low == Approx(std::min(a, b)).margin(1e-12));
+    CHECK(study.cells[i].recovered.high == Approx(std::max(a, b)).margin(1e-12));
+  }
+  CHECK(std::abs(study.correlation) <= 1);
+  CHECK(std::isnan(patch_pairs(*gpt, {kTask}, {}).correlation));
+  const PatchingTask longer{{1, 2, 3, 4, 5, 6}, {1, 7, 3, 4, 5, 6}, 3, 8};
+  const auto refused = [&](const std::vector<PatchingTask>& tasks,
+                           const PatchGridOptions& options) {
+    return error_of([&] { patch_pairs(*gpt, tasks, options); });
+  };
+  CHECK(mentions(refused({kTask, longer}, {.by_position = true}), {"pairs: ", "5", "6", "pair 2"}));
+  CHECK(mentions(refused({kTask, {{}, {}, 3, 8}}, {}), {"pair 2: clean"}));
+}
+
+TEST_CASE("a path carries what the sender alone writes into the receiver", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  for (const Point into : {Point::q, Point::k, Point::v}) {
+    const PatchCell cell = patch_path(*gpt, kTask, {.from = {0, 1}, .to = {2, 0}, .into = into});
+    const Tensor change = value_of(*gpt, kTask.clean, Point::result, 0) -
+                          value_of(*gpt, kTask.corrupt, Point::result, 0);
+    const Tensor written = reshape(slice(change, 1, 1, 2), {5, change.size(2)});  // of head 1
+    Puts stream(Point::resid_pre, 2, [&](const Tensor& x) { return x + written; });
+    KeepValues keep([&](Point point, Index layer) { return point == into && layer == 2; });
+    HookPair both(&stream, &keep);
+    difference_with(*gpt, kTask.corrupt, &both);
+    const Tensor read = keep.values.at({into, 2});
+    Puts receiver(into, 2, [&](const Tensor& value) {
+      return concat({slice(read, 1, 0, 1), slice(value, 1, 1, value.size(1))}, 1);
+    });
+    CHECK(cell.difference == Approx(difference_with(*gpt, kTask.corrupt, &receiver)).margin(1e-9));
+    CHECK(std::abs(cell.recovered) > 1e-6);
+  }
+  const auto refused = [&](const PatchPath& path) {
+    return error_of([&] { patch_path(*gpt, kTask, path); });
+  };
+  CHECK(mentions(refused({{1, 0}, {1, 1}}), {"path: ", "behind layer 1", "1.1"}));
+  CHECK(mentions(refused({{0, 0}, {1, 1}, Point::z}), {"path: ", "q, k or v", "z"}));
+  CHECK(mentions(refused({{0, 7}, {1, 1}}), {"0.7"}));
+}
+
+TEST_CASE("grids refuse points and ranges that are not there", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const auto refused = [&](const PatchGridOptions& options) {
+    return error_of([&] { patch_grid(*gpt, kTask, options); });
+  };
+  CHECK(refused({.point = Point::embed}) == "point: expected a point of layers, got embed");
+  CHECK(refused({.point = Point::rot_q}) == "point: this model computes no rot_q");
+  CHECK(refused({.layers = {3, 4}}) == "layers: expected layers 0 to 2, got none of them");
+  CHECK(refused({.by_position = true, .positions = {5}}) ==
+        "layers: expected layers 0 to 2 and positions 0 to 4, got none of them");
+}
