@@ -1,0 +1,348 @@
+#include "headlight/heads/circuit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "heads/circuit/circuit_graph.h"
+#include "heads/circuit/edge_cut.h"
+#include "heads/circuit/stream_reader.h"
+#include "heads/effects/patching_task.h"
+
+namespace headlight {
+namespace {
+
+// The logit of the answer less that of the wrong token, with gradients where they are recorded.
+Tensor difference_of(const Gpt& model, const PatchingTask& task,
+                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
+  const Tensor& head = model.head_weight();
+  const Tensor answers = slice(head, 0, task.answer, task.answer + 1) -
+                         slice(head, 0, task.wrong, task.wrong + 1);  // [1, C]
+  const Batch batch = make_batch({text});
+  return reshape(linear(last_rows(model.hidden(batch, {.hook = hook}), batch), answers), {});
+}
+
+// Reads a text whose embedding is another, and keeps gradients where nodes read, and the streams
+// that they read.
+class ReaderGradients final : public ForwardHook {
+ public:
+  ReaderGradients(Index layers, Tensor embedding)
+      : layers_(layers), embedding_(std::move(embedding)) {}
+
+  bool wants(Point point, Index layer) const override {
+    return point == Point::resid_pre || point == Point::resid_mid || is_read(point, layer);
+  }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    if (place.point == Point::resid_pre || place.point == Point::resid_mid) {
+      const bool is_first = place.point == Point::resid_pre && place.layer == 0;
+      const Tensor stream = is_first ? embedding_ : value;
+      streams_[{place.point, place.layer}] = stream.detach();
+      return stream;
+    }
+    Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
+    leaf.set_requires_grad();
+    leaves_[{place.point, place.layer}] = leaf;
+    return value + leaf;
+  }
+
+  // What attention (resid_pre) or the MLP of a layer read.
+  const Tensor& stream(Point point, Index layer) const {
+    const auto found = streams_.find({point, layer});
+    return found == streams_.end() ? streams_.at({Point::resid_pre, layer}) : found->second;
+  }
+  Tensor gradient(Point point, Index layer) const { return leaves_.at({point, layer}).grad(); }
+
+ private:
+  bool is_read(Point point, Index layer) const {
+    return point == Point::q || point == Point::k || point == Point::v || point == Point::ln2 ||
+           (point == Point::resid_post && layer + 1 == layers_);
+  }
+
+  Index layers_;
+  Tensor embedding_;  // [N, C]
+  PointValues streams_;
+  PointValues leaves_;
+};
+
+// One pair of texts.
+class CircuitPair {
+ public:
+  CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
+      : model_(model), graph_(graph), task_(task) {
+    check_task(task, model);
+    const NoGrad no_grad;
+    clean_ = difference_of(model, task, task.clean, nullptr).item();
+    corrupt_ = difference_of(model, task, task.corrupt, nullptr).item();
+    require_different(clean_, corrupt_);
+    const PointValues on_clean = values_of(model, task.clean, CircuitGraph::is_written);
+    const PointValues on_corrupt = values_of(model, task.corrupt, CircuitGraph::is_written);
+    embeddings_[0] = on_corrupt.at({Point::resid_pre, 0});
+    embeddings_[1] = on_clean.at({Point::resid_pre, 0});
+    written_corrupt_ = graph.written(on_corrupt);
+    change_ = graph.written(on_clean) - written_corrupt_;
+  }
+
+  double clean() const { return clean_; }
+  double corrupt() const { return corrupt_; }
+
+  // Adds the shares that edges carry, [receivers] of [senders].
+  void add_scores(Index steps, std::vector<std::vector<double>>& scores) const {
+    for (Index step = 0; step < steps; ++step) {
+      // In the middle of each piece of the line; of one step at its end.
+      const double at =
+          steps == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(steps);
+      ReaderGradients hook(model_.config().n_layer,
+                           embeddings_[0] + (embeddings_[1] - embeddings_[0]) * at);
+      backward(difference_of(model_, task_, task_.clean, &hook));
+      const double weight = 1 / (static_cast<double>(steps) * (clean_ - corrupt_));
+      add_scores_of(hook, weight, scores);
+    }
+  }
+
+  // Of the clean text with edges cut.
+  double difference_with(const std::vector<std::vector<bool>>& kept) const {
+    const NoGrad no_grad;
+    EdgeCut hook(model_, graph_, kept, written_corrupt_);
+    return difference_of(model_, task_, task_.clean, &hook).item();
+  }
+
+ private:
+  void add_scores_of(const ReaderGradients& hook, double weight,
+                     std::vector<std::vector<double>>& scores) const {
+    const Index layers = model_.config().n_layer;
+    for (Index layer = 0; layer < layers; ++layer) {
+      const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
+      Index part = 0;
+      for (const Point port : {Point::q, Point::k, Point::v}) {
+        const Index count = graph_.receiver_count(port, layer);
+        const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
+                                      {count, stream.size(0), stream.size(1)});
+        add_port(port, layer, weight, scores,
+                 read_gradient(model_, layer, part++, streams, hook.gradient(port, layer)));
+      }
+      if (block_plan(model_.config(), layer).mlp_width) {
+        add_port(
+            Point::ln2, layer, weight, scores,
+            norm_gradient(model_.block(layer).norm(Branch::mlp),
+                          hook.stream(Point::resid_mid, layer), hook.gradient(Point::ln2, layer)));
+      }
+    }
+    add_port(Point::logits, layers - 1, weight, scores,
+             hook.gradient(Point::resid_post, layers - 1));
+  }
+
+  // With the gradients of the readers' streams, [R, N, C].
+  void add_port(Point port, Index layer, double weight, std::vector<std::vector<double>>& scores,
+                const Tensor& gradients) const {
+    const NoGrad no_grad;
+    const Index first = graph_.first_receiver(port, layer);
+    const Index count = graph_.receiver_count(port, layer);
+    const Index senders = graph_.receivers()[static_cast<std::size_t>(first)].senders;
+    const Tensor rows = reshape(gradients, {count, change_.size(1)});
+    const std::vector<double> products =
+        matmul(rows, transpose(slice(change_, 0, 0, senders), 0, 1)).to_vector();  // [R, S]
+    for (std::size_t i = 0; i < products.size(); ++i) {
+      const auto receiver = static_cast<std::size_t>(first) + i / static_cast<std::size_t>(senders);
+      scores[receiver][i % static_cast<std::size_t>(senders)] += weight * products[i];
+    }
+  }
+
+  const Gpt& model_;
+  const CircuitGraph& graph_;
+  const PatchingTask& task_;
+  double clean_ = 0;
+  double corrupt_ = 0;
+  Tensor embeddings_[2];    // [N, C], of the corrupt and the clean text
+  Tensor written_corrupt_;  // [S, N C]
+  Tensor change_;           // [S, N C]: clean less corrupt
+};
+
+// The place of an edge: receiver, then sender.
+using EdgePlace = std::pair<std::size_t, std::size_t>;
+
+class CircuitSearch {
+ public:
+  CircuitSearch(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                const CircuitOptions& options)
+      : graph_(model), options_(options) {
+    require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
+    require_value(options.steps >= 1, "steps", "expected a number from 1, got ", options.steps);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const auto add = [&] { pairs_.emplace_back(model, graph_, tasks[i]); };
+      if (tasks.size() == 1) {
+        add();
+      } else {
+        in_place(concat_text("pair ", i + 1, ": "), add);
+      }
+    }
+  }
+
+  CircuitResult run() {
+    score();
+    CircuitResult result;
+    for (const CircuitPair& pair : pairs_) {
+      const auto count = static_cast<double>(pairs_.size());
+      result.clean_difference += pair.clean() / count;
+      result.corrupt_difference += pair.corrupt() / count;
+      const PatchingResult one{
+          .clean_difference = pair.clean(), .corrupt_difference = pair.corrupt(), .heads = {}};
+      result.pairs_done += one.strength() == TaskStrength::clear ? 1 : 0;
+    }
+    const Index all = std::ssize(order_);
+    for (Index edges = 1; edges < all; edges *= 2) {
+      result.curve.push_back({edges, faithfulness_of(edges)});
+      tell(0.5 + 0.4 * std::log2(edges) / std::log2(all));
+    }
+    result.curve.push_back({all, faithfulness_of(all)});
+    const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
+    const std::vector<std::vector<bool>> kept = connected(budget);
+    result.faithfulness = faithfulness_of(kept);
+    for (const auto& [receiver, sender] : order_) {
+      const CircuitGraph::Receiver& reader = graph_.receivers()[receiver];
+      result.edges.push_back({graph_.senders()[sender], reader.node, reader.into,
+                              scores_[receiver][sender], kept[receiver][sender]});
+      result.kept += kept[receiver][sender] ? 1 : 0;
+    }
+    return result;
+  }
+
+ private:
+  void tell(double share) const {
+    if (options_.progress) {
+      options_.progress(share);
+    }
+  }
+
+  void score() {
+    for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
+      scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
+    }
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      pairs_[i].add_scores(options_.steps, scores_);
+      tell(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
+    }
+    for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
+      for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {
+        scores_[receiver][sender] /= static_cast<double>(pairs_.size());
+        order_.push_back({receiver, sender});
+      }
+    }
+    std::stable_sort(order_.begin(), order_.end(), [&](const EdgePlace& a, const EdgePlace& b) {
+      return std::abs(scores_[a.first][a.second]) > std::abs(scores_[b.first][b.second]);
+    });
+  }
+
+  // The strongest edges, without those that no path from embedding to logits uses: these carry
+  // nothing, or nobody reads what they do.
+  std::vector<std::vector<bool>> connected(Index edges) const {
+    std::vector<std::vector<bool>> kept;
+    for (const std::vector<double>& senders : scores_) {
+      kept.emplace_back(senders.size(), false);
+    }
+    for (Index i = 0; i < edges; ++i) {
+      const EdgePlace& place = order_[static_cast<std::size_t>(i)];
+      kept[place.first][place.second] = true;
+    }
+    bool changes = true;
+    while (changes) {
+      changes = false;
+      const std::vector<bool> is_fed = fed(kept);
+      const std::vector<bool> is_heard = heard(kept);
+      for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
+        for (std::size_t sender = 0; sender < kept[receiver].size(); ++sender) {
+          const bool leads = is_fed[sender] && leads_on(receiver, is_heard);
+          changes = changes || (kept[receiver][sender] && !leads);
+          kept[receiver][sender] = kept[receiver][sender] && leads;
+        }
+      }
+    }
+    return kept;
+  }
+
+  // Whether a receiver is this sender, or one of its ports.
+  bool is_port_of(std::size_t receiver, std::size_t sender) const {
+    const CircuitNode& port = graph_.receivers()[receiver].node;
+    const CircuitNode& node = graph_.senders()[sender];
+    return port.part == node.part && port.layer == node.layer && node.head >= port.head &&
+           node.head <= port.last;
+  }
+  // Senders that read something that is kept.
+  std::vector<bool> fed(const std::vector<std::vector<bool>>& kept) const {
+    std::vector<bool> result(graph_.senders().size(), false);
+    result[0] = true;
+    for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
+      const bool reads =
+          std::find(kept[receiver].begin(), kept[receiver].end(), true) != kept[receiver].end();
+      for (std::size_t sender = 1; reads && sender < result.size(); ++sender) {
+        result[sender] = result[sender] || is_port_of(receiver, sender);
+      }
+    }
+    return result;
+  }
+  // Senders that somebody reads.
+  std::vector<bool> heard(const std::vector<std::vector<bool>>& kept) const {
+    std::vector<bool> result(graph_.senders().size(), false);
+    for (const std::vector<bool>& senders : kept) {
+      for (std::size_t sender = 0; sender < senders.size(); ++sender) {
+        result[sender] = result[sender] || senders[sender];
+      }
+    }
+    return result;
+  }
+  bool leads_on(std::size_t receiver, const std::vector<bool>& is_heard) const {
+    bool leads = graph_.receivers()[receiver].node.part == CircuitPart::logits;
+    for (std::size_t sender = 1; !leads && sender < is_heard.size(); ++sender) {
+      leads = is_heard[sender] && is_port_of(receiver, sender);
+    }
+    return leads;
+  }
+
+  double faithfulness_of(Index edges) const { return faithfulness_of(connected(edges)); }
+  double faithfulness_of(const std::vector<std::vector<bool>>& kept) const {
+    double reached = 0;
+    double whole = 0;
+    for (const CircuitPair& pair : pairs_) {
+      reached += pair.difference_with(kept) - pair.corrupt();
+      whole += pair.clean() - pair.corrupt();
+    }
+    return reached / whole;
+  }
+
+  // As few edges as reach the faithfulness, between two of the curve.
+  Index enough(const std::vector<CircuitFit>& curve) const {
+    Index low = 0;
+    Index high = curve.back().edges;
+    for (const CircuitFit& fit : curve) {
+      if (fit.faithfulness >= options_.faithfulness) {
+        high = fit.edges;
+        break;
+      }
+      low = fit.edges;
+    }
+    while (high - low > std::max<Index>(1, high / 32)) {
+      const Index middle = (low + high) / 2;
+      (faithfulness_of(middle) >= options_.faithfulness ? high : low) = middle;
+    }
+    return high;
+  }
+
+  CircuitGraph graph_;
+  const CircuitOptions& options_;
+  std::vector<CircuitPair> pairs_;
+  std::vector<std::vector<double>> scores_;  // [receivers] of [senders]
+  std::vector<EdgePlace> order_;             // the strongest first
+};
+
+}  // namespace
+
+CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                           const CircuitOptions& options) {
+  return CircuitSearch(model, tasks, options).run();
+}
+
+}  // namespace headlight

@@ -1,0 +1,171 @@
+#include "headlight/heads/circuit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/heads/head_set.h"
+#include "heads/circuit/edge_cut.h"
+#include "heads/head_experiments_support.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, 3, 8};
+
+double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
+  const NoGrad no_grad;
+  const std::vector<double> logits =
+      gpt.next_logits(make_batch({text}), {.hook = hook}).to_vector();
+  return logits[3] - logits[8];
+}
+
+// Every edge cut, or all but those that `is_cut` names.
+std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kept) {
+  std::vector<std::vector<bool>> kept;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    kept.emplace_back(static_cast<std::size_t>(receiver.senders), is_kept);
+  }
+  return kept;
+}
+
+std::vector<GptConfig> kinds() {
+  std::vector<GptConfig> configs(4, three_layers());
+  configs[1].position = PositionKind::rope;  // like Qwen 3
+  configs[1].norm_type = NormKind::rms;
+  configs[1].gated_mlp = true;
+  configs[1].qk_norm = true;
+  configs[1].n_head = 4;
+  configs[1].n_kv_head = 2;
+  configs[1].head_width = 4;
+  configs[2].parallel_residual = true;
+  configs[3].mlp = false;
+  return configs;
+}
+
+}  // namespace
+
+TEST_CASE("a circuit of all edges is the model, and one of none the other text", "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    const auto gpt = random_gpt(config);
+    const CircuitGraph graph(*gpt);
+    const Tensor other = graph.written(values_of(*gpt, kTask.corrupt, CircuitGraph::is_written));
+    const auto all = kept_edges(graph, true);
+    const auto none = kept_edges(graph, false);
+    EdgeCut whole(*gpt, graph, all, other);
+    EdgeCut nothing(*gpt, graph, none, other);
+    CHECK(difference_with(*gpt, kTask.clean, &whole) ==
+          Approx(difference_with(*gpt, kTask.clean, nullptr)));
+    CHECK(difference_with(*gpt, kTask.clean, &nothing) ==
+          Approx(difference_with(*gpt, kTask.corrupt, nullptr)));
+  }
+}
+
+TEST_CASE("between texts that hardly differ the score of an edge is what cutting it costs",
+          "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    const auto gpt = random_gpt(config);
+    // Tokens 7 and 9 are almost 2 and 4.
+    Tensor embedding = parameter_of(*gpt, "wte.weight").detach();
+    const Index width = embedding.size(1);
+    for (const auto& [near, from] : {std::pair<Index, Index>{7, 2}, {9, 4}}) {
+      for (Index c = 0; c < width; ++c) {
+        const double value = embedding.data<double>()[from * width + c];
+        embedding.data<double>()[near * width + c] =
+            value + 1e-5 * std::sin(static_cast<double>(near + 3 * c));
+      }
+    }
+    const CircuitGraph graph(*gpt);
+    const Tensor other = graph.written(values_of(*gpt, kTask.corrupt, CircuitGraph::is_written));
+    const double clean = difference_with(*gpt, kTask.clean, nullptr);
+    const double corrupt = difference_with(*gpt, kTask.corrupt, nullptr);
+    const CircuitResult result = find_circuit(*gpt, {kTask}, {.steps = 1});
+    const double largest = std::abs(result.edges.front().score);
+    std::size_t edges = 0;
+    for (std::size_t r = 0; r < graph.receivers().size(); ++r) {
+      const CircuitGraph::Receiver& receiver = graph.receivers()[r];
+      for (Index sender = 0; sender < receiver.senders; ++sender) {
+        auto kept = kept_edges(graph, true);
+        kept[r][static_cast<std::size_t>(sender)] = false;
+        EdgeCut cut(*gpt, graph, kept, other);
+        const double cost = (clean - difference_with(*gpt, kTask.clean, &cut)) / (clean - corrupt);
+        const auto found =
+            std::find_if(result.edges.begin(), result.edges.end(), [&](const CircuitEdge& edge) {
+              return edge.to == receiver.node && edge.into == receiver.into &&
+                     edge.from == graph.senders()[static_cast<std::size_t>(sender)];
+            });
+        REQUIRE(found != result.edges.end());
+        INFO(edge_name(*found));
+        CHECK(found->score == Approx(cost).margin(2e-3 * largest));
+        ++edges;
+      }
+    }
+    CHECK(edges == result.edges.size());
+  }
+}
+
+TEST_CASE("a planted circuit is found, and nothing else is in it", "[heads]") {
+  GptConfig config = three_layers();
+  config.mlp = false;
+  const auto gpt = random_gpt(config);
+  for (const HeadId& id : HeadSet::all(gpt->heads())) {
+    if (id != HeadId{0, 1} && id != HeadId{2, 0}) {
+      silence(*gpt, id.layer, id.head);
+    }
+  }
+  const CircuitResult result = find_circuit(*gpt, {kTask}, {.faithfulness = 0.999});
+  CHECK(result.faithfulness >= 0.999);
+  CHECK(result.curve.back().faithfulness == Approx(1));
+  const std::set<std::string> planted{"embed>0.1.q", "embed>0.1.k",  "embed>0.1.v", "0.1>2.0.q",
+                                      "0.1>2.0.k",   "0.1>2.0.v",    "embed>2.0.q", "embed>2.0.k",
+                                      "embed>2.0.v", "embed>logits", "0.1>logits",  "2.0>logits"};
+  Index kept = 0;
+  for (const CircuitEdge& edge : result.edges) {
+    INFO(edge_name(edge));
+    if (planted.count(edge_name(edge)) == 0) {
+      CHECK(edge.score == 0);
+      CHECK(!edge.is_kept);
+    }
+    kept += edge.is_kept ? 1 : 0;
+  }
+  CHECK(kept == result.kept);
+  CHECK(result.kept >= 3);
+}
+
+TEST_CASE("edges that lead nowhere are not kept, and a budget is one", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const CircuitResult result =
+      find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, 5, 9}}, {.edges = 30});
+  CHECK(result.kept <= 30);
+  CHECK(result.edges.size() == 9 * (1 + 5 + 9) + (4 + 8 + 12) + 13);
+  std::set<std::string> writers;
+  std::set<std::string> readers;
+  for (const CircuitEdge& edge : result.edges) {
+    if (edge.is_kept) {
+      writers.insert(node_name(edge.from));
+      readers.insert(node_name(edge.to));
+    }
+  }
+  for (const std::string& writer : writers) {
+    CHECK((writer == "embed" || readers.count(writer) == 1));
+  }
+  for (const std::string& reader : readers) {
+    CHECK((reader == "logits" || writers.count(reader) == 1));
+  }
+}
+
+TEST_CASE("circuits refuse models and pairs that they cannot read", "[heads]") {
+  GptConfig config = three_layers();
+  config.norm = NormPosition::post;
+  CHECK(mentions(error_of([&] { find_circuit(*random_gpt(config), {kTask}); }), {"norm = pre"}));
+  const auto gpt = random_gpt(three_layers());
+  CHECK(mentions(error_of([&] { find_circuit(*gpt, {}); }), {"pairs: "}));
+  CHECK(mentions(error_of([&] {
+                   find_circuit(*gpt, {kTask, {{}, {}, 3, 8}});
+                 }),
+                 {"pair 2: clean"}));
+  CHECK(mentions(error_of([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }), {"steps: "}));
+}
