@@ -1,4 +1,7 @@
 // Whole models of the transformers library and their training by PyTorch, frozen.
+#include <set>
+
+#include "headlight/nn/point.h"
 #include "parity/verdict.h"
 #include "support/tensors.h"
 
@@ -32,6 +35,23 @@ TEST_CASE("whole GPT-2 models give the numbers of transformers", "[parity]") {
 
 TEST_CASE("models of other families give the numbers of transformers", "[parity]") {
   check_all("families", 22);
+}
+
+TEST_CASE("points of a pass and the gradients there are what PyTorch's hooks see", "[parity]") {
+  check_all("points", 9);
+}
+
+TEST_CASE("no point of a pass goes without a frozen case", "[parity]") {
+  std::set<std::string> seen;
+  for (const Case& subject : frozen("points")) {
+    for (const auto& [name, values] : subject.outputs) {
+      seen.insert(name.substr(0, name.find(',')));
+    }
+  }
+  for (const Choice<Point>& choice : kChoices<Point>) {
+    INFO(choice.name);
+    CHECK(seen.count(point_name(choice.value, 0)) == 1);
+  }
 }
 
 TEST_CASE("twenty updates end where those of PyTorch's optimizers end", "[parity]") {

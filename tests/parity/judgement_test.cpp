@@ -71,6 +71,25 @@ TEST_CASE("a parity case fails by a gradient, a shape, a type and a missing outp
   CHECK(mentions(judge(missing).trouble, {"z is missing"}));
 }
 
+TEST_CASE("a parity case fails by what Headlight gives and nobody expects") {
+  Case subject = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
+  subject.outputs.clear();
+  CHECK(mentions(judge(subject).trouble, {"y is not expected"}));
+}
+
+TEST_CASE("of several results under one name each must agree") {
+  const Case subject = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
+  Run run(subject);
+  run.output("y", doubles({1, 2}, {2}));
+  run.gradient("x", doubles({1, 20}, {2}));
+  CHECK(judge(subject, run).passed);
+  CHECK(judge(subject, run).elements == 4);
+  run.output("y", doubles({1, 3}, {2}));
+  run.gradient("x", doubles({2, 20}, {2}));
+  CHECK(mentions(judge(subject, run).trouble, {"y [2] element 1 is 3"}));
+  CHECK(judge(subject, run).elements == 8);
+}
+
 TEST_CASE("a parity case fails by NaN where a number is expected and the other way round") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

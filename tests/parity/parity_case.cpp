@@ -162,7 +162,7 @@ void Run::go_backward() {
   }
   for (const auto& [name, expected] : subject_.gradients) {
     if (gradients_.count(name) == 0) {
-      gradients_[name] = input(name).grad();
+      gradient(name, input(name).grad());
     }
   }
 }

@@ -14,6 +14,7 @@ namespace headlight::parity {
 
 using Json = nlohmann::json;
 using TensorMap = std::map<std::string, Tensor>;
+using Results = std::multimap<std::string, Tensor>;
 
 // |actual - expected| <= absolute + relative |expected|, for every element; with a scale
 // |actual - expected| <= relative scale.
@@ -59,20 +60,22 @@ class Run {
   // expects of these inputs are then the parameters'. Throws Error when one has no input.
   void load(const Module& module, const std::string& prefix = "");
 
-  void output(const std::string& name, const Tensor& value) { outputs_[name] = value; }
+  bool expects(const std::string& output) const { return subject_.outputs.count(output) > 0; }
+  // Again for what was computed in another way, too: all of them must agree with the case.
+  void output(const std::string& name, const Tensor& value) { outputs_.emplace(name, value); }
   // A gradient, of runners that go backward themselves.
-  void gradient(const std::string& name, const Tensor& value) { gradients_[name] = value; }
+  void gradient(const std::string& name, const Tensor& value) { gradients_.emplace(name, value); }
 
   // Sends the case's output gradients backward and collects what it expects.
   void go_backward();
-  const TensorMap& outputs() const { return outputs_; }
-  const TensorMap& gradients() const { return gradients_; }
+  const Results& outputs() const { return outputs_; }
+  const Results& gradients() const { return gradients_; }
 
  private:
   const Case& subject_;
   TensorMap inputs_;
-  TensorMap outputs_;
-  TensorMap gradients_;
+  Results outputs_;
+  Results gradients_;
 };
 
 }  // namespace headlight::parity

@@ -1,10 +1,16 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
+#include <optional>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/generate/decoder.h"
 #include "headlight/io/safetensors.h"
+#include "headlight/nn/forward_hook.h"
 #include "headlight/nn/recorder.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
 #include "io/formats/families.h"
 #include "io/formats/model_weights.h"
 #include "parity/runners.h"
@@ -43,22 +49,33 @@ NamedTensors stored_gradients(const Gpt& model, const WeightLayout& layout) {
   return stored_tensors(*holder, layout);
 }
 
-void run_family(Run& run) {
+// A model of a case, with what it reads.
+struct Subject {
+  const ModelFamily* family = nullptr;
+  std::unique_ptr<Gpt> model;
+  std::vector<std::vector<std::int32_t>> sequences;
+};
+
+Subject read_subject(const Run& run) {
   const auto [family, config] =
       parse_model_config(run.attribute<std::string>("config", ""), "config");
-  const std::unique_ptr<Gpt> model = Gpt::blank(config);
-  read_weights(run, family->layout, *model);
+  Subject subject{family, Gpt::blank(config), {}};
+  read_weights(run, family->layout, *subject.model);
   const Tensor tokens = run.input("tokens");  // [B, T]
-  std::vector<std::vector<std::int32_t>> sequences;
   const std::vector<Index> lengths = run.numbers("lengths");
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     const std::int32_t* row = tokens.data<std::int32_t>() + static_cast<Index>(b) * tokens.size(1);
-    sequences.emplace_back(row, row + lengths[b]);
+    subject.sequences.emplace_back(row, row + lengths[b]);
   }
+  return subject;
+}
+
+void run_family(Run& run) {
+  const auto [family, model, sequences] = read_subject(run);
   const Batch batch = make_batch(sequences);
   Recorder recorder;
   run.output("logits", model->logits(batch, {.recorder = &recorder}).detach());
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
+  for (Index layer = 0; layer < model->config().n_layer; ++layer) {
     run.output("attention." + std::to_string(layer), recorder.padded(layer));
   }
   const Tensor loss = model->loss(batch);
@@ -69,8 +86,111 @@ void run_family(Run& run) {
   }
 }
 
+bool is_map(Point point) { return items_of(point) == PointItems::maps; }
+
+// As cases_points.py calls it.
+std::string key_of(const Place& place) {
+  const std::string name = point_name(place.point, place.layer);
+  return is_map(place.point) ? concat_text(name, ", sequence ", place.sequence) : name;
+}
+
+// Keeps what it sees and, after backward(), the gradients there.
+class PointWatch : public ForwardHook {
+ public:
+  // All points, or one that nothing else is watched beside.
+  explicit PointWatch(std::optional<Point> wanted = {}) : wanted_(wanted) {}
+
+  bool wants(Point point, Index) const override { return !wanted_ || point == *wanted_; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    const Tensor nothing = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
+    seen_.push_back({place, value.detach().clone(), nothing});
+    return value + nothing;
+  }
+
+  void tell(Run& run) const {
+    for (const auto& [place, value, nothing] : seen_) {
+      run.output(key_of(place), value);
+      run.gradient("point " + key_of(place), nothing.grad());
+    }
+  }
+
+ private:
+  struct Seen {
+    Place place;
+    Tensor value;
+    Tensor nothing;  // a leaf that was added
+  };
+
+  std::optional<Point> wanted_;
+  std::vector<Seen> seen_;
+};
+
+// Joins what it sees of steps of a token each, which are the rows of sequences one after the other.
+class StepWatch : public ForwardHook {
+ public:
+  // Of the sequence whose steps come next, with its length.
+  void begin_sequence(Index number, Index length) {
+    sequence_ = number;
+    length_ = length;
+  }
+
+  bool wants(Point, Index) const override { return true; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    const Place whole{place.point, place.layer, is_map(place.point) ? sequence_ : 0};
+    Tensor row = value.clone();
+    if (is_map(place.point)) {  // [H, 1, S], of the S tokens so far
+      const double hidden =
+          place.point == Point::pattern ? 0 : -std::numeric_limits<double>::infinity();
+      const Shape rest{value.size(0), 1, length_ - value.size(2)};
+      row = concat({row, Tensor::full(rest, hidden, value.dtype())}, 2);
+    }
+    rows_[key_of(whole)].push_back(row);
+    return value;
+  }
+
+  void tell(Run& run) const {
+    for (const auto& [key, rows] : rows_) {
+      const bool is_of_map = key.find(", sequence ") != std::string::npos;
+      run.output(key, concat(rows, is_of_map ? 1 : 0));
+    }
+  }
+
+ private:
+  Index sequence_ = 0;
+  Index length_ = 0;
+  std::map<std::string, std::vector<Tensor>> rows_;
+};
+
+// Every point alone, all of them together, and step by step: they are computed in different ways.
+void run_points(Run& run) {
+  const auto [family, model, sequences] = read_subject(run);
+  const Batch batch = make_batch(sequences);
+  std::vector<std::optional<Point>> watched{std::nullopt};
+  for (const Choice<Point>& choice : kChoices<Point>) {
+    watched.emplace_back(choice.value);
+  }
+  for (const std::optional<Point>& point : watched) {
+    PointWatch watch(point);
+    ForwardContext context;
+    context.hook = &watch;
+    backward(model->loss(batch, context));
+    watch.tell(run);
+  }
+  StepWatch steps;
+  Decoder decoder(*model);
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    steps.begin_sequence(static_cast<Index>(b), std::ssize(sequences[b]));
+    KeyValueCache cache = decoder.make_cache();
+    for (const std::int32_t token : sequences[b]) {
+      const DecodeItem item{token, &cache};
+      decoder.step({&item, 1}, &steps);
+    }
+  }
+  steps.tell(run);
+}
+
 }  // namespace
 
-Runners family_runners() { return {{"family", run_family}}; }
+Runners family_runners() { return {{"family", run_family}, {"points", run_points}}; }
 
 }  // namespace headlight::parity

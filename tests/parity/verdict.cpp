@@ -78,43 +78,63 @@ void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
   verdict.elements += expected.numel();
 }
 
-void compare_all(Verdict& verdict, const Case& subject, const Run& run) {
-  const auto found = [](const TensorMap& map, const std::string& name) {
-    const auto place = map.find(name);
-    return place == map.end() ? Tensor() : place->second;
-  };
-  const auto tolerance_of = [&](const std::string& name) {
+// What of a case is compared: outputs, or gradients.
+struct Side {
+  std::string start;  // of its names in messages
+  const TensorMap& expected;
+  const Results& found;
+};
+
+void compare_side(Verdict& verdict, const Case& subject, const Side& side) {
+  for (const auto& [name, expected] : side.expected) {
     const auto place = subject.tolerances.find(name);
-    return place == subject.tolerances.end() ? subject.tolerance : place->second;
-  };
-  for (const auto& [name, expected] : subject.outputs) {
-    compare(verdict, name, found(run.outputs(), name), expected, tolerance_of(name));
+    const Tolerance& tolerance =
+        place == subject.tolerances.end() ? subject.tolerance : place->second;
+    const auto [first, last] = side.found.equal_range(name);
+    if (first == last) {
+      compare(verdict, side.start + name, {}, expected, tolerance);
+    }
+    for (auto found = first; found != last; ++found) {
+      compare(verdict, side.start + name, found->second, expected, tolerance);
+    }
   }
-  for (const auto& [name, expected] : subject.gradients) {
-    compare(verdict, "the gradient of " + name, found(run.gradients(), name), expected,
-            tolerance_of(name));
+  for (const auto& [name, value] : side.found) {
+    if (side.expected.count(name) == 0) {
+      blame(verdict, side.start + name + " is not expected");
+    }
   }
+}
+
+Verdict unjudged(const Case& subject) {
+  return {.name = subject.name,
+          .rung = subject.rung,
+          .limit = subject.tolerance.relative,
+          .trouble = {}};
 }
 
 }  // namespace
 
+Verdict judge(const Case& subject, const Run& run) {
+  Verdict verdict = unjudged(subject);
+  compare_side(verdict, subject, {"", subject.outputs, run.outputs()});
+  compare_side(verdict, subject, {"the gradient of ", subject.gradients, run.gradients()});
+  return verdict;
+}
+
 Verdict judge(const Case& subject) {
-  Verdict verdict{.name = subject.name,
-                  .rung = subject.rung,
-                  .limit = subject.tolerance.relative,
-                  .trouble = {}};
   try {
     const auto runner = all_runners().find(subject.op);
     require(runner != all_runners().end(), "no runner for ", subject.op);
     Run run(subject);
     runner->second(run);
     run.go_backward();
-    compare_all(verdict, subject, run);
+    return judge(subject, run);
   } catch (const std::exception& error) {
+    Verdict verdict = unjudged(subject);
     verdict.error = kInfinity;
     blame(verdict, error.what());
+    return verdict;
   }
-  return verdict;
 }
 
 std::vector<Verdict> judge_folder(const std::filesystem::path& folder) {

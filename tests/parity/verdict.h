@@ -24,6 +24,9 @@ struct Verdict {
 // Computes the case and compares. Throws nothing: a case that cannot be computed has not passed.
 Verdict judge(const Case& subject);
 
+// Compares what was computed, each result of a name.
+Verdict judge(const Case& subject, const Run& run);
+
 // Of every case of every .safetensors file in a folder. Throws Error when there is none.
 std::vector<Verdict> judge_folder(const std::filesystem::path& folder);
 

@@ -155,7 +155,8 @@ def distance(case: Case, exact: Case) -> float:
         limit, scale = case.scales[name]
         other = (exact.outputs | exact.gradients)[name]
         if values.numel() > 0:
-            error = float((values.detach().double() - other.detach()).abs().max())
+            found, wanted = values.detach().double(), other.detach()
+            error = float((found - wanted).abs().masked_fill(found == wanted, 0.0).max())
             share = error / (limit * scale) if scale > 0 else float(error > 0) * 9
             worst = max(worst, math.inf if math.isnan(share) else share)
     return worst

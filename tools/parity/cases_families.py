@@ -128,7 +128,8 @@ def name_in_files(config, name: str) -> str:
     return "embed_out.weight" if renamed else name
 
 
-def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
+def start_case(case: Case, sizes: Sizes, config, stirred: bool) -> tuple:
+    """The model, its tokens [B, T] and the mask [B, T] of their pads; all of them become inputs."""
     model = make_model(case, config)
     for name, parameter in model.named_parameters():
         case.input(name_in_files(config, name), parameter.detach(), gradient=False)
@@ -138,6 +139,11 @@ def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
     case.input("lengths", torch.tensor(sizes.lengths, dtype=torch.int32))
     if stirred:
         stir(model, case.generator, 2)
+    return model, tokens, pads
+
+
+def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
+    model, tokens, pads = start_case(case, sizes, config, stirred)
     # One by one: in a padded batch a window may leave a pad nothing to look at, and eager attention
     # gives such rows NaN in float64.
     results = [model(tokens[b:b + 1, :length], output_attentions=True)

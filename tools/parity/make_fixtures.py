@@ -21,6 +21,7 @@ GROUPS = {
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],
     "families": ["cases_families"],
+    "points": ["cases_points"],
     "training": ["cases_training"],
     "muon": ["cases_muon"],
 }
