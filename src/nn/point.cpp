@@ -12,7 +12,8 @@
 namespace headlight {
 namespace {
 
-// TransformerLens's, behind "blocks.L." where it is a layer's.
+// TransformerLens's, behind "blocks.L." where it is a layer's; the first name of a point is its
+// own.
 constexpr auto kHookNames =
     std::to_array<Choice<Point>>({{"hook_embed", Point::embed},
                                   {"hook_resid_pre", Point::resid_pre},
@@ -37,7 +38,10 @@ constexpr auto kHookNames =
                                   {"hook_resid_post", Point::resid_post},
                                   {"ln_final.hook_scale", Point::ln_final_scale},
                                   {"ln_final.hook_normalized", Point::ln_final},
-                                  {"logits", Point::logits}});
+                                  {"logits", Point::logits},
+                                  {"ln1.hook_out", Point::ln1},
+                                  {"ln2.hook_out", Point::ln2},
+                                  {"ln_final.hook_out", Point::ln_final}});
 
 constexpr auto kOtherNames = std::to_array<Choice<Point>>({{"attn", Point::attn_out},
                                                            {"mlp", Point::mlp_out},

@@ -27,6 +27,8 @@ TEST_CASE("points are parsed by short names and by TransformerLens's", "[nn]") {
         PointRange{.point = Point::mlp_post, .layers = {3, 3}, .items = {{17, 20}}});
   CHECK(parsed("mlp.3-") == PointRange{.point = Point::mlp_out, .layers = {3}});
   CHECK(parsed("hook_embed.7") == PointRange{.point = Point::embed, .items = {{7, 7}}});
+  CHECK(parsed("blocks.3.ln2.hook_out.7") == parsed("ln2.3.7"));
+  CHECK(parsed("ln_final.hook_out") == PointRange{.point = Point::ln_final});
   CHECK(parsed("logits.7") == PointRange{.point = Point::logits, .items = {{7, 7}}});
   for (const Choice<Point>& choice : kChoices<Point>) {
     CHECK(parsed(choice.name).point == choice.value);

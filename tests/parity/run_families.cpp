@@ -94,13 +94,21 @@ std::string key_of(const Place& place) {
   return is_map(place.point) ? concat_text(name, ", sequence ", place.sequence) : name;
 }
 
-// Keeps what it sees and, after backward(), the gradients there.
-class PointWatch : public ForwardHook {
+// All points, or one that nothing else is watched beside.
+class Watch : public ForwardHook {
  public:
-  // All points, or one that nothing else is watched beside.
-  explicit PointWatch(std::optional<Point> wanted = {}) : wanted_(wanted) {}
-
+  explicit Watch(std::optional<Point> wanted) : wanted_(wanted) {}
   bool wants(Point point, Index) const override { return !wanted_ || point == *wanted_; }
+
+ private:
+  std::optional<Point> wanted_;
+};
+
+// Keeps what it sees and, after backward(), the gradients there.
+class PassWatch final : public Watch {
+ public:
+  using Watch::Watch;
+
   Tensor visit(const Place& place, const Tensor& value) override {
     const Tensor nothing = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
     seen_.push_back({place, value.detach().clone(), nothing});
@@ -121,72 +129,83 @@ class PointWatch : public ForwardHook {
     Tensor nothing;  // a leaf that was added
   };
 
-  std::optional<Point> wanted_;
   std::vector<Seen> seen_;
 };
 
 // Joins what it sees of steps of a token each, which are the rows of sequences one after the other.
-class StepWatch : public ForwardHook {
+class StepWatch final : public Watch {
  public:
+  using Watch::Watch;
+
   // Of the sequence whose steps come next, with its length.
   void begin_sequence(Index number, Index length) {
     sequence_ = number;
     length_ = length;
   }
 
-  bool wants(Point, Index) const override { return true; }
   Tensor visit(const Place& place, const Tensor& value) override {
-    const Place whole{place.point, place.layer, is_map(place.point) ? sequence_ : 0};
-    Tensor row = value.clone();
-    if (is_map(place.point)) {  // [H, 1, S], of the S tokens so far
-      const double hidden =
-          place.point == Point::pattern ? 0 : -std::numeric_limits<double>::infinity();
-      const Shape rest{value.size(0), 1, length_ - value.size(2)};
-      row = concat({row, Tensor::full(rest, hidden, value.dtype())}, 2);
-    }
-    rows_[key_of(whole)].push_back(row);
+    const bool is_of_map = is_map(place.point);
+    Rows& rows = rows_[key_of({place.point, place.layer, is_of_map ? sequence_ : 0})];
+    rows.axis = is_of_map ? 1 : 0;
+    rows.parts.push_back(is_of_map ? padded(place.point, value) : value.clone());
     return value;
   }
 
   void tell(Run& run) const {
     for (const auto& [key, rows] : rows_) {
-      const bool is_of_map = key.find(", sequence ") != std::string::npos;
-      run.output(key, concat(rows, is_of_map ? 1 : 0));
+      run.output(key, concat(rows.parts, rows.axis));
     }
   }
 
  private:
+  struct Rows {
+    Index axis = 0;
+    std::vector<Tensor> parts;
+  };
+
+  // [H, 1, S], of the S tokens so far, as [H, 1, T].
+  Tensor padded(Point point, const Tensor& row) const {
+    const double hidden = point == Point::pattern ? 0 : -std::numeric_limits<double>::infinity();
+    const Shape rest{row.size(0), 1, length_ - row.size(2)};
+    return concat({row, Tensor::full(rest, hidden, row.dtype())}, 2);
+  }
+
   Index sequence_ = 0;
   Index length_ = 0;
-  std::map<std::string, std::vector<Tensor>> rows_;
+  std::map<std::string, Rows> rows_;
 };
 
-// Every point alone, all of them together, and step by step: they are computed in different ways.
+void decode(Decoder& decoder, const std::vector<std::int32_t>& tokens, ForwardHook& hook) {
+  KeyValueCache cache = decoder.make_cache();
+  for (const std::int32_t token : tokens) {
+    const DecodeItem item{token, &cache};
+    decoder.step({&item, 1}, &hook);
+  }
+}
+
+// In a pass and step by step, all points together and each of them alone: what is not watched is
+// computed in other ways.
 void run_points(Run& run) {
   const auto [family, model, sequences] = read_subject(run);
   const Batch batch = make_batch(sequences);
+  Decoder decoder(*model);
   std::vector<std::optional<Point>> watched{std::nullopt};
   for (const Choice<Point>& choice : kChoices<Point>) {
     watched.emplace_back(choice.value);
   }
   for (const std::optional<Point>& point : watched) {
-    PointWatch watch(point);
+    PassWatch pass(point);
     ForwardContext context;
-    context.hook = &watch;
+    context.hook = &pass;
     backward(model->loss(batch, context));
-    watch.tell(run);
-  }
-  StepWatch steps;
-  Decoder decoder(*model);
-  for (std::size_t b = 0; b < sequences.size(); ++b) {
-    steps.begin_sequence(static_cast<Index>(b), std::ssize(sequences[b]));
-    KeyValueCache cache = decoder.make_cache();
-    for (const std::int32_t token : sequences[b]) {
-      const DecodeItem item{token, &cache};
-      decoder.step({&item, 1}, &steps);
+    pass.tell(run);
+    StepWatch steps(point);
+    for (std::size_t b = 0; b < sequences.size(); ++b) {
+      steps.begin_sequence(static_cast<Index>(b), std::ssize(sequences[b]));
+      decode(decoder, sequences[b], steps);
     }
+    steps.tell(run);
   }
-  steps.tell(run);
 }
 
 }  // namespace
