@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change: the tests of threads with ThreadSanitizer, every fuzz target for SECONDS
-# (default 60), every text for every tokenizer, and exported models in llama.cpp. Goes on after a failure; ends with
-# 1 when anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# (default 60), every text for every tokenizer, exported models in llama.cpp and points in TransformerLens. Goes on
+# after a failure; ends with 1 when anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,6 +16,7 @@ step ./tools/test.sh tsan
 step ./tools/fuzz.sh "$seconds"
 step ./tools/parity.sh --all_texts
 step ./tools/llama_cpp.sh
+step ./tools/transformer_lens.sh
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1

@@ -22,7 +22,7 @@ FROZEN = ("gpt2, any inner width", "gpt_neo", "gpt_neox", "gpt_neox, one after t
 
 
 class PointSizes(Sizes):
-    """Smaller ones: a model has a hundred points."""
+    """Smaller ones: two layers have forty points."""
 
     def __init__(self, case: Case, heads: int = 3, key_heads: int | None = None):
         super().__init__(case, heads, key_heads)
@@ -85,6 +85,7 @@ class Watch:
         self.ways: dict[torch.nn.Module, tuple] = {}  # what went into a module, what came out
         self.scores: list[tuple] = []  # of each layer: those and the pattern
         self.turned: list[tuple] = []  # queries and keys of each layer
+        self.points: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
         with ExitStack() as stack:
             for module in model.modules():
                 stack.callback(module.register_forward_hook(self.keep_way).remove)
@@ -122,7 +123,6 @@ class Watch:
 
     def add_points(self) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
         """By name the values and the gradients there."""
-        self.points: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
         self.add("hook_embed", self.way(self.places.embed)[1])
         for layer in range(self.config.num_hidden_layers):
             self.add_attention(layer, f"blocks.{layer}.")

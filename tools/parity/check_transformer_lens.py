@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Compares the points of the frozen models, which Headlight's tests compare too, with TransformerLens.
+
+usage: check_transformer_lens.py [POINTS.safetensors]
+
+A TransformerBridge opens each model, and what it caches under the names of Headlight's points must be
+the values of the case. Needs transformer-lens 4 beside what make_fixtures.py needs, and no network.
+Exit code 1 when a comparison fails.
+"""
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # before the imports, which read it
+
+import torch
+from safetensors import safe_open
+from tokenizers import Tokenizer, models
+from transformer_lens.model_bridge import TransformerBridge
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
+
+from cases_families import name_in_files
+from table import row
+
+FROZEN = Path(__file__).parents[2] / "tests/parity/fixtures/points.safetensors"
+LIMIT = 1e-5  # of the largest entry
+# What a bridge has no hook for, and the scores of GPT-Neo, which are its pattern there.
+MISSING = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k")}
+
+
+def read_cases(path: Path) -> dict[str, tuple[dict, dict]]:
+    """By the name of a case its configuration and its tensors."""
+    with safe_open(path, "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}
+        names = {name: text for name, text in file.metadata().items() if name != "format"}
+    return {name: (json.loads(json.loads(text)["attributes"]["config"]),
+                   {key.removeprefix(name + "/"): values for key, values in tensors.items()
+                    if key.startswith(name + "/")})
+            for name, text in names.items()}
+
+
+def save_model(configuration: dict, tensors: dict, folder: str) -> str:
+    """Into the folder, with a tokenizer that nobody uses. Returns the model's type."""
+    config = AutoConfig.for_model(**configuration)
+    config.attn_implementation = "eager"
+    model = AutoModelForCausalLM.from_config(config)
+    config.architectures = [type(model).__name__]
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors["in/" + name_in_files(config, name)])
+    model.save_pretrained(folder)
+    words = {str(number): number for number in range(config.vocab_size)}
+    PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(words, unk_token="0")), unk_token="0",
+                            bos_token="0", eos_token="0", pad_token="0").save_pretrained(folder)
+    return config.model_type
+
+
+def open_bridge(folder: str, model_type: str) -> TransformerBridge:
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    bridge = TransformerBridge.boot_transformers(folder, dtype=torch.float32, tokenizer=tokenizer, device="cpu")
+    if model_type != "gpt_neo":  # whose attention has no results to show
+        bridge.set_use_attn_result(True)
+    return bridge
+
+
+def expected_of(tensors: dict, sequence: int, lengths: list[int]) -> dict[str, torch.Tensor]:
+    """The points of one sequence."""
+    first = sum(lengths[:sequence])
+    rows = slice(first, first + lengths[sequence])
+    result = {}
+    for key, values in tensors.items():
+        kind, name = key.split("/")
+        name, _, number = name.partition(", sequence ")
+        if kind == "out" and (not number or int(number) == sequence):
+            result[name] = values if number else values[rows]
+    return result
+
+
+def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """As a share of the largest entry. Hidden scores are any large negative numbers."""
+    hidden = expected == -torch.inf
+    if found.shape != expected.shape or not (found[hidden] < -1e9).all():
+        return torch.inf
+    difference = (found - expected)[~hidden].abs().max()
+    return float(difference / expected[~hidden].abs().max())
+
+
+def compare(configuration: dict, tensors: dict) -> dict[str, float]:
+    """By name how far apart."""
+    errors = {}
+    with tempfile.TemporaryDirectory() as folder:
+        model_type = save_model(configuration, tensors, folder)
+        bridge = open_bridge(folder, model_type)
+        lengths = tensors["in/lengths"].tolist()
+        for number, length in enumerate(lengths):
+            tokens = tensors["in/tokens"][number:number + 1, :length].long()
+            with torch.no_grad():
+                logits, cache = bridge.run_with_cache(tokens)
+            for name, expected in expected_of(tensors, number, lengths).items():
+                if not name.endswith(MISSING.get(model_type, ())):
+                    # Its hook_normalized lies in front of the gain.
+                    key = name.replace("hook_normalized", "hook_out")
+                    found = logits if name == "logits" else cache[key]
+                    errors[name] = max(errors.get(name, 0.0), distance(found[0], expected))
+    return errors
+
+
+def main() -> int:
+    logging.disable(logging.WARNING)
+    disable_progress_bar()
+    torch.set_num_threads(1)
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else FROZEN
+    failed = False
+    for name, (configuration, tensors) in sorted(read_cases(path).items()):
+        errors = compare(configuration, tensors)
+        failed = failed or max(errors.values()) > LIMIT
+        what = name.removeprefix("points, ").removesuffix(", float32")
+        print(row(f"TransformerLens: {what}", len(errors), max(errors.values()), LIMIT,
+                  max(errors.values()) <= LIMIT))
+        for point, error in errors.items():
+            if error > LIMIT:
+                print(f"{what}: {point} differs by {error:.2g} of its largest entry")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
