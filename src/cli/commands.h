@@ -29,6 +29,7 @@ int run_prune(const std::vector<std::string>& arguments);
 
 // Which heads carry the difference between two texts, and what each adds to a token's logit.
 int run_patch(const std::vector<std::string>& arguments);
+int run_circuit(const std::vector<std::string>& arguments);
 int run_attribute(const std::vector<std::string>& arguments);
 
 // Learns tokenizers and turns text into ids and back; the subcommands are in cli/tokenizer.h.

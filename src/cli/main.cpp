@@ -34,6 +34,7 @@ constexpr std::array kCommands{
     Command{"importance", "Which attention heads the loss depends on, three ways", run_importance},
     Command{"prune", "Remove attention heads and write the smaller model", run_prune},
     Command{"patch", "Which heads carry the difference between two texts", run_patch},
+    Command{"circuit", "Which heads and MLPs read what others write, for a task", run_circuit},
     Command{"attribute", "What every head adds to the logit of a token", run_attribute},
     Command{"lab", "Experiments that show how attention works, and why", run_lab},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},

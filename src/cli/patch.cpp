@@ -67,11 +67,8 @@ Options make_options() {
                     "--answer \" key\" --wrong \" hat\"",
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --by position "
                     "--method both --svg stream.svg"}});
-  options.value("clean", "Text whose answer is wanted")
-      .value("corrupt", "Text of as many tokens with another answer")
-      .value("answer", "Token that should follow the clean text")
-      .value("wrong", "Token that should follow the corrupt text")
-      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
+  add_pair_options(options);
+  options
       .value("point", "What is replaced: z, resid_pre, attn_out, mlp_out, q, pattern, mlp_post ...",
              "z")
       .value("by",
@@ -86,34 +83,6 @@ Options make_options() {
       .flag("noising", "Read the clean text with values of the corrupt one");
   add_intervene_options(options);
   return options;
-}
-
-PatchingTask task_of(const Options& options, const LoadedModel& loaded) {
-  for (const char* name : {"clean", "corrupt"}) {
-    require(options.given(name), "--", name, ": is missing");
-  }
-  const Tokenizer& tokenizer = *loaded.tokenizer;
-  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
-                    .corrupt = block_tokens(options, "corrupt", loaded)};
-  const auto token = [&](const char* name, const std::vector<std::int32_t>& text) {
-    return options.given(name) ? token_option(options, name, tokenizer)
-                               : likeliest_next(*loaded.model, text);
-  };
-  task.answer = token("answer", task.clean);
-  task.wrong = token("wrong", task.corrupt);
-  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
-          tokenizer.token_label(task.wrong), "' for both; name them with --answer and --wrong");
-  return task;
-}
-
-std::vector<PatchingTask> pairs_of(const Options& options, const LoadedModel& loaded) {
-  if (!options.given("pairs")) {
-    return {task_of(options, loaded)};
-  }
-  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
-    require(!options.given(name), "--", name, ": does not go with --pairs");
-  }
-  return read_pairs(options.text("pairs"), loaded);
 }
 
 std::string heat_map(const PatchingResult& result, const GptConfig& config) {
@@ -216,14 +185,14 @@ int run(const Options& options) {
   const LoadedModel loaded = load_model(options.positional());
   intervene(options, loaded);
   if (is_grid) {
-    patch_and_show_grid(options, loaded, pairs_of(options, loaded));
+    patch_and_show_grid(options, loaded, pair_options(options, loaded));
     return 0;
   }
   if (options.given("path")) {
-    show_path(options, loaded, task_of(options, loaded));
+    show_path(options, loaded, task_option(options, loaded));
     return 0;
   }
-  const PatchingTask task = task_of(options, loaded);
+  const PatchingTask task = task_option(options, loaded);
   const PatchingResult result = patch_heads(*loaded.model, task);
   if (options.given("svg")) {
     write_file(output_file(options, "svg", ".svg"), heat_map(result, loaded.model->config()));

@@ -61,6 +61,23 @@ PatchingTask pair_of(const Json& line, const LoadedModel& loaded) {
           .wrong = token_of(text("wrong"), "wrong", tokenizer)};
 }
 
+std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded) {
+  std::vector<PatchingTask> pairs;
+  std::istringstream lines(read_text_file(path));
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      const std::string place = concat_text(path.string(), ": line ", number);
+      const Json json = parse_json(line, place);
+      in_place(place + ": ", [&] { pairs.push_back(pair_of(json, loaded)); });
+    }
+  }
+  require(!pairs.empty(), path.string(),
+          ": expected JSON lines with clean, corrupt, answer, wrong");
+  return pairs;
+}
+
 // What a study says of the task, as of one pair of mean differences.
 struct Strength {
   Index clear = 0;  // pairs that the model does clearly
@@ -282,21 +299,40 @@ bool asks_for_grid(const Options& options) {
   return is_grid;
 }
 
-std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded) {
-  std::vector<PatchingTask> pairs;
-  std::istringstream lines(read_text_file(path));
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      const std::string place = concat_text(path.string(), ": line ", number);
-      const Json json = parse_json(line, place);
-      in_place(place + ": ", [&] { pairs.push_back(pair_of(json, loaded)); });
-    }
+void add_pair_options(Options& options) {
+  options.value("clean", "Text whose answer is wanted")
+      .value("corrupt", "Text of as many tokens with another answer")
+      .value("answer", "Token that should follow the clean text")
+      .value("wrong", "Token that should follow the corrupt text")
+      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place");
+}
+
+PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
+  for (const char* name : {"clean", "corrupt"}) {
+    require(options.given(name), "--", name, ": is missing");
   }
-  require(!pairs.empty(), path.string(),
-          ": expected JSON lines with clean, corrupt, answer, wrong");
-  return pairs;
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
+                    .corrupt = block_tokens(options, "corrupt", loaded)};
+  const auto token = [&](const char* name, const std::vector<std::int32_t>& text) {
+    return options.given(name) ? token_option(options, name, tokenizer)
+                               : likeliest_next(*loaded.model, text);
+  };
+  task.answer = token("answer", task.clean);
+  task.wrong = token("wrong", task.corrupt);
+  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
+          tokenizer.token_label(task.wrong), "' for both; name them with --answer and --wrong");
+  return task;
+}
+
+std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("pairs")) {
+    return {task_option(options, loaded)};
+  }
+  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
+    require(!options.given(name), "--", name, ": does not go with --pairs");
+  }
+  return read_pairs(options.text("pairs"), loaded);
 }
 
 void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
