@@ -18,17 +18,20 @@ constexpr std::size_t kAlignment = 64;
 struct NpyType {
   std::string_view name;
   DType dtype;
+  bool half = false;
 };
 
-constexpr std::array<NpyType, 4> kTypes{{{"<f4", DType::float32},
+constexpr std::array<NpyType, 5> kTypes{{{"<f4", DType::float32},
+                                         {"<f2", DType::float32, true},
                                          {"<f8", DType::float64},
                                          {"<i4", DType::int32},
                                          {"|b1", DType::boolean}}};
 
-std::string_view type_name(DType dtype) {
-  const auto* type = std::find_if(kTypes.begin(), kTypes.end(),
-                                  [&](const NpyType& t) { return t.dtype == dtype; });
-  require(type != kTypes.end(), "[npy] NumPy has no ", dtype);
+std::string_view type_name(const NpyHeader& header) {
+  const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const NpyType& t) {
+    return t.dtype == header.dtype && t.half == header.half;
+  });
+  require(type != kTypes.end(), "[npy] NumPy has no ", header.dtype);
   return type->name;
 }
 
@@ -57,8 +60,8 @@ class DictionaryParser {
     }
     skip_spaces();
     check(rest_ == "\n", "does not end with one line break");
-    check(dtype_.has_value() && row_major_ && shape_.has_value(), "lacks a key");
-    return {*dtype_, *shape_};
+    check(type_ != nullptr && row_major_ && shape_.has_value(), "lacks a key");
+    return {type_->dtype, *shape_, type_->half};
   }
 
  private:
@@ -69,8 +72,8 @@ class DictionaryParser {
   void parse_member() {
     const std::string_view key = parse_string();
     expect(':');
-    if (key == "descr" && !dtype_.has_value()) {
-      dtype_ = parse_type();
+    if (key == "descr" && type_ == nullptr) {
+      type_ = parse_type();
     } else if (key == "fortran_order" && !row_major_) {
       row_major_ = parse_false();
     } else if (key == "shape" && !shape_.has_value()) {
@@ -80,14 +83,14 @@ class DictionaryParser {
     }
   }
 
-  DType parse_type() {
+  const NpyType* parse_type() {
     const std::string_view name = parse_string();
     for (const NpyType& type : kTypes) {
       if (type.name == name) {
-        return type.dtype;
+        return &type;
       }
     }
-    fail(where_, ": element type ", in_quotes(name), " is not <f4, <f8, <i4 or |b1");
+    fail(where_, ": element type ", in_quotes(name), " is not <f4, <f2, <f8, <i4 or |b1");
   }
 
   bool parse_false() {
@@ -154,7 +157,7 @@ class DictionaryParser {
 
   std::string_view rest_;
   std::string_view where_;
-  std::optional<DType> dtype_;
+  const NpyType* type_ = nullptr;
   std::optional<Shape> shape_;
   bool row_major_ = false;
 };
@@ -162,7 +165,7 @@ class DictionaryParser {
 }  // namespace
 
 std::string format_npy_header(const NpyHeader& header) {
-  std::string text = "{'descr': '" + std::string(type_name(header.dtype)) +
+  std::string text = "{'descr': '" + std::string(type_name(header)) +
                      "', 'fortran_order': False, 'shape': " + tuple_text(header.shape) + ", }";
   const std::size_t unpadded = kNpyPrefixBytes + text.size() + 1;
   text.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');

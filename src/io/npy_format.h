@@ -13,6 +13,9 @@ namespace headlight {
 struct NpyHeader {
   DType dtype = DType::float32;
   Shape shape;
+  bool half = false;  // float32 in memory, float16 in the file
+
+  std::size_t element_bytes() const { return half ? 2 : element_size(dtype); }
 };
 
 // Magic bytes, version 1.0, header length: what has to be read to know how much text follows.

@@ -1,5 +1,6 @@
 #include "headlight/io/npz.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <string>
@@ -9,6 +10,7 @@
 #include "files/zip_archive.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "io/float16.h"
 #include "io/npy_format.h"
 #include "io/tensor_file.h"
 
@@ -19,12 +21,25 @@ constexpr std::string_view kSuffix = ".npy";
 
 // One array as it goes into a file.
 struct NpyArray {
-  explicit NpyArray(const Tensor& tensor)
+  NpyArray(const Tensor& tensor, StoredFloats floats)
       : values(to_contiguous(
-            convert(tensor, tensor.dtype() == DType::bfloat16 ? DType::float32 : tensor.dtype()))),
-        header(format_npy_header({values.dtype(), values.shape()})) {}
+            convert(tensor, tensor.dtype() == DType::bfloat16 ? DType::float32 : tensor.dtype()))) {
+    const bool half = floats == StoredFloats::float16 && tensor.dtype() == DType::float32;
+    header = format_npy_header({values.dtype(), values.shape(), half});
+    if (half) {
+      halves.resize(static_cast<std::size_t>(values.numel()));
+      const float* first = values.data<float>();
+      std::transform(first, first + values.numel(), halves.begin(), float_to_half);
+      values = {};
+    }
+  }
 
-  Tensor values;
+  std::span<const std::byte> elements() const {
+    return values.defined() ? bytes_of(values) : std::as_bytes(std::span(halves));
+  }
+
+  Tensor values;  // undefined where halves are written
+  std::vector<std::uint16_t> halves;
   std::string header;
 };
 
@@ -97,16 +112,33 @@ NpyHeader read_header(MemberReader& reader, const Member& member) {
   reader.read(std::as_writable_bytes(std::span<char>(text)));
   const NpyHeader header = parse_npy_text(text, where);
   const auto expected =
-      checked_byte_count(header.shape, static_cast<Index>(element_size(header.dtype)));
+      checked_byte_count(header.shape, static_cast<Index>(header.element_bytes()));
   require(expected.has_value() && static_cast<std::size_t>(*expected) == member.bytes - start,
-          where, ": ", header.dtype, " ", header.shape, " does not take the ", member.bytes - start,
-          " bytes there are");
+          where, ": ", header.half ? "float16" : name_of(header.dtype), " ", header.shape,
+          " does not take the ", member.bytes - start, " bytes there are");
   return header;
+}
+
+// Piece by piece, so that the file's own type takes little memory.
+void read_halves(MemberReader& reader, Tensor& tensor) {
+  std::array<std::uint16_t, 8192> piece;
+  float* to = tensor.mutable_data<float>();
+  for (Index left = tensor.numel(); left > 0;) {
+    const Index count = std::min<Index>(std::ssize(piece), left);
+    const std::span<std::uint16_t> part = std::span(piece).first(static_cast<std::size_t>(count));
+    reader.read(std::as_writable_bytes(part));
+    to = std::transform(part.begin(), part.end(), to, half_to_float);
+    left -= count;
+  }
 }
 
 Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::string& where) {
   Tensor tensor = Tensor::empty(header.shape, header.dtype);
-  reader.read(writable_bytes_of(tensor));
+  if (header.half) {
+    read_halves(reader, tensor);
+  } else {
+    reader.read(writable_bytes_of(tensor));
+  }
   reader.expect_end();
   if (header.dtype == DType::boolean) {
     check_booleans(bytes_of(tensor), where);
@@ -140,15 +172,17 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   require(tensor.defined(), shown(path), ": the tensor is undefined");
-  const NpyArray array(tensor);
+  const NpyArray array(tensor, StoredFloats::float32);
   replace_file(path, [&](FileWriter& writer) {
     writer.write(array.header);
-    writer.write(bytes_of(array.values));
+    writer.write(array.elements());
   });
 }
 
-void write_npz(const std::filesystem::path& path, const NamedTensors& tensors) {
+void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
+               StoredFloats floats) {
   check_tensors(path, tensors);
+  require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
   if (tensors.empty()) {  // the library writes no file then
     constexpr std::size_t kOtherFieldsBytes = 18;
     return write_file(path, "PK\x05\x06" + std::string(kOtherFieldsBytes, '\0'));
@@ -156,9 +190,9 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors) {
   replace_zip(path, [&](ZipArchive& archive) {
     std::deque<NpyArray> arrays;
     for (const auto& [name, tensor] : tensors) {
-      const NpyArray& array = arrays.emplace_back(tensor);
+      const NpyArray& array = arrays.emplace_back(tensor, floats);
       archive.add(name + std::string(kSuffix), std::as_bytes(std::span(array.header)),
-                  bytes_of(array.values));
+                  array.elements());
     }
     archive.close();
   });

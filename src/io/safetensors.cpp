@@ -256,8 +256,19 @@ void fill(const Source& source, Tensor& tensor) {
 
 constexpr std::size_t kDataAlignment = 8;
 
-std::string_view file_type(DType dtype) {
-  switch (dtype) {
+bool is_halved(const Tensor& tensor, StoredFloats floats) {
+  return floats != StoredFloats::float32 && tensor.dtype() == DType::float32;
+}
+
+std::size_t stored_size(const Tensor& tensor, StoredFloats floats) {
+  return is_halved(tensor, floats) ? sizeof(std::uint16_t) : element_size(tensor.dtype());
+}
+
+std::string_view file_type(const Tensor& tensor, StoredFloats floats) {
+  if (is_halved(tensor, floats)) {
+    return floats == StoredFloats::float16 ? "F16" : "BF16";
+  }
+  switch (tensor.dtype()) {
     case DType::float64:
       return "F64";
     case DType::bfloat16:
@@ -281,13 +292,14 @@ std::string shape_text(const Shape& shape) {
 }
 
 // Larger elements first, else in the given order.
-std::vector<const NamedTensors::value_type*> data_order(const NamedTensors& tensors) {
+std::vector<const NamedTensors::value_type*> data_order(const NamedTensors& tensors,
+                                                        StoredFloats floats) {
   std::vector<const NamedTensors::value_type*> order;
   for (const auto& tensor : tensors) {
     order.push_back(&tensor);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return element_size(a->second.dtype()) > element_size(b->second.dtype());
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    return stored_size(a->second, floats) > stored_size(b->second, floats);
   });
   return order;
 }
@@ -296,7 +308,7 @@ std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::
 
 // The JSON object, without padding.
 std::string header_text(const std::vector<const NamedTensors::value_type*>& order,
-                        const std::map<std::string, std::string>& metadata) {
+                        const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   std::string text = "{";
   if (!metadata.empty()) {
     text += strict_json(kMetadataName) + ":" + strict_json(metadata);
@@ -304,14 +316,37 @@ std::string header_text(const std::vector<const NamedTensors::value_type*>& orde
   Index begin = 0;
   for (const auto* entry : order) {
     const auto& [name, tensor] = *entry;
-    const Index end = begin + tensor.numel() * static_cast<Index>(element_size(tensor.dtype()));
+    const Index end = begin + tensor.numel() * static_cast<Index>(stored_size(tensor, floats));
     text += text.size() > 1 ? "," : "";
-    text += strict_json(name) + ":{\"dtype\":\"" + std::string(file_type(tensor.dtype())) +
+    text += strict_json(name) + ":{\"dtype\":\"" + std::string(file_type(tensor, floats)) +
             "\",\"shape\":" + shape_text(tensor.shape()) + ",\"data_offsets\":[" +
             std::to_string(begin) + "," + std::to_string(end) + "]}";
     begin = end;
   }
   return text + "}";
+}
+
+std::uint16_t float_to_bfloat16(float value) { return BFloat16(value).bits; }
+
+void write_halves(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
+  const auto halve = floats == StoredFloats::float16 ? float_to_half : float_to_bfloat16;
+  std::array<std::uint16_t, 8192> piece;
+  const float* from = tensor.data<float>();
+  for (Index left = tensor.numel(); left > 0;) {
+    const Index count = std::min<Index>(std::ssize(piece), left);
+    std::transform(from, from + count, piece.begin(), halve);
+    writer.write(std::as_bytes(std::span(piece).first(static_cast<std::size_t>(count))));
+    from += count;
+    left -= count;
+  }
+}
+
+void write_elements(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
+  if (is_halved(tensor, floats)) {
+    write_halves(writer, tensor, floats);
+  } else {
+    writer.write(bytes_of(tensor));
+  }
 }
 
 constexpr Index kLargestIndex = Index{16} << 20;  // bytes
@@ -366,15 +401,15 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
 }
 
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   check_tensors(path, tensors);
   for (const auto& [name, tensor] : tensors) {
     require(name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
   }
-  const auto order = data_order(tensors);
+  const auto order = data_order(tensors, floats);
   std::string header;
   try {
-    header = header_text(order, metadata);
+    header = header_text(order, metadata, floats);
   } catch (const Error&) {
     fail(shown(path), ": a name or the metadata is not UTF-8");
   }
@@ -387,7 +422,7 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
     writer.write(std::as_bytes(std::span(&length, 1)));
     writer.write(header);
     for (const auto* entry : order) {
-      writer.write(bytes_of(to_contiguous(entry->second)));
+      write_elements(writer, to_contiguous(entry->second), floats);
     }
   });
 }

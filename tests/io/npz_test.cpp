@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "io/npy_format.h"
 #include "io/temporary_folder.h"
@@ -207,6 +208,34 @@ TEST_CASE("unusable names and tensors are not written into an archive") {
                  }),
                  "No such file"));
   CHECK(folder.names().empty());
+}
+
+TEST_CASE("float32 is written and read as float16 on request") {
+  const TemporaryFolder folder;
+  const std::vector<float> values{0.0F, -0.0F, 1.0F, 1.0F + 0x1p-11F, 65504.0F, 65520.0F, 0x1p-24F};
+  std::vector<float> many(20000);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i] = static_cast<float>(i % 2048);
+  }
+  write_npz(folder / "a.npz",
+            {{"some", Tensor::from(values, {7})},
+             {"many", Tensor::from(many, {100, 200})},
+             {"none", Tensor::empty({0, 3})},
+             {"ids", Tensor::arange(3)}},
+            StoredFloats::float16);
+  CHECK(contains(read_bytes(folder / "a.npz"),
+                 "{'descr': '<f2', 'fortran_order': False, 'shape': (7,), }"));
+  const NamedTensors read = read_npz(folder / "a.npz");
+  CHECK(read[0].second.dtype() == DType::float32);
+  CHECK(read[0].second.to_vector() == std::vector<double>{0, -0.0, 1, 1, 65504,
+                                                          std::numeric_limits<double>::infinity(),
+                                                          0x1p-24});
+  CHECK(read[1].second.to_vector() == std::vector<double>(many.begin(), many.end()));
+  CHECK(read[2].second.shape() == Shape{0, 3});
+  CHECK(read[3].second.dtype() == DType::int32);
+  CHECK(contains(error_of([&] { write_npz(folder / "b.npz", {}, StoredFloats::bfloat16); }),
+                 "NumPy has no bfloat16"));
+  CHECK(folder.names() == std::vector<std::string>{"a.npz"});
 }
 
 TEST_CASE("an npy header may order and space its dictionary freely") {

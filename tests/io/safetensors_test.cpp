@@ -170,6 +170,33 @@ TEST_CASE("half precision numbers become float32") {
   CHECK(std::signbit(values[7]));
 }
 
+TEST_CASE("float32 is written as either half on request") {
+  const TemporaryFolder folder;
+  std::vector<float> many(20000);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i] = static_cast<float>(i) / 3;
+  }
+  const NamedTensors tensors{{"half", Tensor::from(many, {200, 100})},
+                             {"exact", Tensor::from<double>({1.0 / 3}, {1})},
+                             {"ids", Tensor::arange(3)}};
+  for (const StoredFloats type : {StoredFloats::float16, StoredFloats::bfloat16}) {
+    write_safetensors(folder / "a", tensors, {}, type);
+    const auto header = read_safetensors_header(folder / "a");
+    CHECK(header.at("half").dtype == (type == StoredFloats::float16 ? "F16" : "BF16"));
+    CHECK(header.at("exact").dtype == "F64");
+    CHECK(header.at("half").begin == header.at("ids").end);
+    const NamedTensors read = read_safetensors(folder / "a");
+    REQUIRE(read[2].second.shape() == Shape{200, 100});
+    const double error = type == StoredFloats::float16 ? 0x1p-11 : 0x1p-8;
+    const std::vector<double> values = read[2].second.to_vector();
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      if (std::abs(values[i] - many[i]) > error * many[i]) {
+        FAIL(values[i] << " is not " << many[i]);
+      }
+    }
+  }
+}
+
 TEST_CASE("other integers become int32") {
   const auto ints = [](const Tensor& tensor) { return values_of<std::int32_t>(tensor); };
   CHECK(ints(read_one("U8", 2, "\xFF\x01")) == std::vector<std::int32_t>{255, 1});

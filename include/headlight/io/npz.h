@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "headlight/io/stored_floats.h"
 #include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
@@ -16,18 +17,20 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
 // Writes the members NAME.npy uncompressed and with a fixed date: the same tensors give the same
 // bytes. Replaces the file in one step.
-// Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
-void write_npz(const std::filesystem::path& path, const NamedTensors& tensors);
+// Throws Error for an unusable or repeated name, an undefined tensor, StoredFloats::bfloat16 and a
+// failed write.
+void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
+               StoredFloats floats = StoredFloats::float32);
 
-// Reads an archive of uncompressed members of type <f4, <f8, <i4 or |b1 in C order, checking each
-// member before memory of a size that it declares is taken.
+// Reads an archive of uncompressed members of type <f2, which becomes float32, <f4, <f8, <i4 or |b1
+// in C order, checking each member before memory of a size that it declares is taken.
 // Throws Error, naming file, member and reason, for anything else.
 NamedTensors read_npz(const std::filesystem::path& path);
 
 // One array of an archive, without its elements.
 struct ArrayInfo {
   std::string name;
-  DType dtype = DType::float32;
+  DType dtype = DType::float32;  // of the tensor that it is read into
   Shape shape;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "headlight/io/stored_floats.h"
 #include "headlight/tensor/named_tensors.h"
 
 namespace headlight {
@@ -18,7 +19,8 @@ namespace headlight {
 // file name inside an .npz archive, neither starts with '/' nor has a part that is "..".
 // Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
+                       StoredFloats floats = StoredFloats::float32);
 
 // Reads every tensor, in the order of the data. F16 becomes float32; I64, I16, I8 and U8 become
 // int32. The header is checked whole before memory of a size that the file declares is taken.
