@@ -31,6 +31,8 @@ int run_prune(const std::vector<std::string>& arguments);
 int run_patch(const std::vector<std::string>& arguments);
 int run_circuit(const std::vector<std::string>& arguments);
 int run_attribute(const std::vector<std::string>& arguments);
+// Writes what a model computes at some points, for programs that read arrays.
+int run_cache(const std::vector<std::string>& arguments);
 
 // Learns tokenizers and turns text into ids and back; the subcommands are in cli/tokenizer.h.
 int run_tokenizer(const std::vector<std::string>& arguments);

@@ -1,0 +1,206 @@
+#include <filesystem>
+#include <iostream>
+#include <limits>
+
+#include "base/json.h"
+#include "base/split.h"
+#include "cli/commands.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/text_data.h"
+#include "headlight/base/utf8.h"
+#include "headlight/data/documents.h"
+#include "headlight/heads/activation_files.h"
+#include "headlight/io/model_directory.h"
+#include "views/report/json_output.h"
+#include "views/report/table.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kDetails =
+    "Runs the model over a text and writes what it computes at some points, for a notebook or for\n"
+    "training a sparse autoencoder: numpy.load reads .npz, the package safetensors the other. An\n"
+    "array has the name that TransformerLens gives the point, and a row for every token:\n"
+    "  blocks.5.hook_resid_post  [rows, C]\n"
+    "  blocks.5.attn.hook_z      [rows, heads, D]; .../items are the numbers of the heads where\n"
+    "                            these are not 0, 1, 2 ...\n"
+    "  tokens, positions         [rows] int32: the id, and its place among those that the model\n"
+    "                            read at once\n"
+    "  documents, document_positions  [rows] int32: where the token stands in the text\n"
+    "  offsets                   [sequences + 1] int32: the row at which each sequence begins\n"
+    "pattern and attn_scores are maps [heads, queries, keys] and so an array for each sequence,\n"
+    ".../0, .../1 ..., of which there may be 64.\n\n"
+    "--names are points, with layers and heads, neurons or elements behind dots if only these are\n"
+    "wanted: resid_post, z.5.1, mlp_post.3-5.17, blocks.5.attn.hook_q. Points: embed, resid_pre,\n"
+    "ln1_scale, ln1, q, k, v, rot_q, rot_k, attn_scores, pattern, z, result, attn_out, resid_mid,\n"
+    "ln2_scale, ln2, mlp_pre, mlp_post, mlp_out, resid_post, ln_final_scale, ln_final, logits.\n"
+    "--layers are those of names that say none. Layers above the last one are not computed. MODEL\n"
+    "is a run directory, a checkpoint or a Hugging Face directory.\n\n"
+    "--text is read whole, with every token; --data as eval reads it: in sequences of at most\n"
+    "--window tokens, without the last token of a stream or document. More rows than --shard_rows\n"
+    "go into OUT-00000.npz, OUT-00001.npz ..., each a whole cache of its sequences, and OUT.json\n"
+    "lists them: model, type, rows, shards[{file, rows}], arrays[{name, type, shape}]. Files of\n"
+    "an earlier call with the same --out are replaced or removed. float16 holds values up to\n"
+    "65,504; larger ones become infinite.\n\n"
+    "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
+    "together), rows, bytes.";
+
+Options make_options() {
+  Options options(
+      {.name = "cache",
+       .summary = "Write what a model computes inside: residuals, heads, neurons.",
+       .positional = "MODEL",
+       .details = kDetails,
+       .examples = {
+           "headlight cache runs/toy --text \"the cat sat on the mat\" --names resid_post,z.1.0",
+           "headlight cache runs/toy --data book.txt --names resid_post,mlp_out --layers 1-2 "
+           "--type float16 --out book.safetensors",
+           "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
+           "--positions last"}});
+  options.value("text", "Text to run the model over");
+  add_text_data_options(options);
+  add_window_option(options);
+  options.value("names", "Points to write, separated by commas", "resid_post")
+      .value("layers", "Layers of names that say none, as 3, 4-8 or 4-; all by default")
+      .value("positions", "Tokens to write of every sequence: all, last, or places as 3, 4-8 or 4-",
+             "all")
+      .value("type", "Of the elements: " + listed(kChoiceNames<StoredFloats>), "float32")
+      .value("shard_rows",
+             "Most rows of a file; default: 65536, or as many as take 1 GiB as float32")
+      .value("out", "File to write, .npz or .safetensors", "acts.npz");
+  return options;
+}
+
+NumberRange layers_option(const Options& options, Index layers) {
+  const NumberRange range = parse_range("layers", options.text("layers"));
+  require_value(range.first < layers && range.last.value_or(0) < layers, "layers",
+                "the model has layers 0 to ", layers - 1, ", got ", options.text("layers"));
+  return range;
+}
+
+std::vector<PointRange> points_option(const Options& options) {
+  std::vector<PointRange> points;
+  for (const std::string& name : split_at_commas(options.text("names"))) {
+    points.push_back(parse_point("names", name));
+  }
+  require_value(!points.empty(), "names", "expected points such as resid_post,z, got none");
+  return points;
+}
+
+// Those layers for points that say none.
+void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
+  for (PointRange& point : points) {
+    if (point.layers == NumberRange{}) {
+      point.layers = layers;
+    }
+  }
+}
+
+ActivationFileOptions file_options(const Options& options) {
+  ActivationFileOptions result{
+      .activations = {.points = points_option(options),
+                      .positions = parse_positions("positions", options.text("positions")),
+                      .batch_size = count_option(options, "batch_size", 1)},
+      .type = parse_name<StoredFloats>("type", options.text("type")),
+      .model = options.positional()};
+  if (options.given("shard_rows")) {
+    constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
+    result.shard_rows = count_option(options, "shard_rows", 1, kMost);
+  }
+  const std::filesystem::path path = options.text("out");
+  require(path.extension() == ".npz" || path.extension() == ".safetensors",
+          "--out: expected a name that ends in .npz or .safetensors, got '", options.text("out"),
+          "'");
+  require(path.extension() != ".npz" || result.type != StoredFloats::bfloat16,
+          "--type: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
+          ".safetensors");
+  return result;
+}
+
+ActivationContexts contexts_of_text(const Options& options, const LoadedModel& loaded) {
+  const std::string text = options.text("text");
+  require(!text.empty(), "--text: expected a text, got an empty one");
+  require_utf8(text, "--text");
+  ActivationContexts contexts(*loaded.tokenizer, split_documents(text, text_format(options).split),
+                              loaded.model->config().block_size);
+  for (Index i = 0; i < contexts.count(); ++i) {
+    warn_about_unknown(contexts.context(i).tokens, *loaded.tokenizer, "--text");
+  }
+  return contexts;
+}
+
+ActivationFiles write_with_progress(const Options& options, const LoadedModel& loaded,
+                                    const ActivationContexts& contexts,
+                                    ActivationFileOptions& writing) {
+  CountProgress progress("cache");
+  writing.on_context = [&](Index done) {
+    progress.show(static_cast<double>(done) / static_cast<double>(contexts.count()));
+  };
+  return write_activations(options.text("out"), *loaded.model, contexts, writing);
+}
+
+Json json_of(const ActivationFiles& written) {
+  Json json{{"files", Json::array()},
+            {"index", written.index.empty() ? Json() : Json(written.index.string())},
+            {"arrays", Json::array()},
+            {"rows", written.rows},
+            {"bytes", written.bytes}};
+  for (const std::filesystem::path& file : written.files) {
+    json["files"].push_back(file.string());
+  }
+  for (const ActivationArrayInfo& array : written.arrays) {
+    json["arrays"].push_back(
+        {{"name", array.name},
+         {"type", array.type},
+         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())}});
+  }
+  return json;
+}
+
+void print(const ActivationFiles& written) {
+  Table table({{"array", true}, {"type", true}, {"shape", true}});
+  for (const ActivationArrayInfo& array : written.arrays) {
+    table.add({array.name, array.type, concat_text(array.shape)});
+  }
+  std::cout << table.text() << "\n";
+  if (written.index.empty()) {
+    std::cout << "wrote " << written.files[0].string() << "\n";
+  } else {
+    std::cout << "wrote " << written.files.front().string() << " to "
+              << written.files.back().filename().string() << " and " << written.index.string()
+              << "\n";
+  }
+}
+
+int run(const Options& options) {
+  require(options.given("text") != options.given("data"), "expected either --text or --data");
+  ActivationFileOptions writing = file_options(options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  if (options.given("layers")) {
+    set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
+  }
+  ActivationFiles written;
+  if (options.given("text")) {
+    written = write_with_progress(options, loaded, contexts_of_text(options, loaded), writing);
+  } else {
+    const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
+    written = write_with_progress(
+        options, loaded, ActivationContexts(dataset, loaded.model->config().block_size), writing);
+  }
+  if (options.json()) {
+    print_json(json_of(written));
+  } else {
+    print(written);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_cache(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
+}
+
+}  // namespace headlight::cli

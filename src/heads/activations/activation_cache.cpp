@@ -1,0 +1,67 @@
+#include "headlight/heads/activation_cache.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "headlight/base/error.h"
+#include "heads/activations/activation_rows.h"
+
+namespace headlight {
+
+std::vector<Index> TokenPositions::of(Index length) const {
+  const Index first = last ? length - 1 : std::min(range.first, length);
+  const Index end = last ? length : std::min(range.last.value_or(length - 1) + 1, length);
+  std::vector<Index> places(static_cast<std::size_t>(std::max<Index>(end - first, 0)));
+  std::iota(places.begin(), places.end(), first);
+  return places;
+}
+
+TokenPositions parse_positions(std::string_view about, std::string_view text) {
+  if (text == "all" || text == "last") {
+    return {.last = text == "last"};
+  }
+  return {.range = parse_range(about, text)};
+}
+
+ActivationContexts::ActivationContexts(const Tokenizer& tokenizer,
+                                       const std::vector<std::string>& texts, Index block_size) {
+  require(!texts.empty(), "[activations] expected a text or more, got none");
+  for (const std::string& text : texts) {
+    texts_.push_back(tokenizer.encode_prompt(text));
+    const auto length = static_cast<Index>(texts_.back().size());
+    const std::string name =
+        texts.size() == 1 ? "the text" : concat_text("document ", texts_.size());
+    require(length > 0, name, " is empty, expected at least one token");
+    require(length <= block_size, name, " has ", length, " tokens, more than the ", block_size,
+            " that the model reads at once");
+  }
+}
+
+ActivationContexts::ActivationContexts(const TokenDataset& dataset, Index block_size)
+    : pieces_(SequencePieces(dataset, block_size)) {}
+
+Index ActivationContexts::count() const { return pieces_ ? pieces_->count() : std::ssize(texts_); }
+
+Index ActivationContexts::length(Index index) const {
+  return pieces_ ? pieces_->length(index) - 1 : std::ssize(texts_[static_cast<std::size_t>(index)]);
+}
+
+ActivationContext ActivationContexts::context(Index index) const {
+  if (!pieces_) {
+    return {texts_[static_cast<std::size_t>(index)], index, 0};
+  }
+  const SequencePieces::Place place = pieces_->place(index);
+  ActivationContext context{pieces_->tokens(index), static_cast<Index>(place.sequence),
+                            place.begin};
+  context.tokens.pop_back();  // what the last input predicts
+  return context;
+}
+
+NamedTensors cache_activations(const LanguageModel& model, const ActivationContexts& contexts,
+                               const ActivationOptions& options) {
+  const ActivationPlan plan(model, options.points);
+  const std::vector<ContextSpan> spans = context_spans(plan, contexts, options, 0);
+  return gather_activations(plan, contexts, spans.front(), options, nullptr);
+}
+
+}  // namespace headlight

@@ -1,0 +1,175 @@
+#include "headlight/heads/activation_files.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/json.h"
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/safetensors.h"
+#include "heads/activations/activation_rows.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kMostRows = 65536;
+constexpr Index kMostBytes = Index{1} << 30;
+
+bool is_npz(const fs::path& path) { return path.extension() == ".npz"; }
+
+void check_file(const fs::path& path, StoredFloats type) {
+  require(is_npz(path) || path.extension() == ".safetensors", shown(path),
+          ": expected a name that ends in .npz or .safetensors");
+  require(!is_npz(path) || type != StoredFloats::bfloat16, shown(path),
+          ": NumPy has no bfloat16; choose float16, or a name that ends in .safetensors");
+  require_replaceable(path);
+  const FileWriter trial(temporary_path(path));  // is gone at once: a bad place is told early
+}
+
+// acts.npz -> acts-00002.npz
+fs::path shard_path(const fs::path& path, std::size_t number) {
+  const std::string digits = std::to_string(number);
+  const std::string zeros(digits.size() < 5 ? 5 - digits.size() : 0, '0');
+  return path.parent_path() /
+         (path.stem().string() + "-" + zeros + digits + path.extension().string());
+}
+
+fs::path index_path(const fs::path& path) { return fs::path(path).replace_extension(".json"); }
+
+// Files that are removed unless all of them become complete.
+class NewFiles {
+ public:
+  NewFiles() = default;
+  ~NewFiles() {
+    for (const fs::path& path : paths) {
+      std::error_code ignored;
+      fs::remove(path, ignored);
+    }
+  }
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+
+  std::vector<fs::path> paths;
+};
+
+void write_tensors(const fs::path& path, const NamedTensors& tensors, StoredFloats type) {
+  if (is_npz(path)) {
+    write_npz(path, tensors, type);
+  } else {
+    write_safetensors(path, tensors, {{"format", "pt"}}, type);
+  }
+}
+
+// The arrays of one file with the rows of all.
+std::vector<ActivationArrayInfo> infos_of(const NamedTensors& tensors, Index rows, Index contexts,
+                                          StoredFloats type) {
+  std::vector<ActivationArrayInfo> arrays;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string_view stored =
+        tensor.dtype() == DType::float32 ? name_of(type) : name_of(tensor.dtype());
+    Shape shape = tensor.shape();
+    if (name == "offsets") {
+      *shape.begin() = contexts + 1;
+    } else if (name.find('/') == std::string::npos) {  // neither a map nor numbers of items
+      *shape.begin() = rows;
+    }
+    arrays.push_back({name, std::string(stored), shape});
+  }
+  return arrays;
+}
+
+Json index_json(const ActivationFiles& files, const std::vector<ContextSpan>& spans,
+                const ActivationFileOptions& options) {
+  Json index{{"model", options.model},
+             {"type", std::string(name_of(options.type))},
+             {"rows", files.rows},
+             {"shards", Json::array()},
+             {"arrays", Json::array()}};
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    index["shards"].push_back(
+        {{"file", files.files[i].filename().string()}, {"rows", spans[i].rows}});
+  }
+  for (const ActivationArrayInfo& array : files.arrays) {
+    index["arrays"].push_back(
+        {{"name", array.name},
+         {"type", array.type},
+         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())}});
+  }
+  return index;
+}
+
+// Makes place for the index, which is written last: without it the files are not complete.
+void remove_old_index(const fs::path& path) {
+  const fs::path index = index_path(path);
+  require(!fs::exists(index) || fs::exists(shard_path(path, 0)), shown(index),
+          ": is there and lists no ", shown(shard_path(path, 0)), "; choose another name");
+  fs::remove(index);
+}
+
+// Removes what is left of an earlier call that had another number of files.
+void remove_old_files(const fs::path& path, std::size_t count) {
+  std::error_code ignored;
+  std::size_t number = count > 1 ? count : 0;
+  while (fs::remove(shard_path(path, number), ignored)) {
+    ++number;
+  }
+  if (count > 1) {
+    fs::remove(path, ignored);
+  } else if (number > 0) {
+    fs::remove(index_path(path), ignored);
+  }
+}
+
+Index most_rows_of(const ActivationPlan& plan, Index wanted) {
+  if (plan.map_heads() > 0) {
+    return 0;  // maps are numbered by their contexts: all are in one file
+  }
+  const Index fitting = kMostBytes / std::max<Index>(plan.row_bytes(), 1);
+  return wanted > 0 ? wanted : std::clamp<Index>(fitting, 1, kMostRows);
+}
+
+}  // namespace
+
+ActivationFiles write_activations(const fs::path& path, const LanguageModel& model,
+                                  const ActivationContexts& contexts,
+                                  const ActivationFileOptions& options) {
+  check_file(path, options.type);
+  const ActivationPlan plan(model, options.activations.points);
+  const std::vector<ContextSpan> spans =
+      context_spans(plan, contexts, options.activations, most_rows_of(plan, options.shard_rows));
+  const bool is_alone = spans.size() == 1;
+  if (!is_alone) {
+    remove_old_index(path);
+  }
+  ActivationFiles result;
+  for (const ContextSpan& span : spans) {
+    result.rows += span.rows;
+  }
+  NewFiles files;
+  for (const ContextSpan& span : spans) {
+    const NamedTensors tensors =
+        gather_activations(plan, contexts, span, options.activations, options.on_context);
+    const fs::path file = is_alone ? path : shard_path(path, files.paths.size());
+    write_tensors(file, tensors, options.type);
+    files.paths.push_back(file);
+    result.bytes += static_cast<Index>(fs::file_size(file));
+    if (result.arrays.empty()) {
+      result.arrays = infos_of(tensors, result.rows, contexts.count(), options.type);
+    }
+  }
+  result.files = files.paths;
+  if (!is_alone) {
+    result.index = index_path(path);
+    write_file(result.index, index_json(result, spans, options).dump(2) + "\n");
+  }
+  remove_old_files(path, spans.size());
+  files.paths.clear();
+  return result;
+}
+
+}  // namespace headlight

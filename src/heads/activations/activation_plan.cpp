@@ -1,0 +1,194 @@
+#include "heads/activations/activation_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/nn/batch.h"
+
+namespace headlight {
+namespace {
+
+// Keeps the shapes of one token's values.
+class Shapes final : public ForwardHook {
+ public:
+  explicit Shapes(const ActivationPlan& plan) : plan_(plan) {}
+
+  bool wants(Point point, Index layer) const override { return plan_.wants(point, layer); }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    shapes[{place.point, place.layer}] = value.shape();
+    return value;
+  }
+
+  std::map<std::pair<Point, Index>, Shape> shapes;
+
+ private:
+  const ActivationPlan& plan_;
+};
+
+// The order of a pass: points before the layers, those of layer 0, ..., those behind.
+std::pair<Index, Point> order_of(Point point, Index layer, Index layers) {
+  const Index behind = point == Point::embed ? -1 : layers;
+  return {is_in_layer(point) ? layer : behind, point};
+}
+
+// What the items along an axis are known by.
+std::vector<Index> item_numbers(Point point, Index layer, Index count, const HeadLayout& heads) {
+  const PointItems items = items_of(point);
+  if ((items == PointItems::heads || items == PointItems::maps) && heads.count(layer) == count) {
+    return heads.numbers[static_cast<std::size_t>(layer)];
+  }
+  std::vector<Index> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+const char* item_name(Point point) {
+  switch (items_of(point)) {
+    case PointItems::heads:
+    case PointItems::maps:
+      return "heads";
+    case PointItems::key_heads:
+      return "heads of keys and values";
+    case PointItems::features:
+      break;
+  }
+  return "elements";
+}
+
+std::string range_text(const NumberRange& range) {
+  const std::string first = std::to_string(range.first);
+  if (!range.last) {
+    return first + "-";
+  }
+  return *range.last == range.first ? first : first + "-" + std::to_string(*range.last);
+}
+
+// Keeps of an array the items that some ranges name.
+void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
+                  const std::vector<NumberRange>& ranges) {
+  for (const NumberRange& range : ranges) {
+    const bool is_there = std::any_of(numbers.begin(), numbers.end(),
+                                      [&](Index number) { return range.contains(number); });
+    require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": there are ",
+            item_name(array.point), " 0 to ", numbers.back(), ", got ", range_text(range));
+  }
+  for (std::size_t place = 0; place < numbers.size(); ++place) {
+    const bool is_chosen =
+        ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const NumberRange& range) {
+          return range.contains(numbers[place]);
+        });
+    if (is_chosen) {
+      array.places.push_back(static_cast<Index>(place));
+      array.numbers.push_back(static_cast<std::int32_t>(numbers[place]));
+    }
+  }
+  std::vector<std::int32_t> plain(array.numbers.size());
+  std::iota(plain.begin(), plain.end(), 0);
+  if (array.numbers == plain) {
+    array.numbers.clear();
+  }
+  if (array.places.size() == numbers.size()) {
+    array.places.clear();
+  }
+}
+
+// Fills in the rest of an array, given the shape of one token's value: [1, C], [1, H, D] or, of
+// maps, [H, 1, 1].
+void complete(ActivationArray& array, const Shape& shape, const HeadLayout& heads,
+              const std::vector<NumberRange>& ranges) {
+  const Index axis = array.is_map() ? 0 : 1;
+  const std::vector<Index> numbers = item_numbers(array.point, array.layer, shape[axis], heads);
+  choose_items(array, numbers, ranges);
+  array.row.push_back(array.places.empty() ? shape[axis] : std::ssize(array.places));
+  if (shape.rank() == 3 && !array.is_map()) {
+    array.row.push_back(shape[2]);
+  }
+}
+
+}  // namespace
+
+ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points)
+    : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), layers_(model.heads().layers()) {
+  require(!points.empty(), "[activations] expected a point or more, got none");
+  std::map<std::pair<Index, Point>, std::vector<NumberRange>> items;  // that are named of an array
+  for (const PointRange& range : points) {
+    const bool has_layers = is_in_layer(range.point);
+    const NumberRange layers = has_layers ? existing_layers(range) : NumberRange{0, 0};
+    for (Index layer = layers.first; layer <= *layers.last; ++layer) {
+      items[order_of(range.point, layer, layers_)].push_back(range.items.value_or(NumberRange{}));
+    }
+    run_layers_ = std::max(run_layers_, has_layers ? *layers.last + 1 : 0);
+    to_the_end_ = to_the_end_ || (!has_layers && range.point != Point::embed);
+  }
+  std::vector<std::vector<NumberRange>> chosen;
+  for (auto& [place, ranges] : items) {
+    arrays_.push_back({place.second, is_in_layer(place.second) ? place.first : 0, {}, {}, {}});
+    chosen.push_back(std::move(ranges));
+  }
+  probe(chosen);
+}
+
+void ActivationPlan::probe(const std::vector<std::vector<NumberRange>>& items) {
+  Shapes hook(*this);
+  run(make_batch({{0}}), hook);
+  if (gpt_ != nullptr) {
+    hook.shapes[{Point::logits, 0}] = {1, model_.vocab_size()};
+  }
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    const auto found = hook.shapes.find({arrays_[i].point, arrays_[i].layer});
+    require(found != hook.shapes.end(), arrays_[i].name(), ": the model does not compute it");
+    complete(arrays_[i], found->second, model_.heads(), items[i]);
+  }
+}
+
+NumberRange ActivationPlan::existing_layers(const PointRange& points) const {
+  const NumberRange& layers = points.layers;
+  require(layers_ > 0, "a model of type '", model_.model_type(), "' does not say which layers it ",
+          "has");
+  require(layers.first < layers_ && layers.last.value_or(0) < layers_, name_of(points.point),
+          ": the model has layers 0 to ", layers_ - 1, ", got ", range_text(layers));
+  return {layers.first, layers.last.value_or(layers_ - 1)};
+}
+
+bool ActivationPlan::wants(Point point, Index layer) const {
+  return std::any_of(arrays_.begin(), arrays_.end(), [&](const ActivationArray& array) {
+    return array.point == point && array.layer == layer;
+  });
+}
+
+Index ActivationPlan::row_bytes() const {
+  Index elements = 0;
+  for (const ActivationArray& array : arrays_) {
+    elements += array.is_map() ? 0 : numel(array.row);
+  }
+  return elements * static_cast<Index>(sizeof(float));
+}
+
+Index ActivationPlan::map_heads() const {
+  Index heads = 0;
+  for (const ActivationArray& array : arrays_) {
+    heads += array.is_map() ? array.row[0] : 0;
+  }
+  return heads;
+}
+
+Tensor ActivationPlan::run(const Batch& batch, ForwardHook& hook) const {
+  const NoGrad no_grad;
+  const ForwardContext context{.hook = &hook};
+  if (gpt_ == nullptr) {
+    model_.logits(batch, context);
+    return {};
+  }
+  if (!to_the_end_) {
+    gpt_->residual(batch, run_layers_, context);
+    return {};
+  }
+  const Tensor hidden = gpt_->hidden(batch, context);
+  return wants(Point::logits, 0) ? hidden : Tensor();
+}
+
+}  // namespace headlight

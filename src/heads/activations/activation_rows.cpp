@@ -1,0 +1,261 @@
+#include "heads/activations/activation_rows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
+#include "headlight/nn/batch.h"
+#include "headlight/ops/layout.h"
+
+namespace headlight {
+namespace {
+
+// The axes of a value whose elements lie in a row.
+struct Axes {
+  Index inner = 1;
+  Index width = 1;
+};
+
+// Copies elements [outer, inner, width] at some places of the first two axes to `to`; no inner
+// places: all.
+void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
+                 const std::vector<Index>& inner_places, float* to) {
+  for (const Index outer : outer_places) {
+    const float* part = from + outer * axes.inner * axes.width;
+    if (inner_places.empty()) {
+      to = std::copy_n(part, axes.inner * axes.width, to);
+    }
+    for (const Index place : inner_places) {
+      to = std::copy_n(part + place * axes.width, axes.width, to);
+    }
+  }
+}
+
+Tensor as_floats(const Tensor& value) { return to_contiguous(convert(value, DType::float32)); }
+
+std::vector<Index> all_places(Index count) {
+  std::vector<Index> places(static_cast<std::size_t>(count));
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+Tensor int32_tensor(const std::vector<std::int32_t>& values) {
+  return Tensor::from(values, {static_cast<Index>(values.size())});
+}
+
+// Where the rows come from.
+class RowOrigins {
+ public:
+  void add(const ActivationContext& context, const std::vector<Index>& kept) {
+    require(context.begin + std::ssize(context.tokens) <= std::numeric_limits<std::int32_t>::max(),
+            "[activations] a document of more tokens than int32 counts");
+    for (const Index place : kept) {
+      tokens_.push_back(context.tokens[static_cast<std::size_t>(place)]);
+      positions_.push_back(static_cast<std::int32_t>(place));
+      documents_.push_back(static_cast<std::int32_t>(context.document));
+      document_positions_.push_back(static_cast<std::int32_t>(context.begin + place));
+    }
+    offsets_.push_back(static_cast<std::int32_t>(tokens_.size()));
+  }
+
+  Index rows() const { return std::ssize(tokens_); }
+  Index contexts() const { return std::ssize(offsets_) - 1; }
+
+  void append_to(NamedTensors& tensors) const {
+    tensors.emplace_back("tokens", int32_tensor(tokens_));
+    tensors.emplace_back("positions", int32_tensor(positions_));
+    tensors.emplace_back("documents", int32_tensor(documents_));
+    tensors.emplace_back("document_positions", int32_tensor(document_positions_));
+    tensors.emplace_back("offsets", int32_tensor(offsets_));
+  }
+
+ private:
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::int32_t> positions_;
+  std::vector<std::int32_t> documents_;
+  std::vector<std::int32_t> document_positions_;
+  std::vector<std::int32_t> offsets_{0};
+};
+
+// Copies what passes give to the arrays of a cache.
+class RowKeeper final : public ForwardHook {
+ public:
+  RowKeeper(const ActivationPlan& plan, const TokenPositions& positions, Index rows)
+      : plan_(plan), positions_(positions) {
+    for (const ActivationArray& array : plan.arrays()) {
+      Shape shape{rows};
+      for (const Index size : array.row) {
+        shape.push_back(size);
+      }
+      values_.push_back(array.is_map() ? Tensor() : Tensor::empty(shape));
+    }
+  }
+
+  void run(const std::vector<ActivationContext>& contexts) {
+    first_row_ = origins_.rows();
+    first_context_ = origins_.contexts();
+    kept_.clear();
+    std::vector<std::vector<std::int32_t>> sequences;
+    Index begin = 0;
+    for (const ActivationContext& context : contexts) {
+      const auto length = static_cast<Index>(context.tokens.size());
+      const std::vector<Index> places = positions_.of(length);
+      origins_.add(context, places);
+      std::transform(places.begin(), places.end(), std::back_inserter(kept_),
+                     [&](Index place) { return begin + place; });
+      sequences.push_back(context.tokens);
+      begin += length;
+    }
+    if (const Tensor hidden = plan_.run(make_batch(sequences), *this); hidden.defined()) {
+      keep_logits(hidden);
+    }
+  }
+
+  bool wants(Point point, Index layer) const override { return plan_.wants(point, layer); }
+
+  Tensor visit(const Place& place, const Tensor& value) override {
+    const std::size_t number = number_of(place.point, place.layer);
+    if (plan_.arrays()[number].is_map()) {
+      keep_map(number, place.sequence, value);
+    } else {
+      keep_rows(number, value, kept_, first_row_);
+    }
+    return value;
+  }
+
+  NamedTensors tensors() const {
+    NamedTensors result;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const ActivationArray& array = plan_.arrays()[i];
+      if (!array.is_map()) {
+        result.emplace_back(array.name(), values_[i]);
+      }
+      if (!array.numbers.empty()) {
+        result.emplace_back(array.name() + "/items", int32_tensor(array.numbers));
+      }
+    }
+    result.insert(result.end(), maps_.begin(), maps_.end());
+    origins_.append_to(result);
+    return result;
+  }
+
+ private:
+  std::size_t number_of(Point point, Index layer) const {
+    const auto found = std::find_if(
+        plan_.arrays().begin(), plan_.arrays().end(),
+        [&](const ActivationArray& array) { return array.point == point && array.layer == layer; });
+    return static_cast<std::size_t>(found - plan_.arrays().begin());
+  }
+
+  // `rows` of a value [N, ...] become those from `first` on.
+  void keep_rows(std::size_t number, const Tensor& value, const std::vector<Index>& rows,
+                 Index first) {
+    const ActivationArray& array = plan_.arrays()[number];
+    copy_chosen(as_floats(value).data<float>(),
+                {value.size(1), value.rank() == 3 ? value.size(2) : 1}, rows, array.places,
+                values_[number].data<float>() + first * numel(array.row));
+  }
+
+  // Heads and queries of a map [H, T, S].
+  void keep_map(std::size_t number, Index sequence, const Tensor& map) {
+    const ActivationArray& array = plan_.arrays()[number];
+    const std::vector<Index> queries = positions_.of(map.size(1));
+    const std::vector<Index> heads = array.places.empty() ? all_places(map.size(0)) : array.places;
+    Tensor kept = Tensor::empty({std::ssize(heads), std::ssize(queries), map.size(2)});
+    if (!queries.empty()) {
+      copy_chosen(as_floats(map).data<float>(), {map.size(1), map.size(2)}, heads, queries,
+                  kept.data<float>());
+    }
+    maps_.emplace_back(array.name() + "/" + std::to_string(first_context_ + sequence),
+                       std::move(kept));
+  }
+
+  // Of some rows at a time: all logits of a batch may be more than memory holds.
+  void keep_logits(const Tensor& hidden) {
+    constexpr Index kLogits = Index{1} << 23;  // that are computed at once
+    const std::size_t number = number_of(Point::logits, 0);
+    const auto count = static_cast<Index>(kept_.size());
+    for (Index begin = 0, step = 0; begin < count; begin += step) {
+      step = std::min(std::max<Index>(1, kLogits / plan_.vocab_size()), count - begin);
+      std::vector<Tensor> rows;
+      for (Index i = begin; i < begin + step; ++i) {
+        const Index row = kept_[static_cast<std::size_t>(i)];
+        rows.push_back(slice(hidden, 0, row, row + 1));
+      }
+      keep_rows(number, plan_.logits_of(concat(rows, 0)), all_places(step), first_row_ + begin);
+    }
+  }
+
+  const ActivationPlan& plan_;
+  const TokenPositions& positions_;
+  std::vector<Tensor> values_;  // of the plan's arrays; undefined for maps
+  NamedTensors maps_;
+  RowOrigins origins_;
+  std::vector<Index> kept_;  // rows of the pass
+  Index first_row_ = 0;      // of the cache, that the pass gives
+  Index first_context_ = 0;
+};
+
+void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
+                    const ContextSpan& span, const TokenPositions& positions) {
+  double bytes = static_cast<double>(span.rows) * static_cast<double>(plan.row_bytes());
+  for (Index i = span.begin; plan.map_heads() > 0 && i < span.end; ++i) {
+    const Index length = contexts.length(i);
+    bytes += static_cast<double>(sizeof(float) * static_cast<std::size_t>(plan.map_heads())) *
+             static_cast<double>(length) * static_cast<double>(positions.of(length).size());
+  }
+  const std::string missing = missing_memory(bytes);
+  require(missing.empty(), "activations of ", span.rows, " tokens need ", missing,
+          "; take fewer points, tokens or rows of a file");
+}
+
+}  // namespace
+
+NamedTensors gather_activations(const ActivationPlan& plan, const ActivationContexts& contexts,
+                                const ContextSpan& span, const ActivationOptions& options,
+                                const std::function<void(Index)>& on_batch) {
+  const NoGrad no_grad;
+  RowKeeper keeper(plan, options.positions, span.rows);
+  for (Index begin = span.begin; begin < span.end; begin += options.batch_size) {
+    const Index end = std::min(begin + options.batch_size, span.end);
+    std::vector<ActivationContext> batch;
+    for (Index i = begin; i < end; ++i) {
+      batch.push_back(contexts.context(i));
+    }
+    keeper.run(batch);
+    if (on_batch != nullptr) {
+      on_batch(end);
+    }
+  }
+  return keeper.tensors();
+}
+
+std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
+                                       const ActivationContexts& contexts,
+                                       const ActivationOptions& options, Index most_rows) {
+  require(plan.map_heads() == 0 || contexts.count() <= kMostMappedContexts,
+          "attention maps are an array for each sequence: expected up to ", kMostMappedContexts,
+          " sequences, got ", contexts.count());
+  std::vector<ContextSpan> spans{{}};
+  for (Index i = 0; i < contexts.count(); ++i) {
+    const Index rows = std::ssize(options.positions.of(contexts.length(i)));
+    ContextSpan* span = &spans.back();
+    if (most_rows > 0 && span->rows > 0 && span->rows + rows > most_rows) {
+      span = &spans.emplace_back(ContextSpan{i, i, 0});
+    }
+    span->end = i + 1;
+    span->rows += rows;
+  }
+  require_value(spans.front().rows > 0, "positions", "expected places that tokens stand at, got ",
+                options.positions.range.first, "-, and the longest text ends before");
+  for (const ContextSpan& span : spans) {
+    require_memory(plan, contexts, span, options.positions);
+  }
+  return spans;
+}
+
+}  // namespace headlight

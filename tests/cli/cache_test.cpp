@@ -1,0 +1,132 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "headlight/io/safetensors.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+
+// cache with the real program and a model made in memory.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A model directory of three layers with two heads and a text beside it.
+struct Material {
+  Material() {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *lively_model(257, 16, 3), ByteTokenizer());
+  }
+
+  // A run that is refused, as the one line after "error: ".
+  std::string refused(const Arguments& options) const {
+    return refusal(changed({"cache", model, "--out", out}, options)).substr(7);
+  }
+
+  ScratchFolder folder;
+  std::string model = folder.at("model");
+  std::string text = folder.write("text.txt", "one line of text\nanother line\n\nthe third one\n");
+  std::string out = folder.at("acts.npz");
+};
+
+Tensor array_of(const NamedTensors& tensors, const std::string& name) {
+  for (const auto& [known, tensor] : tensors) {
+    if (known == name) {
+      return tensor;
+    }
+  }
+  FAIL("no array " << name);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
+  const Material given;
+  const Json report = report_of({"cache", given.model, "--text", "abcdef", "--names",
+                                 "resid_post,z.0.1", "--layers", "1-", "--out", given.out});
+  CHECK(report["rows"] == 6);
+  CHECK(report["files"] == Json{given.out});
+  CHECK(report["index"].is_null());
+  CHECK(report["bytes"] == std::filesystem::file_size(given.out));
+  const NamedTensors tensors = read_npz(given.out);
+  REQUIRE(report["arrays"].size() == tensors.size());
+  CHECK(report["arrays"][0] ==
+        Json{{"name", "blocks.0.attn.hook_z"}, {"type", "float32"}, {"shape", {6, 1, 8}}});
+  CHECK(array_of(tensors, "blocks.1.hook_resid_post").shape() == Shape{6, 16});
+  CHECK(array_of(tensors, "blocks.2.hook_resid_post").shape() == Shape{6, 16});
+  CHECK(tensors.size() == 4 + 5);
+  CHECK(array_of(tensors, "tokens").to_vector()[5] == 'f');
+  const std::string text = output_of({"cache", given.model, "--text", "abc", "--positions", "last",
+                                      "--type", "float16", "--out", given.out});
+  CHECK(text.find("blocks.2.hook_resid_post  float16  [1, 16]") != std::string::npos);
+  CHECK(text.find("wrote " + given.out) != std::string::npos);
+}
+
+TEST_CASE("cache writes a corpus in files that join to one", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("acts.safetensors");
+  const Arguments base{"cache",       given.model, "--data",       given.text,
+                       "--documents", "line",      "--names",      "mlp_out",
+                       "--layers",    "0",         "--type",       "bfloat16",
+                       "--out",       out,         "--batch_size", "2"};
+  const Json whole = report_of(base);
+  const Tensor rows = array_of(read_safetensors(out), "blocks.0.hook_mlp_out");
+  CHECK(rows.dtype() == DType::bfloat16);
+  const Json report = report_of(changed(base, {"--shard_rows", "20"}));
+  CHECK(report["arrays"] == whole["arrays"]);
+  REQUIRE(report["files"].size() == 3);
+  CHECK(!std::filesystem::exists(out));
+  std::vector<double> joined;
+  for (const Json& file : report["files"]) {
+    const std::vector<double> values =
+        array_of(read_safetensors(file.get<std::string>()), "blocks.0.hook_mlp_out").to_vector();
+    joined.insert(joined.end(), values.begin(), values.end());
+  }
+  CHECK(joined == rows.to_vector());
+  const Json index = Json::parse(file_contents(report["index"].get<std::string>()));
+  CHECK(index["model"] == given.model);
+  CHECK(index["rows"] == rows.size(0));
+  CHECK(index["arrays"] == whole["arrays"]);
+  CHECK(index["shards"][0]["file"] == "acts-00000.safetensors");
+  CHECK(index["shards"].size() == 3);
+}
+
+TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
+  const Material given;
+  const Arguments text{"--text", "abcdef"};
+  const auto refused = [&](const Arguments& options) {
+    return given.refused(changed(text, options));
+  };
+  CHECK(given.refused({}) == "expected either --text or --data");
+  CHECK(refused({"--data", given.text}) == "expected either --text or --data");
+  CHECK(given.refused({"--text", ""}) == "--text: expected a text, got an empty one");
+  CHECK(given.refused({"--text", "a text of more than 16 tokens"}) ==
+        "the text has 29 tokens, more than the 16 that the model reads at once");
+  CHECK(refused({"--names", "resid_pots"}) ==
+        "--names: expected a point such as resid_post.5, z.5.1 or mlp_post.3.17, got "
+        "'resid_pots'; did you mean resid_post?");
+  CHECK(refused({"--names", ""}) == "--names: expected points such as resid_post,z, got none");
+  CHECK(refused({"--names", "resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
+  CHECK(refused({"--layers", "1-12"}) == "--layers: the model has layers 0 to 2, got 1-12");
+  CHECK(refused({"--names", "z.1.2"}) == "blocks.1.attn.hook_z: there are heads 0 to 1, got 2");
+  CHECK(refused({"--positions", "first"}) ==
+        "--positions: expected a number or a range such as 3, 4-8 or 4-, got 'first'");
+  CHECK(refused({"--positions", "6-"}) ==
+        "--positions: expected places that tokens stand at, got 6-, and the longest text ends "
+        "before");
+  CHECK(refused({"--type", "bfloat16"}) ==
+        "--type: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
+        ".safetensors");
+  CHECK(refused({"--out", "acts.bin"}) ==
+        "--out: expected a name that ends in .npz or .safetensors, got 'acts.bin'");
+  check_refused({"cache", given.model, "--text", "a", "--out", given.folder.at("no/acts.npz")},
+                {"cannot create", "no/acts.npz"});
+  check_refused({"cache", given.model, "--text", "a", "--shard_rows", "0"}, {"--shard_rows", "0"});
+  CHECK(!std::filesystem::exists(given.out));
+}
