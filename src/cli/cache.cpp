@@ -91,11 +91,14 @@ std::vector<PointRange> points_option(const Options& options) {
 
 // Those layers for points that say none.
 void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
+  bool is_used = false;
   for (PointRange& point : points) {
-    if (point.layers == NumberRange{}) {
+    if (is_in_layer(point.point) && point.layers == NumberRange{}) {
       point.layers = layers;
+      is_used = true;
     }
   }
+  require_value(is_used, "layers", "expected a name of a layer in --names that does not say which");
 }
 
 ActivationFileOptions file_options(const Options& options) {

@@ -237,6 +237,9 @@ TEST_CASE("what cannot be cached is said in one line", "[activations]") {
   CHECK(contains(
       error_of([&] { cache_activations(model(), contexts, {.points = points({"pattern.0"})}); }),
       "expected up to 64 sequences, got 65"));
+  CHECK(error_of([&] {
+          cache_activations(model(), contexts, {.points = points({"embed"}), .batch_size = 0});
+        }) == "batch_size: expected at least 1, got 0");
   const ByteTokenizer bytes;
   CHECK(contains(error_of([&] { ActivationContexts(bytes, {}, 4); }), "got none"));
   CHECK(contains(error_of([&] { ActivationContexts(bytes, {"abcde"}, 4); }), "5 tokens"));

@@ -65,13 +65,14 @@ struct ActivationOptions {
 };
 
 // What a model computes at some points on contexts, as float32, in the order of a pass with maps
-// behind the others; layers above the last that is wanted are not computed. R are the tokens that options.positions keeps,
-// context after context, B the contexts. An array has the name that TransformerLens gives its
-// point, "blocks.5.hook_resid_post", and the axes [R, ...] of Point with only the heads, neurons or
-// elements that were asked for. Maps are [H, rows, T], one array a context: NAME/0, NAME/1 ...
-// NAME/items, int32, are the numbers along the axis of heads or features where these are not 0, 1,
-// 2 ... And int32 of every row: tokens, positions (in its context), documents and
-// document_positions [R]; offsets [B + 1], the row at which each context begins, and R.
+// behind the others; layers above the last that is wanted are not computed. R are the tokens that
+// options.positions keeps, context after context, B the contexts. An array has the name that
+// TransformerLens gives its point, "blocks.5.hook_resid_post", and the axes [R, ...] of Point with
+// only the heads, neurons or elements that were asked for. Maps are [H, rows, T], one array a
+// context: NAME/0, NAME/1 ... NAME/items, int32, are the numbers along the axis of heads or
+// features where these are not 0, 1, 2 ... And int32 of every row: tokens, positions (in its
+// context), documents and document_positions [R]; offsets [B + 1], the row at which each context
+// begins, and R.
 //
 // Throws Error when no point is given; for a point, layer, head or element that the model does not
 // have; for maps of more than kMostMappedContexts contexts; when no token stands at the

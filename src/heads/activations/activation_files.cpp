@@ -42,8 +42,7 @@ fs::path shard_path(const fs::path& path, std::size_t number) {
 fs::path index_path(const fs::path& path) { return fs::path(path).replace_extension(".json"); }
 
 // Files that are removed unless all of them become complete.
-class NewFiles {
- public:
+struct NewFiles {
   NewFiles() = default;
   ~NewFiles() {
     for (const fs::path& path : paths) {

@@ -237,6 +237,8 @@ NamedTensors gather_activations(const ActivationPlan& plan, const ActivationCont
 std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
                                        const ActivationContexts& contexts,
                                        const ActivationOptions& options, Index most_rows) {
+  require_value(options.batch_size >= 1, "batch_size", "expected at least 1, got ",
+                options.batch_size);
   require(plan.map_heads() == 0 || contexts.count() <= kMostMappedContexts,
           "attention maps are an array for each sequence: expected up to ", kMostMappedContexts,
           " sequences, got ", contexts.count());
