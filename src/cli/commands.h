@@ -34,6 +34,9 @@ int run_attribute(const std::vector<std::string>& arguments);
 // Writes what a model computes at some points, for programs that read arrays.
 int run_cache(const std::vector<std::string>& arguments);
 
+// What every layer would say about the next token.
+int run_lens(const std::vector<std::string>& arguments);
+
 // Learns tokenizers and turns text into ids and back; the subcommands are in cli/tokenizer.h.
 int run_tokenizer(const std::vector<std::string>& arguments);
 

@@ -36,6 +36,7 @@ constexpr std::array kCommands{
     Command{"patch", "Which heads carry the difference between two texts", run_patch},
     Command{"circuit", "Which heads and MLPs read what others write, for a task", run_circuit},
     Command{"attribute", "What every head adds to the logit of a token", run_attribute},
+    Command{"lens", "What every layer would say, for every token", run_lens},
     Command{"cache", "Write what a model computes inside: residuals, heads, neurons", run_cache},
     Command{"lab", "Experiments that show how attention works, and why", run_lab},
     Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},

@@ -41,6 +41,26 @@ Index TokenDistribution::rank(std::int32_t token) const {
          std::count_if(before, logits_.end(), [&](float x) { return x > own; });
 }
 
+std::vector<double> TokenDistribution::probabilities() const {
+  std::vector<double> result;
+  result.reserve(logits_.size());
+  for (const float value : logits_) {
+    result.push_back(std::exp(value - largest_ - log_sum_));
+  }
+  return result;
+}
+
+double TokenDistribution::cross_entropy(std::span<const double> probabilities) const {
+  require(probabilities.size() == logits_.size(), "[TokenDistribution] expected ", logits_.size(),
+          " probabilities, got ", probabilities.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < logits_.size(); ++i) {
+    const double cost = largest_ - logits_[i] + log_sum_;
+    sum += probabilities[i] == 0 ? 0 : probabilities[i] * cost;
+  }
+  return sum;
+}
+
 std::vector<TokenLogProbability> TokenDistribution::likeliest(Index count) const {
   std::vector<std::int32_t> ids(logits_.size());
   std::iota(ids.begin(), ids.end(), 0);

@@ -51,6 +51,30 @@ TEST_CASE("large logits overflow nothing, and impossible tokens stay impossible"
   CHECK(expected.rank(1) == 3);
 }
 
+TEST_CASE("the cross-entropy of a distribution under its own probabilities is its entropy",
+          "[nn]") {
+  const float none = -std::numeric_limits<float>::infinity();
+  const std::vector<float> logits{1, 3, none, 2};
+  const std::vector<float> others{2, -1, 4, 0.5F};
+  const TokenDistribution one(logits);
+  const TokenDistribution other(others);
+  const std::vector<double> probabilities = one.probabilities();
+  double cross_entropy = 0;
+  for (const std::int32_t id : {0, 1, 3}) {
+    CHECK(probabilities[static_cast<std::size_t>(id)] ==
+          Approx(std::exp(one.log_probability(id))).epsilon(1e-12));
+    cross_entropy -= std::exp(one.log_probability(id)) * other.log_probability(id);
+  }
+  CHECK(probabilities[2] == 0);
+  CHECK(one.cross_entropy(probabilities) == Approx(one.entropy()).epsilon(1e-12));
+  CHECK(other.cross_entropy(probabilities) == Approx(cross_entropy).epsilon(1e-12));
+  CHECK(std::isinf(one.cross_entropy(other.probabilities())));
+  const std::vector<float> large{3e38F, none, 3e38F};
+  const TokenDistribution even(large);
+  CHECK(even.cross_entropy(even.probabilities()) == Approx(std::log(2)));
+  CHECK(mentions(error_of([&] { one.cross_entropy(even.probabilities()); }), {"4", "got 3"}));
+}
+
 TEST_CASE("ids outside the vocabulary have no probability", "[nn]") {
   const std::vector<float> logits{1, 2};
   const TokenDistribution expected(logits);

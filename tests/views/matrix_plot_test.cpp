@@ -54,6 +54,23 @@ TEST_CASE("a wide matrix plot leaves the numbers to the tooltips") {
   CHECK(count_of(svg, ": 0.5</title>") == 17);
 }
 
+TEST_CASE("texts stand in the cells of a matrix plot in place of values, cut to fit") {
+  MatrixPlot plot{.title = "t",
+                  .rows = {"0"},
+                  .columns = std::vector<std::string>(17, "c"),
+                  .values = std::vector<double>(17, 0.5),
+                  .texts = std::vector<std::string>(17, "a<b")};
+  plot.texts[3] = "a text that is much longer than a cell is wide";
+  const std::string svg = matrix_plot_svg(plot);
+  CHECK(count_of(svg, ">a&lt;b</text>") == 16);
+  CHECK(count_of(svg, "</title>") == 18);
+  CHECK(count_of(svg, ": 0.5, a&lt;b</title>") == 16);
+  CHECK(count_of(svg, "…</text>") == 1);
+  CHECK(count_of(svg, ">0.50<") == 0);
+  plot.texts.pop_back();
+  CHECK(mentions(error_of([&] { matrix_plot_svg(plot); }), {"17 texts", "16"}));
+}
+
 TEST_CASE("a matrix plot refuses what does not fit") {
   CHECK(mentions(error_of([] { matrix_plot_svg({}); }), {"matrix_plot_svg", "0 and 0"}));
   CHECK(mentions(error_of([] {

@@ -27,6 +27,12 @@ class TokenDistribution {
   Index rank(std::int32_t token) const;
   // In nats: 0 when only one token is possible, at most log V.
   double entropy() const { return entropy_; }
+  // [V].
+  std::vector<double> probabilities() const;
+  // The mean of -log_probability() over tokens that come with probabilities [V], in nats: less that
+  // of the distribution they belong to, it is the Kullback-Leibler divergence of this one from it.
+  // Infinite where a token that may come is impossible here. Throws Error for another vocabulary.
+  double cross_entropy(std::span<const double> probabilities) const;
   // So many tokens, the likeliest first; all V when `count` is larger.
   std::vector<TokenLogProbability> likeliest(Index count) const;
 

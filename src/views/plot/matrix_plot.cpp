@@ -28,8 +28,8 @@ struct Cells {
   double top;
   double width;
   double height;
-  bool with_values;
-  bool upright;  // the columns' labels
+  bool with_text;  // values, or texts
+  bool upright;    // the columns' labels
 
   double x(std::size_t column) const { return left + static_cast<double>(column) * (width + kGap); }
   double y(std::size_t row) const { return top + static_cast<double>(row) * (height + kGap); }
@@ -56,11 +56,13 @@ void check(const MatrixPlot& plot) {
   require(plot.values.size() == plot.rows.size() * plot.columns.size(),
           "[matrix_plot_svg] expected ", plot.rows.size() * plot.columns.size(), " values, got ",
           plot.values.size());
+  require(plot.texts.empty() || plot.texts.size() == plot.values.size(),
+          "[matrix_plot_svg] expected ", plot.values.size(), " texts, got ", plot.texts.size());
 }
 
 Cells cells_for(const MatrixPlot& plot) {
-  const bool with_values = plot.columns.size() <= 16;
-  const double width = with_values ? 52.0 : 18.0;
+  const bool with_text = !plot.texts.empty() || plot.columns.size() <= 16;
+  const double width = !plot.texts.empty() ? 72.0 : with_text ? 52.0 : 18.0;
   const double widest = widest_label(plot.columns);
   const bool upright = widest > width;
   const double row_labels =
@@ -68,8 +70,10 @@ Cells cells_for(const MatrixPlot& plot) {
   return {.left = kMargin + 24 + row_labels + 8,
           .top = kTitle + (plot.note.empty() ? 0 : kNote) + kLabels + (upright ? widest : 0),
           .width = width,
-          .height = with_values ? 30.0 : 18.0,
-          .with_values = with_values,
+          .height = !plot.texts.empty() ? 24.0
+                    : with_text         ? 30.0
+                                        : 18.0,
+          .with_text = with_text,
           .upright = upright};
 }
 
@@ -101,9 +105,18 @@ std::string value_text(double value, double limit) {
   return text.data();
 }
 
+// What stands in a cell.
+std::string cell_text(const MatrixPlot& plot, std::size_t place, double width, double limit) {
+  const std::string doubt = plot.doubtful ? "?" : "";
+  return plot.texts.empty()
+             ? value_text(plot.values[place], limit) + doubt
+             : shorten_text(printable_text(plot.texts[place]), width / kLabelSize) + doubt;
+}
+
 std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, std::size_t column,
                  double limit) {
-  const double value = plot.values[row * plot.columns.size() + column];
+  const std::size_t place = row * plot.columns.size() + column;
+  const double value = plot.values[place];
   if (!std::isfinite(value)) {
     return "";
   }
@@ -111,18 +124,19 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
   const Colour colour = colour_of(plot.doubtful ? kFaint * value : value, limit);
   std::array<char, 64> shown;
   std::snprintf(shown.data(), shown.size(), "%.6g", value);
-  std::string out = "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
-                    escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
-                    "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" +
-                    svg_number(cells.y(row)) + "\" width=\"" + svg_number(cells.width) +
-                    "\" height=\"" + svg_number(cells.height) + "\" fill=\"#" + hex_digits(colour) +
-                    "\" stroke=\"#e3e5ec\"" + (plot.doubtful ? " stroke-dasharray=\"3 3\"" : "") +
-                    "/>";
-  if (cells.with_values) {
+  std::string out =
+      "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
+      escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
+      (plot.texts.empty() ? "" : ", " + escape_markup(printable_text(plot.texts[place]))) +
+      "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" + svg_number(cells.y(row)) +
+      "\" width=\"" + svg_number(cells.width) + "\" height=\"" + svg_number(cells.height) +
+      "\" fill=\"#" + hex_digits(colour) + "\" stroke=\"#e3e5ec\"" +
+      (plot.doubtful ? " stroke-dasharray=\"3 3\"" : "") + "/>";
+  if (cells.with_text) {
     out += svg_text(cells.x(column) + cells.width / 2, cells.y(row) + cells.height / 2 + 4,
                     std::string("font-size=\"11\" text-anchor=\"middle\" fill=\"#") +
                         (needs_white_text(colour) ? "fff" : "1d2030") + "\"",
-                    value_text(value, limit) + (plot.doubtful ? "?" : ""));
+                    cell_text(plot, place, cells.width - 6, limit));
   }
   return out + "</g>\n";
 }

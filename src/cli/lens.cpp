@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/heads/lens.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "views/report/json_output.h"
+#include "views/report/lens_report.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kDetails =
+    "The logit lens (nostalgebraist 2020): the last norm and the head read the residual stream\n"
+    "behind every layer, as if the layers above were not there. The rows are embed (what enters\n"
+    "the first layer), the layers, and what the model itself says: of resid_post the last layer,\n"
+    "else final. --point attn_out or mlp_out reads what a layer adds to the stream, divided by "
+    "what\n"
+    "the last norm divides the final stream by and without its shift, so that logits sum up.\n"
+    "The target of a token is the one that follows it in the text; of the last token --target, or\n"
+    "what the model holds for likeliest. Rank 1 is the likeliest token. Entropies, logarithms of\n"
+    "probabilities and KL, the divergence of the row from what the model itself says (the mean\n"
+    "over that of the difference of the logarithms), are in nats. Models with norm = post have no\n"
+    "lens.\n"
+    "With --data the means over all tokens of a text. --npz writes an archive for numpy.load:\n"
+    "probability, log_probability, rank, entropy, kl [R, P], top_ids, top_probabilities [R, P, "
+    "k],\n"
+    "layers [R] (-1: embed; the number of layers: final), positions, tokens, targets [P].\n"
+    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
+    "JSON keys: point, positions[{position, id, token, target{id, token}}], rows[{row, layer,\n"
+    "readings[{probability, logprob, rank, entropy, kl, top[{id, token, probability}]}]}]. With\n"
+    "--data point, tokens, rows[{row, layer, loss, accuracy, entropy, kl}].";
+
+Options make_options() {
+  Options options({.name = "lens",
+                   .summary = "What every layer would say, for every token.",
+                   .positional = "MODEL",
+                   .details = kDetails,
+                   .examples = {"headlight lens runs/toy --text 'Mina lost her red key. \"Have you "
+                                "seen my red' --svg lens.svg",
+                                "headlight lens runs/toy --text \"One day\" --positions last "
+                                "--point mlp_out --target \",\"",
+                                "headlight lens runs/toy --data data/toy.txt --documents "
+                                "blank_line --svg layers.svg"}});
+  options.value("text", "Text to read")
+      .value("point", "What is read: " + listed(kLensPointNames), "resid_post")
+      .value("layers", "Layers, such as 3, 0-5 or 4-; default: all")
+      .value("positions", "Tokens of the text, from 0, such as 3, 0-5 or last; default: all")
+      .value("target", "Token that should follow the text; the likeliest by default")
+      .value("top_k", "Likeliest tokens to tell", "5")
+      .value("svg", "Also draw a heat map, or with --data curves, to this file")
+      .value("npz", "Also write the numbers to this file");
+  add_text_data_options(options);
+  add_window_option(options);
+  options.value("max_batches", "--data: batches to use, spread evenly over the text; 0: all", "0");
+  return options;
+}
+
+// What goes with --text alone, or with --data alone, is refused beside the other.
+void check_source(const Options& options) {
+  require(options.given("text") != options.given("data"), "--text: expected it, or --data",
+          options.given("text") ? ", not both" : "");
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* source) {
+    for (const char* name : names) {
+      require(!options.given(name), "--", name, ": expected ", source, " beside it");
+    }
+  };
+  if (options.given("text")) {
+    refuse({"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
+           "--data");
+  } else {
+    refuse({"positions", "target", "top_k", "npz"}, "--text");
+  }
+}
+
+LensView view_of(const Options& options) {
+  const std::string text = options.text("point");
+  const auto* name = std::find(kLensPointNames.begin(), kLensPointNames.end(), text);
+  if (name == kLensPointNames.end()) {
+    fail_choice("point", kLensPointNames, text);
+  }
+  LensView view{.point = kLensPoints[static_cast<std::size_t>(name - kLensPointNames.begin())]};
+  if (options.given("layers")) {
+    view.layers = parse_range("layers", options.text("layers"));
+  }
+  return view;
+}
+
+LensTask task_of(const Options& options, const LoadedModel& loaded) {
+  LensTask task{.text = block_tokens(options, "text", loaded),
+                .view = view_of(options),
+                .top_k = count_option(options, "top_k", 1, loaded.model->vocab_size())};
+  if (options.text("positions") == "last") {
+    task.positions.first = std::ssize(task.text) - 1;
+  } else if (options.given("positions")) {
+    task.positions = parse_range("positions", options.text("positions"));
+  }
+  if (options.given("target")) {
+    const Index last = task.positions.last.value_or(std::ssize(task.text) - 1);
+    require(last + 1 >= std::ssize(task.text),
+            "--target: expected --positions up to the last token, which it follows");
+    task.target = token_option(options, "target", *loaded.tokenizer);
+  }
+  return task;
+}
+
+// The file of an option; asked for before anything is computed.
+std::optional<std::string> output_option(const Options& options, const char* name,
+                                         std::string_view extension) {
+  return options.given(name) ? std::optional(output_file(options, name, extension)) : std::nullopt;
+}
+
+void read_text(const Options& options, const LoadedModel& loaded) {
+  const std::optional<std::string> svg = output_option(options, "svg", ".svg");
+  const std::optional<std::string> npz = output_option(options, "npz", ".npz");
+  const LensTask task = task_of(options, loaded);
+  const LensResult result = logit_lens(*loaded.model, task);
+  if (svg) {
+    write_file(*svg, matrix_plot_svg(lens_plot(result, task.view, *loaded.tokenizer)));
+  }
+  if (npz) {
+    write_npz(*npz, lens_arrays(result));
+  }
+  if (options.json()) {
+    print_json(lens_json(result, task.view, *loaded.tokenizer));
+  } else {
+    std::cout << lens_text(result, *loaded.tokenizer,
+                           columns_of(Stream::output).value_or(kUsualColumns));
+  }
+}
+
+LensMeansResult means_of(const Options& options, const LoadedModel& loaded, const LensView& view) {
+  const Index batch_size = count_option(options, "batch_size", 1);
+  const Index max_batches = count_option(options, "max_batches", 0);
+  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+  CountProgress progress("reading layers");
+  return lens_means(*loaded.model, data,
+                    {.view = view,
+                     .batch_size = batch_size,
+                     .max_batches = max_batches,
+                     .progress = [&](double share) { progress.show(share); }});
+}
+
+void read_data(const Options& options, const LoadedModel& loaded) {
+  const std::optional<std::string> svg = output_option(options, "svg", ".svg");
+  const LensView view = view_of(options);
+  const LensMeansResult result = means_of(options, loaded, view);
+  if (svg) {
+    write_file(*svg, lens_means_svg(result));
+  }
+  if (options.json()) {
+    print_json(lens_means_json(result, view));
+  } else {
+    std::cout << lens_means_text(result);
+  }
+}
+
+int run(const Options& options) {
+  check_source(options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  if (options.given("text")) {
+    read_text(options, loaded);
+  } else {
+    read_data(options, loaded);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_lens(const std::vector<std::string>& arguments) {
+  return run_command(make_options(), arguments, run);
+}
+
+}  // namespace headlight::cli

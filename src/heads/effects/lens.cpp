@@ -1,0 +1,339 @@
+#include "headlight/heads/lens.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/data/sequential_batches.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/ops/layout.h"
+#include "kernels/parallel.h"
+#include "nn/block_order.h"
+
+namespace headlight {
+namespace {
+
+// A row of the results, and the point where what it reads passes by; none: the model's output.
+struct Source {
+  LensPlace place;
+  std::optional<Place> point;
+};
+
+bool is_part(Point point) { return point == Point::attn_out || point == Point::mlp_out; }
+
+void check_point(const GptConfig& config, Point point) {
+  if (std::find(kLensPoints.begin(), kLensPoints.end(), point) == kLensPoints.end()) {
+    fail_choice("point", kLensPointNames, name_of(point));
+  }
+  require_value(point != Point::mlp_out || config.mlp, "point",
+                "expected another than mlp_out: the layers of this model have no MLP");
+  require_value(
+      point != Point::resid_mid || !config.parallel_residual, "point",
+      "expected another than resid_mid: attention and MLP of this model's layers read the "
+      "same stream, and nothing lies between them");
+}
+
+// The numbers from 0 to `count` - 1 that lie in a range, as [begin, end).
+std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, Index count) {
+  const Index last = range.last.value_or(count - 1);
+  require_value(range.first >= 0 && range.first <= last && last < count, name, "expected 0 to ",
+                count - 1, ", got ", range.first, " to ", last);
+  return {range.first, last + 1};
+}
+
+std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
+  require(config.norm == NormPosition::pre,
+          "the lens needs a model with norm = pre: behind other norms there is no last one to read "
+          "the layers with");
+  check_point(config, view.point);
+  const auto [first, end] = bounds_of("layers", view.layers, config.n_layer);
+  std::vector<Source> sources;
+  if (first == 0 && view.point != Point::resid_pre) {
+    sources.push_back({{-1, "embed"}, Place{.point = Point::resid_pre, .layer = 0}});
+  }
+  const bool ends_with_output = view.point == Point::resid_post && end == config.n_layer;
+  for (Index layer = first; layer < end; ++layer) {
+    const bool is_output = ends_with_output && layer + 1 == end;
+    const Place place{.point = view.point, .layer = layer};
+    sources.push_back(
+        {{layer, std::to_string(layer)}, is_output ? std::nullopt : std::optional(place)});
+  }
+  if (!ends_with_output) {
+    sources.push_back({{config.n_layer, "final"}, std::nullopt});
+  }
+  return sources;
+}
+
+// Keeps what passes by the sources' points.
+class Streams : public ForwardHook {
+ public:
+  explicit Streams(const std::vector<Source>& sources) {
+    for (const Source& source : sources) {
+      if (source.point) {
+        kept_[{source.point->point, source.point->layer}] = {};
+      }
+    }
+  }
+
+  bool wants(Point point, Index layer) const override { return kept_.count({point, layer}) > 0; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    return kept_[{place.point, place.layer}] = value;
+  }
+  const Tensor& at(const Place& place) const { return kept_.at({place.point, place.layer}); }
+
+ private:
+  std::map<std::pair<Point, Index>, Tensor> kept_;  // [N, C]
+};
+
+// What the last norm divides by, taken from the first stream that it reads and kept for others.
+class FrozenScale : public ForwardHook {
+ public:
+  bool wants(Point point, Index) const override { return point == Point::ln_final_scale; }
+  Tensor visit(const Place&, const Tensor& value) override {
+    scale_ = scale_.defined() ? scale_ : value;
+    return scale_;
+  }
+
+ private:
+  Tensor scale_;
+};
+
+// What the last norm makes of a part of the stream `whole`, both [n, C].
+Tensor normalized_part(const LayerNorm& norm, const Tensor& part, const Tensor& whole) {
+  FrozenScale scale;
+  norm.forward(whole, &scale, kFinalNorm);
+  const Tensor result = norm.forward(part, &scale, kFinalNorm);
+  return norm.bias.defined() ? result - norm.bias : result;
+}
+
+// Row `row` of logits [n, V].
+TokenDistribution distribution(const Tensor& logits, Index row) {
+  const Index vocabulary = logits.size(1);
+  return TokenDistribution(
+      {logits.data<float>() + row * vocabulary, static_cast<std::size_t>(vocabulary)});
+}
+
+// What the model itself expects at one position.
+struct Expectation {
+  TokenDistribution distribution;
+  std::vector<double> probabilities;  // [V]
+  double entropy;                     // summed up as that of others under these probabilities
+};
+
+// From logits [n, V], which must outlive the result.
+std::vector<Expectation> expectations(const Tensor& logits) {
+  std::vector<Expectation> all;
+  for (Index row = 0; row < logits.size(0); ++row) {
+    const TokenDistribution own = distribution(logits, row);
+    std::vector<double> probabilities = own.probabilities();
+    const double entropy = own.cross_entropy(probabilities);
+    all.push_back({own, std::move(probabilities), entropy});
+  }
+  return all;
+}
+
+// A target that is kIgnoreTarget becomes the likeliest token.
+void choose_targets(const std::vector<Expectation>& own, std::span<std::int32_t> targets) {
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (targets[i] == kIgnoreTarget) {
+      targets[i] = own[i].distribution.likeliest(1).front().token;
+    }
+  }
+}
+
+LensReading reading_of(const TokenDistribution& read, const Expectation& own, std::int32_t target,
+                       Index top_k) {
+  const double divergence = read.cross_entropy(own.probabilities) - own.entropy;
+  LensReading reading{.log_probability = read.log_probability(target),
+                      .rank = read.rank(target),
+                      .entropy = read.entropy(),
+                      .divergence = divergence < 0 ? 0 : divergence};  // by rounding
+  if (top_k > 0) {
+    reading.likeliest = read.likeliest(top_k);
+  }
+  return reading;
+}
+
+// One batch through the model, and what the lens reads of it.
+class LensPass {
+ public:
+  LensPass(const Gpt& model, const std::vector<Source>& sources, const Batch& batch)
+      : model_(model),
+        sources_(sources),
+        in_parts_(std::any_of(
+            sources.begin(), sources.end(),
+            [](const Source& source) { return source.point && is_part(source.point->point); })),
+        streams_(sources),
+        final_stream_(
+            model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
+        hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch.offsets)) {}
+
+  // Calls use(number of the source, row, reading) for the rows `begin` to `end` - 1 of the batch,
+  // of every source in their order. A target that is kIgnoreTarget becomes the likeliest token.
+  template <class Use>
+  void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
+            const Use& use) const {
+    constexpr Index kLogits = Index{1} << 22;  // that are held at once, twice: 16 MiB each
+    const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
+    for (Index row = begin; row < end; row += rows_at_once) {
+      read_together(row, std::min(row + rows_at_once, end),
+                    targets.subspan(static_cast<std::size_t>(row - begin)), top_k, use);
+    }
+  }
+
+ private:
+  template <class Use>
+  void read_together(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
+                     const Use& use) const {
+    const Tensor own_logits = logits_of(slice(hidden_, 0, begin, end));
+    const std::vector<Expectation> own = expectations(own_logits);
+    choose_targets(own, targets);
+    std::vector<LensReading> readings(own.size());
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      const std::optional<Place>& point = sources_[s].point;
+      const Tensor logits = point ? logits_of(normalized(*point, begin, end)) : own_logits;
+      const Index grain = kernels::row_grain(logits.size(1));
+      kernels::parallel_for(end - begin, grain, [&](Index first, Index last) {
+        for (Index row = first; row < last; ++row) {
+          const auto i = static_cast<std::size_t>(row);
+          readings[i] = reading_of(distribution(logits, row), own[i], targets[i], top_k);
+        }
+      });
+      for (std::size_t i = 0; i < readings.size(); ++i) {
+        use(s, begin + static_cast<Index>(i), std::move(readings[i]));
+      }
+    }
+  }
+
+  // [n, V] float32 of hidden states [n, C].
+  Tensor logits_of(const Tensor& hidden) const {
+    return to_contiguous(convert(model_.logits_of(hidden), DType::float32));
+  }
+
+  // What the last norm makes of a source, [n, C].
+  Tensor normalized(const Place& point, Index begin, Index end) const {
+    const LayerNorm& norm = *model_.final_norm();
+    const Tensor stream = slice(streams_.at(point), 0, begin, end);
+    return in_parts_ ? normalized_part(norm, stream, slice(final_stream_, 0, begin, end))
+                     : norm.forward(stream);
+  }
+
+  const Gpt& model_;
+  const std::vector<Source>& sources_;
+  bool in_parts_;
+  Streams streams_;
+  Tensor final_stream_;  // [N, C]
+  Tensor hidden_;        // [N, C], behind the last norm
+};
+
+void check(const LensTask& task, const GptConfig& config) {
+  require_value(!task.text.empty(), "text", "expected at least one token");
+  require_value(task.top_k >= 0, "top_k", "expected at least 0, got ", task.top_k);
+  if (task.target) {
+    require_value(*task.target >= 0 && *task.target < config.vocab_size, "target", "expected 0 to ",
+                  config.vocab_size - 1, ", got ", *task.target);
+  }
+}
+
+void require_number(const LensReading& reading, const LensPlace& place) {
+  require(!std::isnan(reading.entropy) && !std::isnan(reading.log_probability), "lens: row ",
+          place.name, ": the logits are not numbers: the model's weights are too large");
+}
+
+// The positions that are read, with what stands there and what should follow.
+LensResult empty_result(const LensTask& task, const std::vector<Source>& sources) {
+  const auto length = static_cast<Index>(task.text.size());
+  const auto [begin, end] = bounds_of("positions", task.positions, length);
+  LensResult result;
+  for (Index position = begin; position < end; ++position) {
+    const auto place = static_cast<std::size_t>(position);
+    result.positions.push_back(position);
+    result.tokens.push_back(task.text[place]);
+    result.targets.push_back(position + 1 < length ? task.text[place + 1]
+                                                   : task.target.value_or(kIgnoreTarget));
+  }
+  for (const Source& source : sources) {
+    result.rows.push_back({source.place, {}});
+  }
+  return result;
+}
+
+// Of a batch, so that the streams that are kept take about 128 MiB, if not for one alone.
+Index sequences_at_once(const Gpt& model, std::size_t sources, Index batch_size) {
+  constexpr Index kBytes = Index{1} << 27;
+  const Index bytes = static_cast<Index>(sources) * model.block_size() * model.config().n_embd *
+                      static_cast<Index>(element_size(model.dtype()));
+  return std::min(batch_size, std::max<Index>(1, kBytes / bytes));
+}
+
+void add(const LensReading& reading, LensMeans& sums) {
+  require_number(reading, sums.place);
+  sums.loss -= reading.log_probability;
+  sums.accuracy += reading.rank == 1 ? 1 : 0;
+  sums.entropy += reading.entropy;
+  sums.divergence += reading.divergence;
+}
+
+// Adds what is read of a batch to the sums.
+void add_batch(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
+               std::vector<LensMeans>& sums) {
+  const std::int32_t* given = batch.targets.data<std::int32_t>();
+  std::vector<std::int32_t> targets(given, given + batch.token_count());
+  LensPass(model, sources, batch)
+      .read(0, batch.token_count(), targets, 0,
+            [&](std::size_t source, Index row, const LensReading& reading) {
+              if (given[row] != kIgnoreTarget) {
+                add(reading, sums[source]);
+              }
+            });
+}
+
+}  // namespace
+
+LensResult logit_lens(const Gpt& model, const LensTask& task) {
+  const NoGrad no_grad;
+  const std::vector<Source> sources = sources_of(model.config(), task.view);
+  check(task, model.config());
+  LensResult result = empty_result(task, sources);
+  const LensPass pass(model, sources, make_batch({task.text}));
+  pass.read(result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
+            [&](std::size_t source, Index, LensReading&& reading) {
+              require_number(reading, sources[source].place);
+              result.rows[source].readings.push_back(std::move(reading));
+            });
+  return result;
+}
+
+LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
+                           const LensMeansOptions& options) {
+  const NoGrad no_grad;
+  const std::vector<Source> sources = sources_of(model.config(), options.view);
+  const SequentialBatches batches(
+      data, {.batch_size = sequences_at_once(model, sources.size(), options.batch_size),
+             .block_size = model.block_size()});
+  const Index count =
+      options.max_batches > 0 ? std::min(options.max_batches, batches.count()) : batches.count();
+  LensMeansResult result;
+  for (const Source& source : sources) {
+    result.rows.push_back({.place = source.place});
+  }
+  for (Index i = 0; i < count; ++i) {
+    const Batch batch = batches.batch(i * batches.count() / count);
+    add_batch(model, sources, batch, result.rows);
+    result.tokens += batch.target_count;
+    if (options.progress) {
+      options.progress(static_cast<double>(i + 1) / static_cast<double>(count));
+    }
+  }
+  for (LensMeans& means : result.rows) {
+    const auto tokens = static_cast<double>(result.tokens);
+    for (double* sum : {&means.loss, &means.accuracy, &means.entropy, &means.divergence}) {
+      *sum /= tokens;
+    }
+  }
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,322 @@
+#include "views/report/lens_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/display_text.h"
+#include "headlight/views/line_plot.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
+#include "views/report/terminal_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kCell = 12;  // columns of a token in a table
+constexpr std::size_t kGap = 2;
+
+std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
+  return terminal_label(terminal_characters(display_label(label_of_id(token, tokenizer))), kCell);
+}
+
+std::string percent(double log_probability, int decimals) {
+  return fixed_number(100 * std::exp(log_probability), decimals) + "%";
+}
+
+// "' Paris'"
+std::string quoted(std::int32_t token, const Tokenizer& tokenizer) {
+  return "'" + display_label(label_of_id(token, tokenizer)) + "'";
+}
+
+// One position: its token, what every row holds for likeliest behind it, and the target.
+std::vector<std::string> overview_column(const LensResult& result, std::size_t position,
+                                         const Tokenizer& tokenizer) {
+  std::vector<std::string> column{cell_of(result.tokens[position], tokenizer)};
+  for (const LensRow& row : result.rows) {
+    const std::vector<TokenLogProbability>& likeliest = row.readings[position].likeliest;
+    column.push_back(cell_of(likeliest.front().token, tokenizer));
+  }
+  column.push_back(cell_of(result.targets[position], tokenizer));
+  return column;
+}
+
+std::size_t width_of(const std::vector<std::string>& cells) {
+  std::size_t width = 0;
+  for (const std::string& cell : cells) {
+    width = std::max(width, display_width(cell));
+  }
+  return width;
+}
+
+// Columns side by side, each with its title first.
+std::string table_of(const std::vector<std::vector<std::string>>& columns) {
+  std::vector<Table::Column> titles;
+  for (const std::vector<std::string>& column : columns) {
+    titles.push_back({column.front(), true});
+  }
+  Table table(titles);
+  for (std::size_t line = 1; line < columns.front().size(); ++line) {
+    std::vector<std::string> cells;
+    for (const std::vector<std::string>& column : columns) {
+      cells.push_back(column[line]);
+    }
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index columns) {
+  std::vector<std::string> margin{"layer"};
+  for (const LensRow& row : result.rows) {
+    margin.push_back(row.place.name);
+  }
+  margin.emplace_back("target");
+  std::string text;
+  std::vector<std::vector<std::string>> block{margin};
+  std::size_t width = width_of(margin);
+  for (std::size_t position = 0; position < result.positions.size(); ++position) {
+    std::vector<std::string> column = overview_column(result, position, tokenizer);
+    const std::size_t added = kGap + width_of(column);
+    if (block.size() > 1 && width + added > static_cast<std::size_t>(columns)) {
+      text += table_of(block) + "\n";
+      block.resize(1);
+      width = width_of(margin);
+    }
+    width += added;
+    block.push_back(std::move(column));
+  }
+  return text + table_of(block);
+}
+
+// "Paris 81.2%  the 2.1%", as many as fit, and the first of them always.
+std::string choices_text(const std::vector<TokenLogProbability>& choices,
+                         const Tokenizer& tokenizer, std::size_t room) {
+  std::string text;
+  for (const TokenLogProbability& choice : choices) {
+    const std::string next = (text.empty() ? "" : "  ") + cell_of(choice.token, tokenizer) + " " +
+                             percent(choice.log_probability, 1);
+    if (!text.empty() && display_width(text) + display_width(next) > room) {
+      break;
+    }
+    text += next;
+  }
+  return text;
+}
+
+// All numbers of one position.
+std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
+                    Index columns) {
+  constexpr std::size_t kNumbers = 56;  // columns before the tokens
+  const std::size_t room =
+      static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), kNumbers);
+  Table table({{"layer", true},
+               {"probability"},
+               {"logprob"},
+               {"rank"},
+               {"entropy"},
+               {"KL"},
+               {"likeliest", true}});
+  for (const LensRow& row : result.rows) {
+    const LensReading& reading = row.readings[position];
+    table.add({row.place.name, percent(reading.log_probability, 2),
+               fixed_number(reading.log_probability, 3), grouped(reading.rank),
+               fixed_number(reading.entropy, 3), fixed_number(reading.divergence, 3),
+               choices_text(reading.likeliest, tokenizer, room)});
+  }
+  return table.text();
+}
+
+Json reading_json(const LensReading& reading, const Tokenizer& tokenizer) {
+  Json json{{"probability", std::exp(reading.log_probability)},
+            {"logprob", reading.log_probability},
+            {"rank", reading.rank},
+            {"entropy", reading.entropy},
+            {"kl", reading.divergence},
+            {"top", Json::array()}};
+  for (const TokenLogProbability& choice : reading.likeliest) {
+    Json entry = token_json(choice.token, tokenizer);
+    entry["probability"] = std::exp(choice.log_probability);
+    json["top"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json place_json(const LensPlace& place) { return {{"row", place.name}, {"layer", place.layer}}; }
+
+// One number of every reading, [R, P].
+template <class T, class Get>
+Tensor values_of(const LensResult& result, const Get& get) {
+  std::vector<T> values;
+  for (const LensRow& row : result.rows) {
+    for (const LensReading& reading : row.readings) {
+      values.push_back(static_cast<T>(get(reading)));
+    }
+  }
+  return Tensor::from(values, {std::ssize(result.rows), std::ssize(result.positions)});
+}
+
+// One number of every likeliest token, [R, P, k].
+template <class T, class Get>
+Tensor choices_of(const LensResult& result, const Get& get) {
+  std::vector<T> values;
+  for (const LensRow& row : result.rows) {
+    for (const LensReading& reading : row.readings) {
+      for (const TokenLogProbability& choice : reading.likeliest) {
+        values.push_back(static_cast<T>(get(choice)));
+      }
+    }
+  }
+  return Tensor::from(values, {std::ssize(result.rows), std::ssize(result.positions),
+                               std::ssize(result.rows.front().readings.front().likeliest)});
+}
+
+template <class T>
+Tensor list_of(const std::vector<T>& values) {
+  const std::vector<std::int32_t> ids(values.begin(), values.end());
+  return Tensor::from(ids, {std::ssize(ids)});
+}
+
+// The layers and the output; the embeddings alone say so little that they would press all together.
+PlotSeries series_of(const LensMeansResult& result, const char* name, double LensMeans::*value) {
+  PlotSeries series;
+  series.name = name;
+  for (const LensMeans& row : result.rows) {
+    if (row.place.layer >= 0) {
+      series.x.push_back(static_cast<double>(row.place.layer));
+      series.y.push_back(row.*value);
+    }
+  }
+  return series;
+}
+
+// "layer", or where the output is a row of its own "layer (30: the output)".
+std::string layer_axis(const LensMeansResult& result) {
+  const LensPlace& last = result.rows.back().place;
+  return last.name == std::to_string(last.layer)
+             ? "layer"
+             : "layer (" + std::to_string(last.layer) + ": the output)";
+}
+
+}  // namespace
+
+std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Index columns) {
+  const std::size_t last = result.positions.size() - 1;
+  const LensReading& final = result.rows.back().readings[last];
+  std::string text;
+  if (last > 0) {
+    text =
+        "likeliest next token after each token\n\n" + overview(result, tokenizer, columns) + "\n";
+  }
+  const std::string summary = "after " + quoted(result.tokens[last], tokenizer) + " (position " +
+                              std::to_string(result.positions[last]) + "): target " +
+                              quoted(result.targets[last], tokenizer) + ", which the model gives " +
+                              percent(final.log_probability, 2) + " (rank " + grouped(final.rank) +
+                              "); logprob, entropy and KL in nats";
+  return text + wrapped(summary, static_cast<std::size_t>(columns)) + "\n" +
+         details(result, last, tokenizer, columns);
+}
+
+Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
+  Json json{{"point", name_of(view.point)}, {"positions", Json::array()}, {"rows", Json::array()}};
+  for (std::size_t i = 0; i < result.positions.size(); ++i) {
+    Json position{{"position", result.positions[i]}};
+    position.update(token_json(result.tokens[i], tokenizer));
+    position["target"] = token_json(result.targets[i], tokenizer);
+    json["positions"].push_back(std::move(position));
+  }
+  for (const LensRow& row : result.rows) {
+    Json entry = place_json(row.place);
+    entry["readings"] = Json::array();
+    for (const LensReading& reading : row.readings) {
+      entry["readings"].push_back(reading_json(reading, tokenizer));
+    }
+    json["rows"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
+  MatrixPlot plot{
+      .title = "Logit lens on " + std::string(name_of(view.point)) +
+               ": likeliest next token; blue: probability of the actual one",
+      .row_title = "layer",
+      .column_title = "token, the last followed by " + quoted(result.targets.back(), tokenizer),
+      .limit = 1};
+  for (const LensRow& row : result.rows) {
+    plot.rows.push_back(row.place.name);
+    for (const LensReading& reading : row.readings) {
+      plot.values.push_back(std::exp(reading.log_probability));
+      plot.texts.push_back(display_label(label_of_id(reading.likeliest.front().token, tokenizer)));
+    }
+  }
+  for (const std::int32_t token : result.tokens) {
+    plot.columns.push_back(display_label(label_of_id(token, tokenizer)));
+  }
+  return plot;
+}
+
+NamedTensors lens_arrays(const LensResult& result) {
+  const auto probability = [](const auto& known) { return std::exp(known.log_probability); };
+  std::vector<Index> layers;
+  for (const LensRow& row : result.rows) {
+    layers.push_back(row.place.layer);
+  }
+  return {
+      {"probability", values_of<float>(result, probability)},
+      {"log_probability",
+       values_of<float>(result, [](const auto& reading) { return reading.log_probability; })},
+      {"rank", values_of<std::int32_t>(result, [](const auto& reading) { return reading.rank; })},
+      {"entropy", values_of<float>(result, [](const auto& reading) { return reading.entropy; })},
+      {"kl", values_of<float>(result, [](const auto& reading) { return reading.divergence; })},
+      {"top_ids",
+       choices_of<std::int32_t>(result, [](const auto& choice) { return choice.token; })},
+      {"top_probabilities", choices_of<float>(result, probability)},
+      {"layers", list_of(layers)},
+      {"positions", list_of(result.positions)},
+      {"tokens", list_of(result.tokens)},
+      {"targets", list_of(result.targets)}};
+}
+
+std::string lens_means_text(const LensMeansResult& result) {
+  Table table({{"layer", true}, {"loss"}, {"accuracy"}, {"entropy"}, {"KL"}});
+  for (const LensMeans& row : result.rows) {
+    table.add({row.place.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
+               fixed_number(row.entropy, 4), fixed_number(row.divergence, 4)});
+  }
+  return "means over " + counted(static_cast<std::size_t>(result.tokens), "token") +
+         "; loss, entropy and KL in nats\n\n" + table.text();
+}
+
+Json lens_means_json(const LensMeansResult& result, const LensView& view) {
+  Json json{{"point", name_of(view.point)}, {"tokens", result.tokens}, {"rows", Json::array()}};
+  for (const LensMeans& row : result.rows) {
+    Json entry = place_json(row.place);
+    entry["loss"] = row.loss;
+    entry["accuracy"] = row.accuracy;
+    entry["entropy"] = row.entropy;
+    entry["kl"] = row.divergence;
+    json["rows"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string lens_means_svg(const LensMeansResult& result) {
+  LinePlot nats{.title = "Logit lens: what each layer would say",
+                .x_label = layer_axis(result),
+                .y_label = "nats a token",
+                .y_from_zero = true,
+                .points = true};
+  nats.series = {series_of(result, "loss", &LensMeans::loss),
+                 series_of(result, "entropy", &LensMeans::entropy),
+                 series_of(result, "KL to the output", &LensMeans::divergence)};
+  LinePlot hits{.title = "Share of tokens that the layer holds for likeliest",
+                .x_label = layer_axis(result),
+                .y_label = "accuracy",
+                .y_from_zero = true,
+                .points = true};
+  hits.series = {series_of(result, "", &LensMeans::accuracy)};
+  return line_panels_svg({nats, hits});
+}
+
+}  // namespace headlight
