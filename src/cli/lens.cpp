@@ -55,7 +55,7 @@ Options make_options() {
       .value("layers", "Layers, such as 3, 0-5 or 4-; default: all")
       .value("positions", "Tokens of the text, from 0, such as 3, 0-5 or last; default: all")
       .value("target", "Token that should follow the text; the likeliest by default")
-      .value("top_k", "Likeliest tokens to tell", "5")
+      .value("top_k", "Likeliest tokens to tell; the table shows as many as fit", "5")
       .value("svg", "Also draw a heat map, or with --data curves, to this file")
       .value("npz", "Also write the numbers to this file");
   add_text_data_options(options);

@@ -91,10 +91,10 @@ TEST_CASE("every command on a model says the same of a GGUF file", "[cli]") {
   const Material given;
   for (Arguments arguments :
        {given.on_text("eval"), given.on_text("heads"), given.on_text("ablate"),
-        given.on_text("importance"), Arguments{"heads", ""},
+        given.on_text("importance"), given.on_text("lens"), Arguments{"heads", ""},
         Arguments{"generate", "", "--prompt", "one", "--seed", "3", "--weights", "int8"},
         Arguments{"eval", "", "--data", given.text, "--weights", "bfloat16"},
-        Arguments{"attribute", "", "--text", "abcde"},
+        Arguments{"attribute", "", "--text", "abcde"}, Arguments{"lens", "", "--text", "abcde"},
         Arguments{"patch", "", "--clean", "abcde", "--corrupt", "axcde", "--answer", "f", "--wrong",
                   "y"}}) {
     CAPTURE(arguments[0]);

@@ -282,6 +282,7 @@ TEST_CASE("a lens refuses models without a last norm, and what is not there") {
       mentions(refusal({.text = kText, .positions = {.first = 5}}), {"positions", "0 to 4", "5"}));
   CHECK(mentions(refusal({.text = kText, .target = 11}), {"target", "0 to 10", "11"}));
   CHECK(mentions(refusal({.text = kText, .top_k = -1}), {"top_k", "-1"}));
+  CHECK(mentions(refusal({.text = kText, .top_k = Index{1} << 50}), {"top_k", "5 positions"}));
   CHECK(mentions(refusal({}), {"text"}));
   CHECK(mentions(refusal({.text = Ids(9, 1)}), {"block of 8"}));
   config = three_layers();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/layout.h"
@@ -175,7 +176,8 @@ class LensPass {
   template <class Use>
   void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
             const Use& use) const {
-    constexpr Index kLogits = Index{1} << 22;  // that are held at once, twice: 16 MiB each
+    constexpr Index kLogits = Index{1}
+                              << 22;  // held at once: 16 MiB, twice, and 32 of probabilities
     const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
     for (Index row = begin; row < end; row += rows_at_once) {
       read_together(row, std::min(row + rows_at_once, end),
@@ -235,6 +237,15 @@ void check(const LensTask& task, const GptConfig& config) {
     require_value(*task.target >= 0 && *task.target < config.vocab_size, "target", "expected 0 to ",
                   config.vocab_size - 1, ", got ", *task.target);
   }
+}
+
+// What is kept of the likeliest tokens must not exceed the memory.
+void require_choices_fit(const LensTask& task, std::size_t rows, std::size_t positions) {
+  const std::string missing =
+      missing_memory(static_cast<double>(sizeof(TokenLogProbability)) * static_cast<double>(rows) *
+                     static_cast<double>(positions) * static_cast<double>(task.top_k));
+  require_value(missing.empty(), "top_k", "expected fewer: ", task.top_k, " tokens in ", rows,
+                " rows of ", positions, " positions need ", missing);
 }
 
 void require_number(const LensReading& reading, const LensPlace& place) {
@@ -297,6 +308,7 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   const std::vector<Source> sources = sources_of(model.config(), task.view);
   check(task, model.config());
   LensResult result = empty_result(task, sources);
+  require_choices_fit(task, result.rows.size(), result.positions.size());
   const LensPass pass(model, sources, make_batch({task.text}));
   pass.read(result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
             [&](std::size_t source, Index, LensReading&& reading) {
