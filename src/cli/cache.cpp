@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/split.h"
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -62,6 +63,7 @@ Options make_options() {
   options.value("text", "Text to run the model over");
   add_text_data_options(options);
   add_window_option(options);
+  add_intervene_options(options);
   options.value("names", "Points to write, separated by commas", "resid_post")
       .value("layers", "Layers of names that say none, as 3, 4-8 or 4-; all by default")
       .value("positions", "Tokens to write of every sequence: all, last, or places as 3, 4-8 or 4-",
@@ -181,6 +183,7 @@ int run(const Options& options) {
   require(options.given("text") != options.given("data"), "expected either --text or --data");
   ActivationFileOptions writing = file_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  intervene(options, loaded);
   if (options.given("layers")) {
     set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
   }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -60,6 +61,7 @@ Options make_options() {
       .value("npz", "Also write the numbers to this file");
   add_text_data_options(options);
   add_window_option(options);
+  add_intervene_options(options);
   options.value("max_batches", "--data: batches to use, spread evenly over the text; 0: all", "0");
   return options;
 }
@@ -166,6 +168,7 @@ void read_data(const Options& options, const LoadedModel& loaded) {
 int run(const Options& options) {
   check_source(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  intervene(options, loaded);
   if (options.given("text")) {
     read_text(options, loaded);
   } else {

@@ -169,7 +169,7 @@ class LensPass {
         streams_(sources),
         final_stream_(
             model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
-        hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch.offsets)) {}
+        hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
 
   // Calls use(number of the source, row, reading) for the rows `begin` to `end` - 1 of the batch,
   // of every source in their order. A target that is kIgnoreTarget becomes the likeliest token.

@@ -1,4 +1,4 @@
-#include "cli/patch_grid.h"
+#include "cli/patching/patch_grid.h"
 
 #include <algorithm>
 #include <cmath>

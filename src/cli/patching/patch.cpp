@@ -5,7 +5,7 @@
 #include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/patch_grid.h"
+#include "cli/patching/patch_grid.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"

@@ -3,7 +3,8 @@
 #include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/patch_grid.h"
+#include "cli/patching/patch_grid.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "headlight/files/file_writer.h"
@@ -47,6 +48,7 @@ Options make_options() {
            "--answer \" key\" --wrong \" hat\" --svg circuit.svg",
            "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"}});
   add_pair_options(options);
+  add_intervene_options(options);
   options.value("edges", "Keep so many at most; 0: as --faithfulness takes", "0")
       .value("faithfulness", "Keep as few edges as reach this", "0.8")
       .value("steps", "Points of the integrated gradients; 1: at the clean text alone", "5")
@@ -155,6 +157,7 @@ int run(const Options& options) {
   CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
   const LoadedModel loaded = load_model(options.positional());
+  intervene(options, loaded);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded);
   CircuitResult result;
   {
