@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "headlight/base/error.h"
@@ -12,35 +13,27 @@ namespace {
 
 constexpr double kMargin = 28;
 constexpr double kTitle = 58;  // title and note
-constexpr double kColumn = 92;
-constexpr double kRow = 40;
+constexpr double kColumn = 76;
+constexpr double kRow = 54;
 constexpr double kBoxWidth = 56;
 constexpr double kBoxHeight = 22;
 constexpr double kFont = 11;
 constexpr const char* kHelps = "#0b62b4";
 constexpr const char* kHinders = "#d9660a";
 
-// What stands in one column: all of a layer's heads, its MLP, or an end. Nodes that no kept edge
-// touches are left out, and so are columns without any.
+// Layers from top to bottom, heads from left to right by their numbers, MLPs behind them. Nodes
+// that no kept edge touches are left out, and so are layers without any.
 struct Layout {
   std::map<std::string, std::pair<double, double>> places;  // of the middle of a node's box
   double width = 0;
   double height = 0;
 };
 
-// Columns in the order of the computation.
-Index column_of(const CircuitNode& node) {
-  switch (node.part) {
-    case CircuitPart::embed:
-      return -1;
-    case CircuitPart::head:
-      return 2 * node.layer;
-    case CircuitPart::mlp:
-      return 2 * node.layer + 1;
-    case CircuitPart::logits:
-      break;
-  }
-  return std::numeric_limits<Index>::max();
+// Rows in the order of the computation.
+Index row_of(const CircuitNode& node) {
+  return node.part == CircuitPart::embed    ? -1
+         : node.part == CircuitPart::logits ? std::numeric_limits<Index>::max()
+                                            : node.layer;
 }
 
 // A head that stands for several that share keys and values is drawn at each of those that write
@@ -71,6 +64,32 @@ struct Line {
   std::string ports;  // "qk"
 };
 
+void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
+  std::map<Index, double> columns;  // of head numbers
+  for (const auto& [row, nodes] : rows) {
+    for (const auto& [name, number] : nodes) {
+      columns[number] = 0;
+    }
+  }
+  columns.erase(-1);
+  double x = kMargin + kBoxWidth / 2;
+  for (auto& [number, place] : columns) {
+    place = x;
+    x += kColumn;
+  }
+  columns[-1] = x;  // MLPs
+  layout.width = x + kBoxWidth / 2 + kMargin + 40;
+  double y = kTitle + kRow / 2;
+  for (const auto& [row, nodes] : rows) {
+    const bool is_end = row < 0 || row == std::numeric_limits<Index>::max();
+    for (const auto& [name, number] : nodes) {
+      layout.places[name] = {is_end ? layout.width / 2 : columns.at(number), y};
+    }
+    y += kRow;
+  }
+  layout.height = y - kRow / 2 + kMargin;
+}
+
 // Edges between the same two nodes are one line, as strong as all together.
 std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
   std::map<std::string, CircuitNode> writers;
@@ -80,11 +99,10 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
     }
   }
   std::map<std::pair<std::string, std::string>, Line> lines;
-  std::map<Index, std::map<Index, std::string>> columns;  // head number to name
+  std::map<Index, std::map<std::string, Index>> rows;  // names, and numbers of heads; others: -1
   const auto place = [&](const CircuitNode& node, const std::string& name) {
-    const std::size_t dot = name.find('.');
     const bool is_head = node.part == CircuitPart::head;
-    columns[column_of(node)][is_head ? std::stoll(name.substr(dot + 1)) : 0] = name;
+    rows[row_of(node)][name] = is_head ? std::stoll(name.substr(name.find('.') + 1)) : -1;
   };
   for (const CircuitEdge& edge : edges) {
     if (!edge.is_kept) {
@@ -100,21 +118,7 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
       line.ports += edge.into ? std::string(name_of(*edge.into)) : "";
     }
   }
-  std::size_t tallest = 0;
-  for (const auto& [column, nodes] : columns) {
-    tallest = std::max(tallest, nodes.size());
-  }
-  layout.height = kTitle + static_cast<double>(tallest) * kRow + kMargin;
-  double x = kMargin + kBoxWidth / 2;
-  for (const auto& [column, nodes] : columns) {
-    double y = kTitle + (static_cast<double>(tallest - nodes.size()) + 1) * kRow / 2;
-    for (const auto& [number, name] : nodes) {
-      layout.places[name] = {x, y};
-      y += kRow;
-    }
-    x += kColumn;
-  }
-  layout.width = x - kColumn + kBoxWidth / 2 + kMargin;
+  place_nodes(rows, layout);
   std::vector<Line> result;
   for (auto& [ends, line] : lines) {
     result.push_back(std::move(line));
@@ -122,25 +126,37 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
   return result;
 }
 
-// Thicker and less faint the stronger it is; it leaves on the right and arrives on the left. Lines
-// over several columns bend, so that those between nodes of one row can be told apart.
-std::string line_svg(const Line& line, const Layout& layout, double strongest) {
+// From the bottom of a box to the top of another, or within a layer from side to side. Lines over
+// several layers swing to the right, so that they pass beside the boxes between.
+std::string path_of(const Line& line, const Layout& layout) {
   const auto [from_x, from_y] = layout.places.at(line.from);
   const auto [to_x, to_y] = layout.places.at(line.to);
+  const auto at = [](double x, double y) { return svg_number(x) + " " + svg_number(y); };
+  if (from_y == to_y) {
+    const double start = from_x + kBoxWidth / 2;
+    const double end = to_x - kBoxWidth / 2;
+    const double swing = to_x - from_x > kColumn ? kRow / 2 : 0;
+    return "M" + at(start, from_y) + " C" + at(start + 12, from_y + swing) + " " +
+           at(end - 12, to_y + swing) + " " + at(end, to_y);
+  }
+  const double start = from_y + kBoxHeight / 2;
+  const double end = to_y - kBoxHeight / 2;
+  const double bend = std::max(14.0, (end - start) * 0.35);
+  const double swing = end - start > kRow ? std::min(90.0, 20 + 0.07 * (end - start)) : 0;
+  return "M" + at(from_x, start) + " C" + at(from_x + swing, start + bend) + " " +
+         at(to_x + swing, end - bend) + " " + at(to_x, end);
+}
+
+// Thicker and less faint the stronger it is.
+std::string line_svg(const Line& line, const Layout& layout, double strongest) {
   const double share = std::abs(line.score) / strongest;
-  const double start = from_x + kBoxWidth / 2;
-  const double end = to_x - kBoxWidth / 2;
-  const double bend = std::max(24.0, (end - start) * 0.45);
-  const double sag = (end - start) > kColumn ? std::min(60.0, 0.06 * (end - start)) : 0;
-  return concat_text(
-      "<path d=\"M", svg_number(start), " ", svg_number(from_y), " C", svg_number(start + bend),
-      " ", svg_number(from_y + sag), " ", svg_number(end - bend), " ", svg_number(to_y + sag), " ",
-      svg_number(end), " ", svg_number(to_y), "\" fill=\"none\" stroke=\"",
-      line.score >= 0 ? kHelps : kHinders, "\" stroke-width=\"", svg_number(0.6 + 5.4 * share),
-      "\" stroke-opacity=\"", svg_number(0.25 + 0.65 * share), "\"><title>",
-      escape_markup(line.from), " to ", escape_markup(line.to),
-      line.ports.empty() ? "" : " (" + line.ports + ")", ": ", two_decimals(line.score),
-      "</title></path>\n");
+  return concat_text("<path d=\"", path_of(line, layout), "\" fill=\"none\" stroke=\"",
+                     line.score >= 0 ? kHelps : kHinders, "\" stroke-width=\"",
+                     svg_number(0.6 + 5.4 * share), "\" stroke-opacity=\"",
+                     svg_number(0.18 + 0.72 * std::sqrt(share)), "\"><title>",
+                     escape_markup(line.from), " to ", escape_markup(line.to),
+                     line.ports.empty() ? "" : " (" + line.ports + ")", ": ",
+                     two_decimals(line.score), "</title></path>\n");
 }
 
 std::string node_svg(const std::string& name, double x, double y) {
