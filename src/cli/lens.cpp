@@ -68,7 +68,7 @@ Options make_options() {
 
 // What goes with --text alone, or with --data alone, is refused beside the other.
 void check_source(const Options& options) {
-  require(options.given("text") != options.given("data"), "--text: expected it, or --data",
+  require(options.given("text") != options.given("data"), "--text: expected a text, or --data",
           options.given("text") ? ", not both" : "");
   const auto refuse = [&](std::initializer_list<const char*> names, const char* source) {
     for (const char* name : names) {

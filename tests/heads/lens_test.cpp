@@ -285,6 +285,11 @@ TEST_CASE("a lens refuses models without a last norm, and what is not there") {
   CHECK(mentions(refusal({.text = kText, .top_k = Index{1} << 50}), {"top_k", "5 positions"}));
   CHECK(mentions(refusal({}), {"text"}));
   CHECK(mentions(refusal({.text = Ids(9, 1)}), {"block of 8"}));
+  const auto broken = random_gpt(three_layers());
+  broken->weight(Part::final_norm).fill(std::nan(""));
+  CHECK(
+      mentions(error_of([&] { logit_lens(*broken, {.text = kText}); }), {"final", "not numbers"}));
+  CHECK(mentions(error_of([&] { lens_means(*broken, small_documents()); }), {"not numbers"}));
   config = three_layers();
   config.mlp = false;
   CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::mlp_out)); }),

@@ -123,11 +123,17 @@ struct Expectation {
   double entropy;                     // summed up as that of others under these probabilities
 };
 
+void require_number(double entropy, const std::string& row) {
+  require(!std::isnan(entropy), "lens: row ", row,
+          ": the logits are not numbers: the model's weights are too large");
+}
+
 // From logits [n, V], which must outlive the result.
 std::vector<Expectation> expectations(const Tensor& logits) {
   std::vector<Expectation> all;
   for (Index row = 0; row < logits.size(0); ++row) {
     const TokenDistribution own = distribution(logits, row);
+    require_number(own.entropy(), "final");
     std::vector<double> probabilities = own.probabilities();
     const double entropy = own.cross_entropy(probabilities);
     all.push_back({own, std::move(probabilities), entropy});
@@ -151,7 +157,7 @@ LensReading reading_of(const TokenDistribution& read, const Expectation& own, st
                       .rank = read.rank(target),
                       .entropy = read.entropy(),
                       .divergence = divergence < 0 ? 0 : divergence};  // by rounding
-  if (top_k > 0) {
+  if (top_k > 0 && !std::isnan(reading.entropy)) {
     reading.likeliest = read.likeliest(top_k);
   }
   return reading;
@@ -248,11 +254,6 @@ void require_choices_fit(const LensTask& task, std::size_t rows, std::size_t pos
                 " rows of ", positions, " positions need ", missing);
 }
 
-void require_number(const LensReading& reading, const LensPlace& place) {
-  require(!std::isnan(reading.entropy) && !std::isnan(reading.log_probability), "lens: row ",
-          place.name, ": the logits are not numbers: the model's weights are too large");
-}
-
 // The positions that are read, with what stands there and what should follow.
 LensResult empty_result(const LensTask& task, const std::vector<Source>& sources) {
   const auto length = static_cast<Index>(task.text.size());
@@ -280,7 +281,7 @@ Index sequences_at_once(const Gpt& model, std::size_t sources, Index batch_size)
 }
 
 void add(const LensReading& reading, LensMeans& sums) {
-  require_number(reading, sums.place);
+  require_number(reading.entropy, sums.place.name);
   sums.loss -= reading.log_probability;
   sums.accuracy += reading.rank == 1 ? 1 : 0;
   sums.entropy += reading.entropy;
@@ -312,7 +313,7 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   const LensPass pass(model, sources, make_batch({task.text}));
   pass.read(result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
             [&](std::size_t source, Index, LensReading&& reading) {
-              require_number(reading, sources[source].place);
+              require_number(reading.entropy, sources[source].place.name);
               result.rows[source].readings.push_back(std::move(reading));
             });
   return result;
