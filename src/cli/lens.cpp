@@ -123,8 +123,13 @@ std::optional<std::string> output_option(const Options& options, const char* nam
 void read_text(const Options& options, const LoadedModel& loaded) {
   const std::optional<std::string> svg = output_option(options, "svg", ".svg");
   const std::optional<std::string> npz = output_option(options, "npz", ".npz");
-  const LensTask task = task_of(options, loaded);
-  const LensResult result = logit_lens(*loaded.model, task);
+  LensTask task = task_of(options, loaded);
+  LensResult result;
+  {
+    CountProgress progress("reading layers");
+    task.progress = [&](double share) { progress.show(share); };
+    result = logit_lens(*loaded.model, task);
+  }
   if (svg) {
     write_file(*svg, matrix_plot_svg(lens_plot(result, task.view, *loaded.tokenizer)));
   }

@@ -201,8 +201,11 @@ TEST_CASE("embeddings and what layers add, read by the lens, sum to the logits")
 
 TEST_CASE("a lens looks at the layers and positions that were asked for, and their targets") {
   const auto gpt = random_gpt(three_layers());
-  LensTask task{.text = kText, .top_k = 2};
+  std::vector<double> shares;
+  LensTask task{
+      .text = kText, .top_k = 2, .progress = [&](double share) { shares.push_back(share); }};
   const LensResult all = logit_lens(*gpt, task);
+  CHECK(shares == std::vector<double>{0.2, 0.4, 0.6, 0.8, 1});
   CHECK(names_of(all) == Names{"embed", "0", "1", "2"});
   CHECK(all.rows[0].place.layer == -1);
   CHECK(all.rows[3].place.layer == 2);
@@ -233,6 +236,7 @@ TEST_CASE("the means of a lens over documents are those over their tokens") {
   const LensMeansResult single = lens_means(*gpt, data, {.batch_size = 1});
   REQUIRE(whole.rows.size() == 4);
   CHECK(shares.back() == 1);
+  CHECK(std::is_sorted(shares.begin(), shares.end()));
   const SequentialBatches batches(data, {.batch_size = 100, .block_size = 8});
   const Batch batch = batches.batch(0);
   CHECK(whole.tokens == batch.target_count);

@@ -58,6 +58,7 @@ struct LensTask {
   NumberRange positions = {};               // of the text, from 0, that are read
   std::optional<std::int32_t> target = {};  // behind the text; without: the model's likeliest
   Index top_k = 5;
+  std::function<void(double share)> progress = {};  // of the work, 0 to 1
 };
 
 struct LensRow {

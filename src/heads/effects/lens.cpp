@@ -288,16 +288,22 @@ void add(const LensReading& reading, LensMeans& sums) {
   sums.divergence += reading.divergence;
 }
 
+using Progress = std::function<void(double share)>;
+
 // Adds what is read of a batch to the sums.
 void add_batch(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
-               std::vector<LensMeans>& sums) {
+               std::vector<LensMeans>& sums, const Progress& progress) {
   const std::int32_t* given = batch.targets.data<std::int32_t>();
   std::vector<std::int32_t> targets(given, given + batch.token_count());
+  const auto rows = static_cast<double>(batch.token_count());
   LensPass(model, sources, batch)
       .read(0, batch.token_count(), targets, 0,
             [&](std::size_t source, Index row, const LensReading& reading) {
               if (given[row] != kIgnoreTarget) {
                 add(reading, sums[source]);
+              }
+              if (source + 1 == sources.size()) {
+                progress(static_cast<double>(row + 1) / rows);
               }
             });
 }
@@ -314,7 +320,12 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   pass.read(result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
             [&](std::size_t source, Index, LensReading&& reading) {
               require_number(reading.entropy, sources[source].place.name);
-              result.rows[source].readings.push_back(std::move(reading));
+              std::vector<LensReading>& readings = result.rows[source].readings;
+              readings.push_back(std::move(reading));
+              if (task.progress && source + 1 == sources.size()) {
+                task.progress(static_cast<double>(readings.size()) /
+                              static_cast<double>(result.positions.size()));
+              }
             });
   return result;
 }
@@ -334,11 +345,12 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
   }
   for (Index i = 0; i < count; ++i) {
     const Batch batch = batches.batch(i * batches.count() / count);
-    add_batch(model, sources, batch, result.rows);
+    add_batch(model, sources, batch, result.rows, [&](double share) {
+      if (options.progress) {
+        options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
+      }
+    });
     result.tokens += batch.target_count;
-    if (options.progress) {
-      options.progress(static_cast<double>(i + 1) / static_cast<double>(count));
-    }
   }
   for (LensMeans& means : result.rows) {
     const auto tokens = static_cast<double>(result.tokens);
