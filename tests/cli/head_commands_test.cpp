@@ -332,3 +332,26 @@ TEST_CASE("patch replaces parts of any point, for many pairs, and along a path",
   const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
   check_refused({"patch", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
 }
+
+TEST_CASE("circuit tells the edges of a task, how faithful they are, and draws them", "[cli]") {
+  const Material given;
+  const std::string svg = given.folder.at("circuit.svg");
+  const std::string curve = given.folder.at("curve.svg");
+  const Arguments base{"circuit", given.model, "--clean", "a line",  "--corrupt",
+                       "b line",  "--answer",  "x",       "--wrong", "y"};
+  const Json found =
+      report_of(changed(base, {"--faithfulness", "0.95", "--svg", svg, "--curve", curve}));
+  CHECK(found["faithfulness"] >= 0.95);
+  CHECK(found["kept"] == found["circuit"].size());
+  CHECK(found["curve"].back()["faithfulness"].get<double>() == Approx(1).epsilon(1e-3));
+  CHECK(found["curve"].back()["edges"] == found["edges"]);
+  CHECK(file_contents(svg).find(">logits</text>") != std::string::npos);
+  CHECK(file_contents(curve).find("faithfulness") != std::string::npos);
+  const Json few = report_of(changed(base, {"--edges", "3", "--steps", "1"}));
+  CHECK(few["kept"] <= 3);
+  CHECK(output_of(base).find("circuit: ") != std::string::npos);
+  check_refused(changed(base, {"--faithfulness", "0"}),
+                {"--faithfulness: expected a number above"});
+  check_refused(changed(base, {"--steps", "0"}), {"--steps"});
+  check_refused(changed(base, {"--pairs", "x.jsonl"}), {"--clean: does not go with --pairs"});
+}
