@@ -14,3 +14,4 @@ trap 'rm -rf "$work"' EXIT
 "$work/build/consumer"
 "$work/build/own_op"
 "$work/build/own_model"
+cd "$work" && "$work/build/steering"
