@@ -48,6 +48,24 @@ Tensor KeepValues::visit(const Place& place, const Tensor& value) {
   return value;
 }
 
+void RowMeans::add(const Tensor& value) {
+  const std::vector<double> values = value.to_vector();
+  const auto rows = static_cast<std::size_t>(value.size(0));
+  sums_.resize(values.size() / rows);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums_[i % sums_.size()] += values[i];
+  }
+  rows_ += static_cast<double>(rows);
+}
+
+Tensor RowMeans::row(DType dtype) const {
+  std::vector<double> mean = sums_;
+  for (double& value : mean) {
+    value /= rows_;
+  }
+  return convert(Tensor::from(mean, {std::ssize(mean)}), dtype);
+}
+
 PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
                       std::function<bool(Point, Index)> wants) {
   const NoGrad no_grad;

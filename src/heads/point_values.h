@@ -43,6 +43,18 @@ class KeepValues final : public ForwardHook {
   std::function<bool(Point, Index)> wants_;
 };
 
+// The mean of the rows of values [N, ...] that have the same row.
+class RowMeans {
+ public:
+  void add(const Tensor& value);
+  // [F], F the elements of a row, after one row at least.
+  Tensor row(DType dtype) const;
+
+ private:
+  std::vector<double> sums_;
+  double rows_ = 0;
+};
+
 // What a pass over one sequence comes by. Records no gradient.
 PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
                       std::function<bool(Point, Index)> wants);

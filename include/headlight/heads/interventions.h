@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headlight/heads/attention_maps.h"
@@ -68,6 +69,19 @@ std::vector<Change> parse_changes(std::string_view text);
 // .toml.
 std::vector<Change> read_changes(const std::string& text_or_file);
 
+// TARGETS alone, with positions behind them or none: a change of kind off. Throws Error about
+// `about`.
+Change parse_targets(std::string_view about, std::string_view text);
+
+// Puts the heads of a change's classes among its targets. Throws Error about `about` for a class
+// that no head of the scores has.
+Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
+                             std::string_view about);
+
+// Mean rows [F] at a point and its layer (0 for points of no layer), F the elements of a row: H D
+// of heads, the width otherwise.
+using PointMeans = std::map<std::pair<Point, Index>, Tensor>;
+
 // Makes the changes in every pass that it is attached to or given to: Gpt::attach(),
 // ForwardContext::hook, GenerateOptions::hook. It computes what they need from their texts once.
 // What a change replaces has no gradient; what it scales has that of the product.
@@ -78,11 +92,16 @@ class Interventions final : public ForwardHook {
     const Tokenizer* tokenizer = nullptr;
     // For classes; see read_head_scores().
     std::map<HeadId, HeadScore> scores = {};
+    // For changes to a mean without a source, in the place of a text; read by the constructor
+    // alone.
+    const PointMeans* means = nullptr;
+    // What errors about targets are about.
+    std::string about = "intervene";
   };
 
-  // The model must outlive it. Throws Error about "intervene" for targets that the model does not
-  // have or come by, arrays of another length, texts longer than the block (freeze), and classes
-  // that no head has.
+  // The model must outlive it. Throws Error about "intervene" (Options::about) for targets that the
+  // model does not have or come by, arrays of another length, texts longer than the block (freeze),
+  // and classes that no head has.
   Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
   ~Interventions() override;
 

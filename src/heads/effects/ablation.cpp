@@ -3,72 +3,41 @@
 #include <algorithm>
 #include <array>
 
+#include "heads/effects/ablation_walk.h"
 #include "heads/effects/head_substitutes.h"
 
 namespace headlight {
 namespace {
 
-// Heads that are ablated together, and what that does to every document.
-struct Experiment {
-  HeadSet heads;
-  std::vector<double> losses;  // sums over the targets of each document
-};
-
+// Experiments with heads, over one walk of the data each time.
 class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model),
-        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()}),
-        substitutes_(model, batches_, options.mode) {}
+        walk_(model, data, options.batch_size),
+        substitutes_(model, walk_.batches(), options.mode) {}
 
-  // Fills in the losses of the experiments and those of the whole model.
-  void run(std::vector<Experiment>& experiments) {
-    base_.clear();
-    targets_.clear();
-    for (Index i = 0; i < batches_.count(); ++i) {
-      const ForwardReplay replay(model_, batches_.batch(i));
-      append(replay.losses(), base_);
-      append(replay.targets(), targets_);
-      const std::vector<Tensor> substitutes = substitutes_.for_batch(replay, i);
-      for (Experiment& experiment : experiments) {
-        ReplaceHeads hook(model_, experiment.heads, substitutes);
-        // From the layer of the first head on.
-        append(replay.losses(experiment.heads[0].layer, hook), experiment.losses);
-      }
+  // One experiment for each set of heads that are ablated together.
+  std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets) {
+    std::vector<AblationExperiment> experiments;
+    for (const HeadSet& heads : sets) {
+      experiments.push_back(
+          {heads[0].layer, std::make_unique<ReplaceHeads>(model_, heads, of_batch_)});
     }
+    walk_.run(experiments, {.prepare = [&](const ForwardReplay& replay, Index batch) {
+                of_batch_ = substitutes_.for_batch(replay, batch);
+              }});
+    return experiments;
   }
 
-  const std::vector<double>& base() const { return base_; }
-  const std::vector<double>& targets() const { return targets_; }
+  const AblationWalk& walk() const { return walk_; }
 
  private:
-  static void append(const std::vector<double>& from, std::vector<double>& to) {
-    to.insert(to.end(), from.begin(), from.end());
-  }
-
   const LanguageModel& model_;
-  SequentialBatches batches_;
+  AblationWalk walk_;
   HeadSubstitutes substitutes_;
-  std::vector<double> base_;     // loss of each document
-  std::vector<double> targets_;  // of each document
+  std::vector<Tensor> of_batch_;
 };
-
-// The mean over tokens of `value(document)`.
-template <class Value>
-Interval mean_over(const Ablation& ablation, const BootstrapOptions& bootstrap,
-                   const Value& value) {
-  std::vector<DocumentSum> sums;
-  for (std::size_t d = 0; d < ablation.base().size(); ++d) {
-    sums.push_back({value(d), ablation.targets()[d]});
-  }
-  return bootstrap_mean(sums, bootstrap);
-}
-
-Interval rise_of(const Experiment& experiment, const Ablation& ablation,
-                 const BootstrapOptions& bootstrap) {
-  return mean_over(ablation, bootstrap,
-                   [&](std::size_t d) { return experiment.losses[d] - ablation.base()[d]; });
-}
 
 // The single-head experiments with the largest rise.
 std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, Index count) {
@@ -84,28 +53,39 @@ std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, 
   return order;
 }
 
-std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<Experiment>& singles,
+// What a pair costs more than both of its heads, document by document.
+std::vector<double> beyond_of(const AblationExperiment& pair, const AblationExperiment& first,
+                              const AblationExperiment& second, const std::vector<double>& base) {
+  std::vector<double> beyond;
+  for (std::size_t d = 0; d < base.size(); ++d) {
+    beyond.push_back(pair.losses[d] - first.losses[d] - second.losses[d] + base[d]);
+  }
+  return beyond;
+}
+
+std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadSet>& heads,
+                                     const std::vector<AblationExperiment>& singles,
                                      const std::vector<std::size_t>& chosen,
                                      const BootstrapOptions& bootstrap) {
-  std::vector<Experiment> pairs;
+  std::vector<HeadSet> pairs;
   std::vector<std::array<std::size_t, 2>> members;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     for (std::size_t j = i + 1; j < chosen.size(); ++j) {
-      pairs.push_back({{singles[chosen[i]].heads[0], singles[chosen[j]].heads[0]}, {}});
+      pairs.push_back({heads[chosen[i]][0], heads[chosen[j]][0]});
       members.push_back({chosen[i], chosen[j]});
     }
   }
-  ablation.run(pairs);
+  const std::vector<AblationExperiment> experiments = ablation.run(pairs);
+  const AblationWalk& walk = ablation.walk();
+  const std::vector<Interval> rises = walk.rises(experiments, bootstrap);
   std::vector<PairEffect> effects;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
-    const std::vector<double>& first = singles[members[p][0]].losses;
-    const std::vector<double>& second = singles[members[p][1]].losses;
-    effects.push_back({.first = pairs[p].heads[0],
-                       .second = pairs[p].heads[1],
-                       .rise = rise_of(pairs[p], ablation, bootstrap),
-                       .beyond = mean_over(ablation, bootstrap, [&](std::size_t d) {
-                         return pairs[p].losses[d] - first[d] - second[d] + ablation.base()[d];
-                       })});
+    const std::vector<double> beyond =
+        beyond_of(experiments[p], singles[members[p][0]], singles[members[p][1]], walk.base());
+    effects.push_back({.first = pairs[p][0],
+                       .second = pairs[p][1],
+                       .rise = rises[p],
+                       .beyond = walk.mean(beyond, bootstrap)});
   }
   std::stable_sort(effects.begin(), effects.end(), [](const PairEffect& a, const PairEffect& b) {
     return a.beyond.mean > b.beyond.mean;
@@ -117,28 +97,28 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<Exper
 
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options) {
-  const HeadSet heads = options.heads.or_all(heads_of(model));
   require_value(options.pair_heads == 0 || options.pair_heads >= 2, "pairs",
                 "expected 0 or at least 2 heads, got ", options.pair_heads);
-  std::vector<Experiment> singles;
-  for (const HeadId& id : heads) {
-    singles.push_back({{id}, {}});
+  std::vector<HeadSet> heads;
+  for (const HeadId& id : options.heads.or_all(heads_of(model))) {
+    heads.push_back({id});
   }
   Ablation ablation(model, data, options);
-  ablation.run(singles);
-  AblationResult result;
-  result.loss =
-      mean_over(ablation, options.bootstrap, [&](std::size_t d) { return ablation.base()[d]; });
-  for (const Experiment& single : singles) {
-    result.heads.push_back({single.heads[0], rise_of(single, ablation, options.bootstrap)});
+  const std::vector<AblationExperiment> singles = ablation.run(heads);
+  const AblationWalk& walk = ablation.walk();
+  const std::vector<Interval> rises = walk.rises(singles, options.bootstrap);
+  AblationResult result{.loss = walk.mean(walk.base(), options.bootstrap),
+                        .heads = {},
+                        .pairs = {},
+                        .sequences = walk.sequences(),
+                        .tokens = walk.tokens()};
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    result.heads.push_back({heads[i][0], rises[i]});
   }
   if (options.pair_heads > 0) {
-    result.pairs = ablate_pairs(ablation, singles, most_important(result.heads, options.pair_heads),
-                                options.bootstrap);
-  }
-  result.sequences = static_cast<Index>(ablation.base().size());
-  for (const double targets : ablation.targets()) {
-    result.tokens += static_cast<Index>(targets);
+    result.pairs =
+        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads),
+                     options.bootstrap);
   }
   return result;
 }

@@ -90,8 +90,11 @@ Tensor ForwardReplay::last_logits(Index sequence, Index layer, ForwardHook& hook
 Tensor ForwardReplay::ends_with(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
-  return gpt_ == nullptr ? model_.logits(batch_, context)
-                         : gpt_->hidden_from(layer, residual(layer), batch_, context);
+  if (gpt_ == nullptr) {
+    return model_.logits(batch_, context);
+  }
+  return layer < 0 ? gpt_->hidden(batch_, context)
+                   : gpt_->hidden_from(layer, residual(layer), batch_, context);
 }
 
 Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {

@@ -21,7 +21,7 @@ class ForwardReplay {
   const Tensor& outputs(Index layer) const { return outputs_[static_cast<std::size_t>(layer)]; }
   // Sum of the losses of each sequence's targets, [B].
   const std::vector<double>& losses() const { return losses_; }
-  // The same with a hook that changes nothing below `layer`.
+  // The same with a hook that changes nothing below `layer`; -1: it changes embeddings, too.
   std::vector<double> losses(Index layer, ForwardHook& hook) const;
   // Targets of each sequence, [B].
   const std::vector<double>& targets() const { return targets_; }

@@ -1,5 +1,7 @@
 #include "heads/effects/head_substitutes.h"
 
+#include "heads/point_values.h"
+
 namespace headlight {
 namespace {
 
@@ -29,16 +31,6 @@ Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, Inde
   }
   copy_sequence(there, following.batch(), 0, moved, batch, last);
   return moved;
-}
-
-// Adds the rows of x [N, width] to sums [width].
-void add_rows(const Tensor& x, std::vector<double>& sums) {
-  const std::vector<double> values = x.to_vector();
-  const auto width = static_cast<std::size_t>(x.size(1));
-  sums.resize(width);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums[i % width] += values[i];
-  }
 }
 
 }  // namespace
@@ -101,21 +93,15 @@ std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& re
 }
 
 void HeadSubstitutes::find_means() {
-  std::vector<std::vector<double>> sums(static_cast<std::size_t>(model_.heads().layers()));
-  double tokens = 0;
+  std::vector<RowMeans> means(static_cast<std::size_t>(model_.heads().layers()));
   for (Index i = 0; i < batches_.count(); ++i) {
     const ForwardReplay replay(model_, batches_.batch(i));
-    tokens += static_cast<double>(replay.batch().token_count());
-    for (std::size_t layer = 0; layer < sums.size(); ++layer) {
-      add_rows(replay.outputs(static_cast<Index>(layer)), sums[layer]);
+    for (std::size_t layer = 0; layer < means.size(); ++layer) {
+      means[layer].add(replay.outputs(static_cast<Index>(layer)));
     }
   }
-  for (std::vector<double>& layer : sums) {
-    for (double& value : layer) {
-      value /= tokens;
-    }
-    const Tensor mean = Tensor::from(layer, {static_cast<Index>(layer.size())});
-    means_.push_back(convert(mean, model_.dtype()));
+  for (const RowMeans& mean : means) {
+    means_.push_back(mean.row(model_.dtype()));
   }
 }
 

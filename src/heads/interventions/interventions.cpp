@@ -30,7 +30,7 @@ PointValues values_of(const Gpt& model, const Change& change,
 // The places of a target's heads, neurons or elements in a value. Throws Error for one that is not
 // there.
 std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
-                             const HeadLayout& heads) {
+                             const HeadLayout& heads, std::string_view about = kAbout) {
   const std::vector<Index> numbers = item_numbers(target.point, layer, value.items, heads);
   std::vector<Index> places;
   for (std::size_t place = 0; place < numbers.size(); ++place) {
@@ -41,7 +41,7 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
   const bool has_all =
       !target.items || !target.items->last ||
       std::find(numbers.begin(), numbers.end(), *target.items->last) != numbers.end();
-  require_value(!places.empty() && has_all, kAbout, point_name(target.point, layer),
+  require_value(!places.empty() && has_all, about, point_name(target.point, layer),
                 " has numbers up to ", numbers.back(), ", got ",
                 target.items->last.value_or(target.items->first));
   return places;
@@ -49,28 +49,29 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
 
 // Throws Error for what cannot be changed in that way, or is not in this model; `found` is of a
 // pass.
-void check_targets(const Change& change, const Gpt& model, const PointValues& found) {
+void check_targets(const Change& change, const Gpt& model, const PointValues& found,
+                   std::string_view about) {
   const Index layers = model.config().n_layer;
   for (const PointRange& target : change.targets) {
     const std::string_view name = name_of(target.point);
-    require_value(target.point != Point::logits, kAbout,
+    require_value(target.point != Point::logits, about,
                   "logits are what comes out; change ln_final or what stands before it");
     const bool is_map = items_of(target.point) == PointItems::maps;
     require_value(!is_map || change.kind == ChangeKind::off || change.kind == ChangeKind::scale ||
                       change.kind == ChangeKind::freeze,
-                  kAbout, "expected off, scale or freeze for ", name, ", got ",
+                  about, "expected off, scale or freeze for ", name, ", got ",
                   name_of(change.kind));
     const Index last = target.layers.last.value_or(target.layers.first);
-    require_value(!is_in_layer(target.point) || last < layers, kAbout, "the model has layers 0 to ",
+    require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
                   layers - 1, ", got ", name, ".", last);
     bool is_there = false;
     for (const auto& [spot, value] : found) {
       if (spot.first == target.point && target.layers.contains(spot.second)) {
         is_there = true;
-        places_of(target, spot.second, {spot.first, value.shape()}, model.heads());
+        places_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
       }
     }
-    require_value(is_there, kAbout, "this model computes no ", name);
+    require_value(is_there, about, "this model computes no ", name);
   }
 }
 
@@ -141,7 +142,7 @@ class SourceReader {
       case ChangeKind::add:
         return change.source.array.empty() ? differences(change) : vectors(change, found);
       case ChangeKind::mean:
-        return means(change);
+        return is_given(change) ? given_means(found) : means(change);
       case ChangeKind::freeze:
       case ChangeKind::resample:
         break;
@@ -186,6 +187,22 @@ class SourceReader {
     return first;
   }
 
+  bool is_given(const Change& change) const {
+    return options_.means != nullptr && change.source.text.empty() && change.source.file.empty();
+  }
+
+  PointValues given_means(const PointValues& found) const {
+    PointValues result;
+    for (const auto& [spot, value] : found) {
+      const auto mean = options_.means->find(spot);
+      const bool fits = mean != options_.means->end() && mean->second.numel() == row_length(value);
+      require_value(fits, options_.about, "expected a mean of ", row_length(value), " numbers for ",
+                    point_name(spot.first, spot.second));
+      result[spot] = mean->second;
+    }
+    return result;
+  }
+
   // Over all tokens, a block at a time.
   PointValues means(const Change& change) const {
     const std::vector<std::int32_t> tokens = source_tokens(change.source);
@@ -214,25 +231,6 @@ class SourceReader {
   const Gpt& model_;
   const Interventions::Options& options_;
 };
-
-// Puts the heads of a change's classes among its targets.
-Change with_classes(Change change, const std::map<HeadId, HeadScore>& scores) {
-  for (std::string name : change.classes) {
-    std::replace(name.begin(), name.end(), '_', ' ');
-    bool is_there = false;
-    for (const auto& [id, score] : scores) {
-      if (score.settled && score.name == name) {
-        is_there = true;
-        change.targets.push_back(
-            {.point = Point::z, .layers = {id.layer, id.layer}, .items = {{id.head, id.head}}});
-      }
-    }
-    require_value(is_there, kAbout, "expected a point such as resid_post.5, or a class of heads",
-                  scores.empty() ? " with --scores beside it" : "", ", got ", name);
-  }
-  change.classes.clear();
-  return change;
-}
 
 // What changes make of a value, element by element: value * factors + shifts.
 template <class T>
@@ -278,6 +276,25 @@ class ElementMap {
 };
 
 }  // namespace
+
+Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
+                             std::string_view about) {
+  for (std::string name : change.classes) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    bool is_there = false;
+    for (const auto& [id, score] : scores) {
+      if (score.settled && score.name == name) {
+        is_there = true;
+        change.targets.push_back(
+            {.point = Point::z, .layers = {id.layer, id.layer}, .items = {{id.head, id.head}}});
+      }
+    }
+    require_value(is_there, about, "expected a point such as resid_post.5, or a class of heads",
+                  scores.empty() ? " with --scores beside it" : "", ", got ", name);
+  }
+  change.classes.clear();
+  return change;
+}
 
 struct Interventions::Resolved {
   Change change;
@@ -327,9 +344,10 @@ Interventions::Interventions(const Gpt& model, const std::vector<Change>& change
                              const Options& options)
     : layout_(model.heads()) {
   for (const Change& written : changes) {
-    Resolved resolved{.change = with_classes(written, options.scores), .values = {}};
+    Resolved resolved{.change = with_heads_of_classes(written, options.scores, options.about),
+                      .values = {}};
     const PointValues found = values_of(model, resolved.change, {0});
-    check_targets(resolved.change, model, found);
+    check_targets(resolved.change, model, found, options.about);
     resolved.values = SourceReader(model, options).read(resolved.change, found);
     for (auto& [spot, value] : resolved.values) {
       value = to_contiguous(convert(value, model.dtype()));

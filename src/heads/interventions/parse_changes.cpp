@@ -27,11 +27,12 @@ std::string_view trimmed(std::string_view text) {
 
 // Reads one change from its front.
 struct ChangeReader {
+  std::string_view about;
   std::string_view whole;
   std::string_view rest = whole;
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    fail_value(kAbout, "'", whole, "': expected ", expected);
+    fail_value(about, "'", whole, "': expected ", expected);
   }
   bool is_done() const { return rest.empty(); }
   void skip_blanks() { rest = trimmed(rest); }
@@ -64,6 +65,11 @@ struct ChangeReader {
     skip_blanks();
     return text;
   }
+  void expect_end() const {
+    if (!is_done()) {
+      refuse("nothing behind it, got '" + std::string(rest) + "'");
+    }
+  }
   double factor(std::string_view text) const {
     double value = 0;
     const char* end = text.data() + text.size();
@@ -76,7 +82,7 @@ struct ChangeReader {
 };
 
 // Takes "@3-7" off the end, where it stands outside of quotation marks.
-NumberRange take_positions(std::string_view& text) {
+NumberRange take_positions(std::string_view about, std::string_view& text) {
   std::size_t at = std::string_view::npos;
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -93,7 +99,7 @@ NumberRange take_positions(std::string_view& text) {
   }
   const std::string_view range = text.substr(at + 1);
   text = trimmed(text.substr(0, at));
-  return parse_range(kAbout, range);
+  return parse_range(about, range);
 }
 
 bool is_class(std::string_view word) {
@@ -102,10 +108,10 @@ bool is_class(std::string_view word) {
   });
 }
 
-void add_target(std::string_view word, Change& change) {
+void add_target(std::string_view about, std::string_view word, Change& change) {
   constexpr std::string_view kLayer = "layer.";
   if (word.starts_with(kLayer)) {
-    const NumberRange layers = parse_range(kAbout, word.substr(kLayer.size()));
+    const NumberRange layers = parse_range(about, word.substr(kLayer.size()));
     change.targets.push_back({.point = Point::attn_out, .layers = layers});
     change.targets.push_back({.point = Point::mlp_out, .layers = layers});
     return;
@@ -117,7 +123,7 @@ void add_target(std::string_view word, Change& change) {
   if (is_class(word) && !is_point) {
     change.classes.emplace_back(word);
   } else {
-    change.targets.push_back(parse_point(kAbout, word));
+    change.targets.push_back(parse_point(about, word));
   }
 }
 
@@ -127,7 +133,7 @@ void read_targets(ChangeReader& reader, Change& change) {
     if (word.empty()) {
       reader.refuse("a target such as 5.1, mlp.3 or resid_post.6");
     }
-    add_target(word, change);
+    add_target(reader.about, word, change);
   } while (reader.passes(","));
 }
 
@@ -171,8 +177,8 @@ void read_text_source(ChangeReader& reader, Change& change) {
 }
 
 Change parse_change(std::string_view text) {
-  ChangeReader reader{text};
-  const NumberRange positions = take_positions(reader.rest);
+  ChangeReader reader{kAbout, text};
+  const NumberRange positions = take_positions(kAbout, reader.rest);
   Change change{.kind = parse_name<ChangeKind>(kAbout, reader.word()), .positions = positions};
   read_targets(reader, change);
   switch (change.kind) {
@@ -193,9 +199,7 @@ Change parse_change(std::string_view text) {
       read_text_source(reader, change);
       break;
   }
-  if (!reader.is_done()) {
-    reader.refuse("nothing behind it, got '" + std::string(reader.rest) + "'");
-  }
+  reader.expect_end();
   return change;
 }
 
@@ -229,6 +233,14 @@ std::vector<Change> parse_changes(std::string_view text) {
   }
   require_value(!changes.empty(), kAbout, "expected a change such as off 5.1, got '", text, "'");
   return changes;
+}
+
+Change parse_targets(std::string_view about, std::string_view text) {
+  ChangeReader reader{about, trimmed(text)};
+  Change change{.positions = take_positions(about, reader.rest)};
+  read_targets(reader, change);
+  reader.expect_end();
+  return change;
 }
 
 std::vector<Change> read_changes(const std::string& text_or_file) {
