@@ -355,3 +355,75 @@ TEST_CASE("circuit tells the edges of a task, how faithful they are, and draws t
   check_refused(changed(base, {"--steps", "0"}), {"--steps"});
   check_refused(changed(base, {"--pairs", "x.jsonl"}), {"--clean: does not go with --pairs"});
 }
+
+TEST_CASE("ablate takes any parts, several at once or each of a kind", "[cli]") {
+  const Material given;
+  const Arguments base{"ablate", given.model, "--data", given.text, "--documents", "line"};
+  const double loss = loss_of(given.model, given.text);
+  const auto loss_without = [&](const std::string& targets) -> double {
+    return report_of({"eval", given.model, "--data", given.text, "--documents", "line",
+                      "--intervene", "off " + targets})["loss"];
+  };
+  const Json sets = report_of(changed(base, {"--off", "0.1, mlp.1", "--off", "layer.0"}));
+  CHECK(sets["loss"]["mean"].get<double>() == Approx(loss));
+  CHECK(sets["heads"].empty());
+  REQUIRE(sets["parts"].size() == 2);
+  CHECK(sets["parts"][0]["name"] == "0.1, mlp.1");
+  CHECK(sets["parts"][0]["targets"] == Json::array({"z.0.1", "mlp_out.1"}));
+  CHECK(sets["parts"][0]["rise"]["mean"].get<double>() ==
+        Approx(loss_without("0.1, mlp.1") - loss).margin(1e-6));
+  const Json layers = report_of(changed(base, {"--each", "layer"}));
+  REQUIRE(layers["parts"].size() == 2);
+  CHECK(layers["parts"][0]["rise"] == sets["parts"][1]["rise"]);
+  CHECK(layers["parts"][1]["rise"]["mean"].get<double>() ==
+        Approx(loss_without("layer.1") - loss).margin(1e-6));
+  const Json means = report_of(changed(base, {"--each", "mlp", "--mode", "mean"}));
+  CHECK(means["mode"] == "mean");
+  CHECK(means["parts"][1]["rise"] != layers["parts"][1]["rise"]);
+  const std::string table = output_of(changed(base, {"--each", "neuron.1", "--limit", "3"}));
+  CHECK(table.find("(the largest 3 of ") != std::string::npos);
+  CHECK(table.find("neuron.1.") != std::string::npos);
+  CHECK_FALSE(report_of(base).contains("parts"));
+}
+
+TEST_CASE("ablate reads a text of the command line and draws what it finds", "[cli]") {
+  const Material given;
+  const std::string svg = given.folder.at("rises.svg");
+  const Arguments base{"ablate", given.model, "--text", "one line of text", "--svg", svg};
+  const std::string file = given.folder.write("one.txt", "one line of text");
+  const Json heads = report_of(base);
+  CHECK(heads["tokens"] == 15);
+  CHECK(heads == report_of({"ablate", given.model, "--data", file}));
+  CHECK(file_contents(svg).find("Rise of the loss without each head") != std::string::npos);
+  report_of(changed(base, {"--each", "mlp"}));
+  CHECK(file_contents(svg).find("Without each mlp") != std::string::npos);
+  report_of(changed(base, {"--each", "neuron.0"}));
+  CHECK(file_contents(svg).find("neurons, the largest rise first") != std::string::npos);
+  report_of(changed(base, {"--off", "mlp.0, mlp.1", "--off", "0.0-1"}));
+  CHECK(file_contents(svg).find("mlp.0, mlp.1") != std::string::npos);
+}
+
+TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
+  const Material given;
+  const Arguments base{"ablate", given.model, "--data", given.text};
+  const auto refused = [&](const Arguments& more) { return refusal(changed(base, more)); };
+  CHECK(refused({"--off", "mlp.9"}) == "error: --off: the model has layers 0 to 1, got mlp_out.9");
+  CHECK(refused({"--off", "induction"}).starts_with("error: --off: expected a point such as"));
+  CHECK(refused({"--off", "0.1 0.2"}).starts_with("error: --off: '0.1 0.2': expected nothing"));
+  CHECK(refused({"--each", "head"}) ==
+        "error: --each: expected mlp, attn, layer or neuron.L, got 'head'");
+  CHECK(
+      refused({"--each", "mlp", "--mode", "resample"}).starts_with("error: --mode: expected zero"));
+  CHECK(refused({"--each", "mlp", "--off", "0.1"}) == "error: expected either --off or --each");
+  CHECK(refused({"--each", "mlp", "--pairs", "2"}) ==
+        "error: --pairs: does not go with --off and --each");
+  CHECK(refused({"--each", "mlp", "--limit", "2"}) ==
+        "error: --limit: expected --each neuron.L beside it");
+  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: expected --off beside it");
+  CHECK(refused({"--text", "abc"}) == "error: expected either --text or --data");
+  CHECK(refusal({"ablate", given.model, "--text", "a"}) ==
+        "error: --text: expected two tokens or more, got 1");
+  CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
+        "error: --documents: does not go with --text");
+  CHECK(refused({"--svg", given.text}).find("is no .svg file") != std::string::npos);
+}

@@ -1,12 +1,17 @@
 #include <algorithm>
 #include <iostream>
+#include <limits>
 
 #include "base/json.h"
+#include "cli/ablate/parts.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/ablation.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/views/matrix_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -26,31 +31,44 @@ constexpr const char* kDetails =
     "--pairs K also ablates all pairs among the K heads that matter most. 'beyond' is what a pair\n"
     "costs more than both heads one by one: above 0, each makes up for the other when one is "
     "gone.\n"
+    "--off ablates several parts at once, named as --intervene names them (headlight generate\n"
+    "--help): heads, mlp.3, attn.3, layer.3, neuron.3.17, classes of heads; every value is an\n"
+    "experiment. --each mlp, attn, layer or neuron.3 ablates one such part after the other. Modes\n"
+    "are zero and mean.\n"
+    "--text takes a text in the place of a file. --svg FILE draws the rises: of heads and of\n"
+    "--off as a heat map, of --each over the layers, or over the neurons, the largest rise first.\n"
     "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
     "are marked ?.\n"
     "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens,\n"
-    "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}].";
+    "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}]; with --off "
+    "and\n"
+    "--each also parts[{name, targets, rise{mean, low, high}}].";
 
 Options make_options() {
   Options options(
       {.name = "ablate",
-       .summary = "How much the loss rises without each attention head.",
+       .summary = "How much the loss rises without each attention head, MLP, layer or neuron.",
        .positional = "MODEL",
        .details = kDetails,
        .examples = {"headlight ablate runs/toy --data data/toy.txt --documents "
                     "blank_line",
                     "headlight ablate runs/toy --data book.txt --heads 0.1,2.3",
-                    "headlight ablate runs/toy --data book.txt --mode mean --pairs 6"}});
+                    "headlight ablate runs/toy --data book.txt --mode mean --pairs 6",
+                    "headlight ablate runs/toy --data book.txt --each mlp --svg mlps.svg",
+                    "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
   add_window_option(options);
-  options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
+  options.value("text", "The text itself, in the place of --data")
+      .value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
       .flag("all", "Ablate every head (the default)")
       .value("mode", "What takes the place of a head: " + listed(kChoiceNames<AblationMode>),
              "zero")
       .value("pairs", "Also ablate the pairs among so many heads that matter most", "0")
       .value("resamples", "Draws of the bootstrap", "1000")
-      .value("seed", "Of the bootstrap", "1337");
+      .value("seed", "Of the bootstrap", "1337")
+      .value("svg", "Also draw the rises to this file");
+  add_part_options(options);
   return options;
 }
 
@@ -90,15 +108,19 @@ Json json_of(const AblationResult& result, AblationMode mode) {
   return json;
 }
 
-void print(AblationResult result) {
-  std::stable_sort(
-      result.heads.begin(), result.heads.end(),
-      [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean > b.rise.mean; });
+void print_loss(const AblationResult& result) {
   const std::string caution = few_documents_caution(result.sequences);
   std::cout << caution << (caution.empty() ? "" : "\n");
   std::cout << "loss " << fixed_number(result.loss.mean, 4) << " nats a token over "
             << result.tokens << " tokens of "
             << counted(static_cast<std::size_t>(result.sequences), "sequence") << "\n\n";
+}
+
+void print(AblationResult result) {
+  std::stable_sort(
+      result.heads.begin(), result.heads.end(),
+      [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean > b.rise.mean; });
+  print_loss(result);
   Table heads({{"head", true}, {"rise of the loss (95 %)", true}});
   for (const HeadEffect& effect : result.heads) {
     heads.add({head_name(effect.head), change_text(effect.rise, result.sequences)});
@@ -116,15 +138,99 @@ void print(AblationResult result) {
   std::cout << "\n" << pairs.text();
 }
 
-int run(const Options& options) {
-  const AblationOptions ablation = ablation_options(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
-  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+// Layers by heads; heads that were not ablated or are not there stay empty.
+std::string heat_map(const AblationResult& result) {
+  Index layers = 0;
+  Index heads = 0;
+  for (const HeadEffect& effect : result.heads) {
+    layers = std::max(layers, effect.head.layer + 1);
+    heads = std::max(heads, effect.head.head + 1);
+  }
+  MatrixPlot plot{.title = "Rise of the loss without each head",
+                  .row_title = "layer",
+                  .column_title = "head",
+                  .note = few_documents_caution(result.sequences)};
+  plot.doubtful = !plot.note.empty();
+  for (Index layer = 0; layer < layers; ++layer) {
+    plot.rows.push_back(std::to_string(layer));
+  }
+  for (Index head = 0; head < heads; ++head) {
+    plot.columns.push_back(std::to_string(head));
+  }
+  plot.values.assign(static_cast<std::size_t>(layers * heads),
+                     std::numeric_limits<double>::quiet_NaN());
+  for (const HeadEffect& effect : result.heads) {
+    plot.values[static_cast<std::size_t>(effect.head.layer * heads + effect.head.head)] =
+        effect.rise.mean;
+  }
+  return matrix_plot_svg(plot);
+}
+
+TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
+  if (!options.given("text")) {
+    return read_text_data(options, tokenizer);
+  }
+  TokenDataset data = stream_dataset(text_tokens(options, "text", tokenizer));
+  require(has_targets(data), "--text: expected two tokens or more, got ", data.token_count);
+  return data;
+}
+
+// What says something about --data only.
+void check_text_options(const Options& options) {
+  require(!options.given("text") || !options.given("data"), "expected either --text or --data");
+  for (const char* name : {"documents", "separator", "jsonl", "token_dtype"}) {
+    require(!options.given(name) || !options.given("text"), "--", name,
+            ": does not go with --text");
+  }
+}
+
+void show_parts(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
+                const AblationOptions& ablation) {
+  const PartsReport report = ablate_parts_of(options, loaded, data, ablation);
+  const AblationResult whole{.loss = report.result.loss,
+                             .heads = {},
+                             .pairs = {},
+                             .sequences = report.result.sequences,
+                             .tokens = report.result.tokens};
+  if (options.given("svg")) {
+    write_file(output_file(options, "svg", ".svg"), parts_svg(report, options));
+  }
+  if (options.json()) {
+    Json json = json_of(whole, ablation.mode);
+    json["parts"] = parts_json(report);
+    print_json(json);
+  } else {
+    print_loss(whole);
+    std::cout << parts_table(report, options);
+  }
+}
+
+void show_heads(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
+                const AblationOptions& ablation) {
   const AblationResult result = ablate_heads(*loaded.model, data, ablation);
+  if (options.given("svg")) {
+    write_file(output_file(options, "svg", ".svg"), heat_map(result));
+  }
   if (options.json()) {
     print_json(json_of(result, ablation.mode));
   } else {
     print(result);
+  }
+}
+
+int run(const Options& options) {
+  const AblationOptions ablation = ablation_options(options);
+  const bool of_parts = asks_for_parts(options);
+  check_text_options(options);
+  if (options.given("svg")) {
+    output_file(options, "svg", ".svg");  // what is wrong with it is said before the work
+  }
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const TokenDataset data = read_data(options, *loaded.tokenizer);
+  if (of_parts) {
+    show_parts(options, loaded, data, ablation);
+  } else {
+    show_heads(options, loaded, data, ablation);
   }
   return 0;
 }

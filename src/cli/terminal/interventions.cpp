@@ -15,16 +15,20 @@ void add_intervene_options(Options& options) {
   }
 }
 
+std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model) {
+  if (!options.given("scores")) {
+    return {};
+  }
+  const std::string scores = options.text("scores");
+  return read_head_scores(scores.substr(0, scores.find(',')), model).scores;
+}
+
 void intervene(const Options& options, const LoadedModel& loaded) {
   if (!options.given("intervene")) {
     return;
   }
-  Interventions::Options resources{.tokenizer = loaded.tokenizer.get(), .scores = {}};
-  if (options.given("scores")) {
-    const std::string scores = options.text("scores");
-    HeadScoreFile file = read_head_scores(scores.substr(0, scores.find(',')), *loaded.model);
-    resources.scores = std::move(file.scores);
-  }
+  const Interventions::Options resources{.tokenizer = loaded.tokenizer.get(),
+                                         .scores = scores_option(options, *loaded.model)};
   loaded.model->attach(std::make_shared<Interventions>(
       *loaded.model, read_changes(options.text("intervene")), resources));
 }

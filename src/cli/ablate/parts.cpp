@@ -1,0 +1,182 @@
+#include "cli/ablate/parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/terminal/interventions.h"
+#include "cli/terminal/progress.h"
+#include "headlight/heads/interventions.h"
+#include "headlight/views/line_plot.h"
+#include "headlight/views/matrix_plot.h"
+#include "views/report/interval_text.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
+
+namespace headlight::cli {
+namespace {
+
+std::vector<PartSet> parts_of(const Options& options, const LoadedModel& loaded) {
+  if (options.given("each")) {
+    return each_part(*loaded.model, options.text("each"));
+  }
+  const std::map<HeadId, HeadScore> scores = scores_option(options, *loaded.model);
+  std::vector<PartSet> parts;
+  for (const std::string& text : options.texts("off")) {
+    Change change = with_heads_of_classes(parse_targets("off", text), scores, "off");
+    parts.push_back({text, std::move(change.targets), change.positions});
+  }
+  return parts;
+}
+
+std::string range_text(const NumberRange& range) {
+  if (!range.last) {
+    return range.first == 0 ? "*" : std::to_string(range.first) + "-";
+  }
+  const bool is_one = *range.last == range.first;
+  return std::to_string(range.first) + (is_one ? "" : "-" + std::to_string(*range.last));
+}
+
+// As parse_point() reads it, "z.5.1".
+std::string target_text(const PointRange& target) {
+  std::string text(name_of(target.point));
+  if (is_in_layer(target.point) || target.items) {
+    text += "." + range_text(target.layers);
+  }
+  return target.items ? text + "." + range_text(*target.items) : text;
+}
+
+bool is_of_neurons(const Options& options) {
+  return options.given("each") && options.text("each").starts_with("neuron");
+}
+
+// Rises with the ends of their intervals beside them.
+LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) {
+  if (is_sorted) {
+    std::stable_sort(rises.begin(), rises.end(),
+                     [](const Interval& a, const Interval& b) { return a.mean > b.mean; });
+  }
+  PlotSeries mean{.name = "rise", .x = {}, .y = {}, .points = !is_sorted, .colour = 0};
+  PlotSeries low{.name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true};
+  for (std::size_t i = 0; i < rises.size(); ++i) {
+    mean.x.push_back(static_cast<double>(i));
+    mean.y.push_back(rises[i].mean);
+    low.y.push_back(rises[i].low);
+  }
+  low.x = mean.x;
+  low.colour = 5;
+  PlotSeries high = low;
+  high.name = "";
+  for (std::size_t i = 0; i < rises.size(); ++i) {
+    high.y[i] = rises[i].high;
+  }
+  LinePlot plot{.y_label = "rise of the loss, nats a token", .series = {}};
+  if (sequences > 1) {  // of one there is no interval
+    plot.series = {low, high};
+  }
+  plot.series.push_back(mean);
+  return plot;
+}
+
+}  // namespace
+
+void add_part_options(Options& options) {
+  options
+      .values("off",
+              "Parts to ablate at once, as \"5.1, mlp.3\"; each value is an experiment of its own")
+      .value("each", "Ablate each mlp, attn or layer, or each neuron of a layer (neuron.3)")
+      .value("scores", "heads.json of headlight heads, for --off with classes of heads")
+      .value("limit", "--each neuron.L: show so many, the largest changes first; 0: all", "20");
+}
+
+bool asks_for_parts(const Options& options) {
+  const bool is_off = options.given("off");
+  const bool is_each = options.given("each");
+  require(!is_off || !is_each, "expected either --off or --each");
+  for (const char* name : {"heads", "all", "pairs"}) {
+    require(!options.given(name) || (!is_off && !is_each), "--", name,
+            ": does not go with --off and --each");
+  }
+  require(is_off || !options.given("scores"), "--scores: expected --off beside it");
+  require(is_of_neurons(options) || !options.given("limit"),
+          "--limit: expected --each neuron.L beside it");
+  return is_off || is_each;
+}
+
+PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
+                            const TokenDataset& data, const AblationOptions& ablation) {
+  PartsReport report{.parts = parts_of(options, loaded), .result = {}};
+  CountProgress progress("ablating");
+  report.result = ablate_parts(*loaded.model, data, report.parts,
+                               {.mode = ablation.mode,
+                                .batch_size = ablation.batch_size,
+                                .bootstrap = ablation.bootstrap,
+                                .progress = [&](double share) { progress.show(share); }});
+  return report;
+}
+
+Json parts_json(const PartsReport& report) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < report.parts.size(); ++i) {
+    Json targets = Json::array();
+    for (const PointRange& target : report.parts[i].targets) {
+      targets.push_back(target_text(target));
+    }
+    json.push_back({{"name", report.parts[i].name},
+                    {"targets", std::move(targets)},
+                    {"rise", interval_json(report.result.parts[i].rise)}});
+  }
+  return json;
+}
+
+std::string parts_table(const PartsReport& report, const Options& options) {
+  std::vector<PartEffect> parts = report.result.parts;
+  std::stable_sort(parts.begin(), parts.end(), [](const PartEffect& a, const PartEffect& b) {
+    return std::abs(a.rise.mean) > std::abs(b.rise.mean);
+  });
+  const auto limit = static_cast<std::size_t>(count_option(options, "limit", 0));
+  if (is_of_neurons(options) && limit > 0) {
+    parts.resize(std::min(limit, parts.size()));
+  }
+  Table table({{"without", true}, {"rise of the loss (95 %)", true}});
+  for (const PartEffect& effect : parts) {
+    table.add({effect.name, change_text(effect.rise, report.result.sequences)});
+  }
+  const std::size_t all = report.parts.size();
+  return table.text() + (parts.size() == all
+                             ? ""
+                             : concat_text("(the largest ", parts.size(), " of ", all,
+                                           " changes; --limit 0 shows all)\n"));
+}
+
+std::string parts_svg(const PartsReport& report, const Options& options) {
+  const PartAblationResult& result = report.result;
+  if (options.given("each")) {
+    std::vector<Interval> rises;
+    for (const PartEffect& effect : result.parts) {
+      rises.push_back(effect.rise);
+    }
+    const bool of_neurons = is_of_neurons(options);
+    LinePlot plot = curve_of(std::move(rises), of_neurons, result.sequences);
+    plot.title = "Without each " + options.text("each");
+    plot.x_label = of_neurons ? "neurons, the largest rise first" : "layer";
+    if (result.sequences < kEnoughDocuments) {
+      plot.x_label +=
+          concat_text(" (caution: over ",
+                      counted(static_cast<std::size_t>(result.sequences), "sequence"), " only)");
+    }
+    return line_plot_svg(plot);
+  }
+  MatrixPlot plot{.title = "Rise of the loss",
+                  .row_title = "without",
+                  .column_title = "nats a token",
+                  .columns = {"rise"}};
+  for (const PartEffect& effect : result.parts) {
+    plot.rows.push_back(effect.name);
+    plot.values.push_back(effect.rise.mean);
+  }
+  plot.note = few_documents_caution(result.sequences);
+  plot.doubtful = !plot.note.empty();
+  return matrix_plot_svg(plot);
+}
+
+}  // namespace headlight::cli
