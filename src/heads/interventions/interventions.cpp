@@ -32,18 +32,18 @@ PointValues values_of(const Gpt& model, const Change& change,
 std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
                              const HeadLayout& heads, std::string_view about = kAbout) {
   const std::vector<Index> numbers = item_numbers(target.point, layer, value.items, heads);
+  const NumberRange wanted = target.items.value_or(NumberRange{});
   std::vector<Index> places;
   for (std::size_t place = 0; place < numbers.size(); ++place) {
-    if (!target.items || target.items->contains(numbers[place])) {
+    if (wanted.contains(numbers[place])) {
       places.push_back(static_cast<Index>(place));
     }
   }
-  const bool has_all =
-      !target.items || !target.items->last ||
-      std::find(numbers.begin(), numbers.end(), *target.items->last) != numbers.end();
-  require_value(!places.empty() && has_all, about, point_name(target.point, layer),
+  const bool has_last =
+      !wanted.last || std::find(numbers.begin(), numbers.end(), *wanted.last) != numbers.end();
+  require_value(!places.empty() && has_last, about, point_name(target.point, layer),
                 " has numbers up to ", numbers.back(), ", got ",
-                target.items->last.value_or(target.items->first));
+                wanted.last.value_or(wanted.first));
   return places;
 }
 
