@@ -78,15 +78,12 @@ void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
 }
 
 std::unique_ptr<Gpt> induction_model() {
-  auto gpt = std::make_unique<Gpt>(GptConfig{.vocab_size = kTokens,
-                                             .block_size = kTokens,
-                                             .n_layer = 2,
-                                             .n_head = 2,
-                                             .n_embd = kWidth,
-                                             .mlp = false,
-                                             .tie_weights = false,
-                                             .head_width = 8},
-                                   1, DType::float64);
+  GptConfig config{.vocab_size = kTokens, .block_size = kTokens, .n_layer = 2, .n_head = 2};
+  config.n_embd = kWidth;
+  config.head_width = 8;
+  config.mlp = false;
+  config.tie_weights = false;
+  auto gpt = std::make_unique<Gpt>(config, 1, DType::float64);
   Matrix tokens(kTokens, kWidth);
   Matrix places(kTokens, kWidth);
   Matrix head(kTokens, kWidth, 0.001);
@@ -113,7 +110,7 @@ std::unique_ptr<Gpt> induction_model() {
 }
 
 // Token 1 was followed by 2, or by 4.
-const PatchingTask kInduction{{1, 2, 3, 4, 1}, {3, 2, 1, 4, 1}, 2, 4};
+const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, 2, 4};
 
 }  // namespace
 
