@@ -61,22 +61,25 @@ TEST_CASE("a cell of any point is a run with these values replaced", "[heads]") 
     Point point;
     bool by_item;
   };
-  for (const auto& [point, by_item] :
+  for (const Case& shape :
        {Case{Point::resid_mid, false}, Case{Point::k, true}, Case{Point::pattern, true},
         Case{Point::mlp_post, true}, Case{Point::mlp_out, false}}) {
     for (const bool noising : {false, true}) {
-      INFO(name_of(point) << (noising ? ", noising" : ""));
-      const PatchGrid grid =
-          patch_grid(*gpt, kTask,
-                     {.point = point, .by_item = by_item, .by_position = true, .noising = noising});
+      INFO(name_of(shape.point) << (noising ? ", noising" : ""));
+      const PatchGrid grid = patch_grid(*gpt, kTask,
+                                        {.point = shape.point,
+                                         .by_item = shape.by_item,
+                                         .by_position = true,
+                                         .noising = noising});
       const PatchCell& cell = grid.cells[grid.cells.size() / 2];
       const Ids& read = noising ? kTask.clean : kTask.corrupt;
-      const Tensor other = value_of(*gpt, noising ? kTask.corrupt : kTask.clean, point, cell.layer);
-      Puts hook(point, cell.layer, [&](const Tensor& value) {
+      const Tensor other =
+          value_of(*gpt, noising ? kTask.corrupt : kTask.clean, shape.point, cell.layer);
+      Puts hook(shape.point, cell.layer, [&](const Tensor& value) {
         Tensor changed = to_contiguous(value).clone();
-        const ValueLayout layout(point, value.shape());
-        const Index first = by_item ? *cell.item : 0;
-        for (Index item = first; item < (by_item ? first + 1 : layout.items); ++item) {
+        const ValueLayout layout(shape.point, value.shape());
+        const Index first = shape.by_item ? *cell.item : 0;
+        for (Index item = first; item < (shape.by_item ? first + 1 : layout.items); ++item) {
           const Index begin = *cell.position * layout.row_stride + item * layout.item_stride;
           changed.strided_view({layout.width}, {1}, begin)
               .copy_from(other.strided_view({layout.width}, {1}, begin));
