@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What tests/fault/README.md promises, tried at length: COUNT kills at random instants (default 1000), a fault at every
-# single call, power failures at every instant, COUNT / 5 signals, eight programs on one run directory, 20,000 saves.
+# single call, power failures at every instant, COUNT / 5 signals and as many kills of one process among several, eight programs on one run directory, 20,000 saves.
 # A few minutes on two cores. Ends with 1 when a promise was broken.
 # usage: fault.sh [COUNT] [SEED]
 set -euo pipefail
@@ -16,6 +16,7 @@ fault() {
   build/release/tests/fault/headlight_fault "$@" || failed=1
 }
 fault kills "$count" "$seed"
+fault ranks "$((count / 5))" "$seed"
 for kind in kill tear short EINTR ENOSPC ENOSPC+ EIO EMFILE EACCES; do
   fault calls "$kind"
 done

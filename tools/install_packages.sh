@@ -10,8 +10,8 @@ set -euo pipefail
 build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
   libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
   zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev)
-# chromium, its driver, curl and jq: the pages are tried in a browser.
-test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq)
+# chromium, its driver, curl and jq: the pages are tried in a browser. MPI: several processes are.
+test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
 fuzz_packages=(clang libclang-rt-14-dev libomp-dev)
 
 case ${1:-build} in

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -98,9 +99,32 @@ namespace {
 
 thread_local bool recording_enabled = true;
 
-// Nodes that `root` depends on, newest first: creation order is a topological order.
-std::vector<std::shared_ptr<GradNode>> reachable_nodes(const std::shared_ptr<GradNode>& root) {
-  std::vector<std::shared_ptr<GradNode>> nodes{root};
+using Nodes = std::vector<std::shared_ptr<GradNode>>;
+
+// Newest first: creation order is a topological order. A leaf comes right after the oldest node
+// that it is an input of, when its gradient is complete.
+void sort_for_backward(Nodes& nodes) {
+  std::unordered_map<const GradNode*, std::uint64_t> oldest_user;  // of a leaf
+  for (const auto& node : nodes) {
+    for (const SavedTensor& input : node->inputs) {
+      if (input.grad_node() != nullptr && input.grad_node()->is_leaf()) {
+        auto& user = oldest_user.try_emplace(input.grad_node().get(), node->sequence).first->second;
+        user = std::min(user, node->sequence);
+      }
+    }
+  }
+  const auto turn = [&](const GradNode& node) {
+    const auto found = oldest_user.find(&node);
+    const bool waits = found != oldest_user.end();
+    return std::tuple(waits ? found->second : node.sequence, !waits, node.sequence);
+  };
+  std::sort(nodes.begin(), nodes.end(),
+            [&](const auto& a, const auto& b) { return turn(*a) > turn(*b); });
+}
+
+// Nodes that `root` depends on, in the order of their turns.
+Nodes reachable_nodes(const std::shared_ptr<GradNode>& root) {
+  Nodes nodes{root};
   std::unordered_set<const GradNode*> seen{root.get()};
   for (std::size_t next = 0; next < nodes.size(); ++next) {
     const std::shared_ptr<GradNode> node = nodes[next];
@@ -110,8 +134,7 @@ std::vector<std::shared_ptr<GradNode>> reachable_nodes(const std::shared_ptr<Gra
       }
     }
   }
-  std::sort(nodes.begin(), nodes.end(),
-            [](const auto& a, const auto& b) { return a->sequence > b->sequence; });
+  sort_for_backward(nodes);
   return nodes;
 }
 
@@ -152,7 +175,7 @@ void send_to_inputs(const GradNode& node, const Tensor& output_grad, Pending& pe
   }
 }
 
-void visit(GradNode& node, Pending& pending, bool retain_graph) {
+void visit(GradNode& node, Pending& pending, const BackwardOptions& options) {
   const auto found = pending.find(&node);
   if (found == pending.end()) {
     return;
@@ -161,6 +184,9 @@ void visit(GradNode& node, Pending& pending, bool retain_graph) {
   pending.erase(found);
   if (node.is_leaf()) {
     node.accumulate(std::move(gradient));
+    if (options.on_leaf) {
+      options.on_leaf(node);
+    }
     return;
   }
   if (node.retains_grad) {
@@ -173,7 +199,7 @@ void visit(GradNode& node, Pending& pending, bool retain_graph) {
   } else {
     send_to_inputs(node, gradient, pending);
   }
-  if (!retain_graph) {
+  if (!options.retain_graph) {
     node.was_freed = true;
     node.inputs.clear();
     node.gradient = nullptr;
@@ -201,9 +227,9 @@ void backward(const Tensor& root, const BackwardOptions& options) {
   const NoGrad no_grad;
   Pending pending;
   pending[root.grad_node().get()] = root_gradient(root, options.gradient);
-  std::vector<std::shared_ptr<GradNode>> nodes = reachable_nodes(root.grad_node());
+  Nodes nodes = reachable_nodes(root.grad_node());
   for (std::shared_ptr<GradNode>& node : nodes) {
-    visit(*node, pending, options.retain_graph);
+    visit(*node, pending, options);
     node = nullptr;  // its activations go now, not at the end
   }
 }
@@ -270,6 +296,14 @@ void Tensor::zero_grad() {
   if (node_ != nullptr) {
     node_->grad = Tensor();
   }
+}
+
+void Tensor::set_grad(Tensor gradient) {
+  require(node_ != nullptr && node_->is_leaf(), "[set_grad] expected a leaf");
+  require(gradient.shape() == shape_ && gradient.dtype() == dtype_,
+          "[set_grad] expected a gradient of shape ", shape_, " and type ", dtype_, ", got ",
+          gradient.shape(), " and ", gradient.dtype());
+  node_->grad = std::move(gradient);
 }
 
 void Tensor::retain_grad() {

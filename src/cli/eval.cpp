@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
@@ -91,7 +92,8 @@ void print(const Evaluation& result, bool json) {
 EvaluationOptions evaluation_options(const Options& options) {
   return {.batch_size = count_option(options, "batch_size", 1),
           .block_size = 0,
-          .max_batches = count_option(options, "max_batches", 0)};
+          .max_batches = count_option(options, "max_batches", 0),
+          .processes = &all_processes()};
 }
 
 // How the tokens are to be shown; none: not at all.
@@ -134,9 +136,13 @@ int run(const Options& options) {
   intervene(options, loaded);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
   const EvaluationOptions evaluation = evaluation_options(options);
-  if (options.given("logits")) {
+  const bool leads = evaluation.processes->leads();
+  if (options.given("logits") && leads) {
     write_npz(output_file(options, "logits", ".npz"),
               evaluation_logits(*loaded.model, dataset, evaluation));
+  }
+  if (report.has_value() && !leads) {
+    return 0;  // what every token costs is told in their order
   }
   const Evaluation result = report.has_value()
                                 ? evaluate_and_show_tokens(loaded, dataset, evaluation, *report)

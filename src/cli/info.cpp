@@ -10,6 +10,7 @@
 #include "cli/tensor_list.h"
 #include "cli/terminal/config_options.h"
 #include "cli/terminal/options.h"
+#include "headlight/cluster/processes.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/text_dataset.h"
@@ -49,7 +50,8 @@ Options make_options() {
            "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width,\n"
            "block_size, vocab_size, by_part, memory_bytes (weights, training_state; of a\n"
            "configuration also training_run), flops_per_token, warnings,\n"
-           "machine{cpu, kernel_variant, threads, products_option, products_by, blas}.",
+           "machine{cpu, kernel_variant, threads, products_option, products_by, blas,\n"
+           "processes_by}.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
                     "headlight info runs/toy/best/model.safetensors"}});
@@ -229,6 +231,8 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
   if (subject.run) {
     bytes["training_run"] = subject.run->total();
   }
+  Json machine = machine_json();
+  machine["processes_by"] = describe_launcher_support();
   return {{"parameters", counts.total()},
           {"layers", config.n_layer},
           {"heads", config.n_head},
@@ -242,7 +246,7 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
           {"memory_bytes", bytes},
           {"flops_per_token", training_flops_per_token(config)},
           {"warnings", warnings_for(config)},
-          {"machine", machine_json()}};
+          {"machine", machine}};
 }
 
 void print_text(const Subject& subject, const ParameterCounts& counts) {
@@ -276,6 +280,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
                 grouped(subject.batch_tokens).c_str());
   }
   std::printf("\ncomputed with %s\n", machine_description().c_str());
+  std::printf("several processes by %s\n", describe_launcher_support().c_str());
   for (const std::string& warning : warnings_for(config)) {
     std::printf("\nwarning: %s\n", warning.c_str());
   }

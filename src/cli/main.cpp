@@ -4,6 +4,7 @@
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
@@ -91,14 +92,10 @@ int dispatch(const std::vector<std::string>& arguments) {
   return find_command(arguments[0]).run({arguments.begin() + 1, arguments.end()});
 }
 
-int guarded(const std::vector<std::string>& arguments) {
+// Prints what the command has thrown; returns the exit code for it.
+int tell(const std::exception_ptr& thrown) {
   try {
-    const int code = dispatch(arguments);
-    if (!std::cout.flush().good()) {
-      log_error("stdout: cannot be written");
-      return kFailure;
-    }
-    return code;
+    std::rethrow_exception(thrown);
   } catch (const SaveError& error) {
     log_error(error.what());
     return kSaveFailed;
@@ -121,6 +118,24 @@ int guarded(const std::vector<std::string>& arguments) {
     log_error(escaped(std::string("unexpected failure: ") + error.what()));
     return kFailure;
   }
+}
+
+int guarded(const std::vector<std::string>& arguments) {
+  try {
+    const int code = dispatch(arguments);
+    if (!std::cout.flush().good()) {
+      log_error("stdout: cannot be written");
+      return kFailure;
+    }
+    return code;
+  } catch (const OthersFailed&) {  // one of them tells
+  } catch (...) {
+    if (!is_told_by_others()) {
+      return tell(std::current_exception());
+    }
+  }
+  // A launcher ends all processes at once when it sees one fail: the one that tells must be it.
+  return 0;
 }
 
 }  // namespace

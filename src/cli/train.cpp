@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
@@ -52,6 +53,10 @@ constexpr const char* kDetails =
     "that update. Another batch_size goes on at the same place of the epoch when batching is\n"
     "padded, and draws on when it is packed; other data, another seed or batching begin a new\n"
     "epoch. Another optimizer begins with moments of zero.\n"
+    "mpirun -n 4 headlight train ... computes every update in 4 processes, on one machine or "
+    "many;\n"
+    "process 0 writes and tells. --shards S gives the same bits with any number of processes up\n"
+    "to S. SIGUSR1 stops like SIGTERM (mpirun forwards it); see src/cluster/README.md.\n"
     "--eval_only evaluates once what the run would start from or go on from, and writes nothing.\n"
     "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback returns to\n"
     "the last checkpoint and goes on with the data that follows that update.\n"
@@ -212,25 +217,49 @@ class StartProgress : public TrainProgress {
   void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
 };
 
-void evaluate_start(const Task& task, bool json) {
+// What the number of processes means for the numbers that are trained.
+void note_processes(const TrainConfig& config, const Processes& processes) {
+  if (processes.count() > 1) {
+    log_info(concat_text(
+        processes.count(), " processes, ",
+        config.shards > 0 ? concat_text(config.shards, " shards: the same bits with any number ",
+                                        "of processes up to that")
+                          : concat_text("a shard each: with another number of processes the bits ",
+                                        "differ (--shards ", processes.count(), " keeps them)")));
+  }
+}
+
+void evaluate_start(const Task& task, Processes& processes, bool json) {
   StartProgress progress;
-  const RunResult result =
-      run_training(task.config, {.resume = task.resume, .observers = {&progress}});
+  std::vector<TrainObserver*> observers;
+  if (processes.leads()) {
+    observers = {&progress};
+  }
+  const RunResult result = run_training(
+      task.config,
+      {.resume = task.resume, .processes = &processes, .observers = std::move(observers)});
   print_result(result, progress, json);
   if (!json) {
     std::cout << "iter " << result.iterations << ": " << evaluation_text(result.validation) << "\n";
   }
 }
 
-void train(const Task& task, bool json) {
-  std::signal(SIGINT, on_stop_signal);
-  std::signal(SIGTERM, on_stop_signal);
+void train(const Task& task, Processes& processes, bool json) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
+    std::signal(signal, on_stop_signal);
+  }
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   TrainProgress progress;
   HeadTracker tracker(task.config.track_heads, log_warning);
+  std::vector<TrainObserver*> observers;
+  if (processes.leads()) {
+    observers = {&progress, &tracker};
+  }
+  note_processes(task.config, processes);
   const RunResult result =
       run_training(task.config, {.resume = task.resume,
-                                 .observers = {&progress, &tracker},
+                                 .processes = &processes,
+                                 .observers = std::move(observers),
                                  .stop_requested = [] { return stop_signals > 0; }});
   if (!progress.loss_curve().empty()) {
     log_info("\n" + progress.loss_curve());
@@ -243,9 +272,11 @@ void train(const Task& task, bool json) {
 }
 
 int run(const Options& options) {
+  Processes& processes = all_processes();
   in_place(kSettings, [&] {
     const Task task = task_of(options);
-    task.config.eval_only ? evaluate_start(task, options.json()) : train(task, options.json());
+    task.config.eval_only ? evaluate_start(task, processes, options.json())
+                          : train(task, processes, options.json());
   });
   return 0;
 }

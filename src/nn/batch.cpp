@@ -88,6 +88,38 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
   return batch;
 }
 
+Batch sequences_of(const Batch& batch, Index first, Index last) {
+  require(first >= 0 && first <= last && last <= batch.sequence_count(), "[sequences_of] expected ",
+          "sequences of ", batch.sequence_count(), ", got ", first, " to ", last);
+  const Index begin = batch.offsets[static_cast<std::size_t>(first)];
+  const Index end = batch.offsets[static_cast<std::size_t>(last)];
+  const auto part = [&](const Tensor& whole) {
+    return whole.defined() ? whole.strided_view({end - begin}, {1}, begin) : Tensor();
+  };
+  Batch result{.tokens = part(batch.tokens),
+               .positions = part(batch.positions),
+               .targets = part(batch.targets),
+               .offsets = {}};
+  for (Index sequence = first; sequence <= last; ++sequence) {
+    result.offsets.push_back(batch.offsets[static_cast<std::size_t>(sequence)] - begin);
+  }
+  if (result.targets.defined()) {
+    const auto* targets = result.targets.data<std::int32_t>();
+    result.target_count =
+        (end - begin) - std::count(targets, targets + (end - begin), kIgnoreTarget);
+  }
+  return result;
+}
+
+Batch shard_of(const Batch& batch, Index shard, Index shards) {
+  const auto place = [&](Index cut) {
+    const Index tokens = cut * batch.token_count() / shards;
+    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens) -
+           batch.offsets.begin();
+  };
+  return sequences_of(batch, place(shard), place(shard + 1));
+}
+
 Tensor last_rows(const Tensor& rows, const Batch& batch) {
   std::vector<Tensor> last;
   for (std::size_t b = 1; b < batch.offsets.size(); ++b) {

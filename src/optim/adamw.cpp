@@ -4,29 +4,28 @@
 
 #include "kernels/loops.h"
 #include "kernels/parallel.h"
+#include "optim/parameter_parts.h"
 
 namespace headlight {
 namespace {
 
+// n elements.
 template <class T>
-void update(Tensor& parameter, const Tensor& gradient, Tensor& mean, Tensor& variance,
-            const kernels::AdamWStep& step) {
-  T* values = parameter.mutable_data<T>();
-  const T* gradients = gradient.data<T>();
-  T* means = mean.mutable_data<T>();
-  T* variances = variance.mutable_data<T>();
-  kernels::parallel_for(parameter.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-    kernels::loops<T>().adamw({.parameter = values + begin,
-                               .gradient = gradients + begin,
-                               .mean = means + begin,
-                               .variance = variances + begin},
+void update(const kernels::AdamWArrays<T>& arrays, const kernels::AdamWStep& step, Index n) {
+  kernels::parallel_for(n, kernels::kElementGrain, [&](Index begin, Index end) {
+    kernels::loops<T>().adamw({.parameter = arrays.parameter + begin,
+                               .gradient = arrays.gradient + begin,
+                               .mean = arrays.mean + begin,
+                               .variance = arrays.variance + begin},
                               step, end - begin);
   });
 }
 
 }  // namespace
 
-AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options) : options_(options) {
+AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options,
+             const std::optional<TensorParts>& parts)
+    : options_(options) {
   require(options.beta1 >= 0 && options.beta1 < 1 && options.beta2 >= 0 && options.beta2 < 1,
           "[AdamW] expected beta1 and beta2 from 0 to below 1, got ", options.beta1, " and ",
           options.beta2);
@@ -37,8 +36,9 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options) : options_(op
     // A step walks through the elements as they lie in memory.
     require(parameter.defined() && parameter.is_contiguous(), "[AdamW] ", name,
             ": expected a tensor of contiguous elements");
-    slots_.push_back({name, parameter, Tensor::zeros(parameter.shape(), parameter.dtype()),
-                      Tensor::zeros(parameter.shape(), parameter.dtype())});
+    const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);
+    slots_.push_back(
+        {name, parameter, ranges, zeros_for(ranges, parameter), zeros_for(ranges, parameter)});
   }
 }
 
@@ -55,12 +55,23 @@ void AdamW::step(double learning_rate, double gradient_scale) {
                           .gradient_scale = gradient_scale};
   for (Slot& slot : slots_) {
     const Tensor gradient = slot.parameter.grad();
-    if (!gradient.defined()) {
+    if (!gradient.defined() || slot.ranges.empty()) {
       continue;
     }
     step.weight_decay = slot.parameter.rank() >= 2 ? options_.weight_decay : 0;
     dispatch_floating(slot.parameter.dtype(), "AdamW", [&](auto zero) {
-      update<decltype(zero)>(slot.parameter, gradient, slot.mean, slot.variance, step);
+      using T = decltype(zero);
+      kernels::AdamWArrays<T> arrays{.parameter = nullptr,
+                                     .gradient = nullptr,
+                                     .mean = slot.mean.mutable_data<T>(),
+                                     .variance = slot.variance.mutable_data<T>()};
+      for (const ElementRange& range : slot.ranges) {
+        arrays.parameter = slot.parameter.mutable_data<T>() + range.begin;
+        arrays.gradient = gradient.data<T>() + range.begin;
+        update(arrays, step, range.size());
+        arrays.mean += range.size();
+        arrays.variance += range.size();
+      }
     });
   }
 }

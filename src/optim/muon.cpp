@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/parallel.h"
+#include "optim/parameter_parts.h"
 
 namespace headlight {
 namespace {
@@ -48,7 +49,9 @@ void move(T* values, T kept, T rate, const Tensor& direction) {
 
 }  // namespace
 
-Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options) : options_(options) {
+Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options,
+           const std::optional<TensorParts>& parts)
+    : options_(options) {
   require(options.momentum >= 0 && options.momentum < 1,
           "[Muon] expected a momentum from 0 to below 1, got ", options.momentum);
   require(options.weight_decay >= 0, "[Muon] expected a weight_decay of at least 0, got ",
@@ -68,7 +71,9 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options) : optio
                                       [](Index block) { return block > 0; });
     require(positive && rows == parameter.size(0), "[Muon] ", matrix.name,
             ": expected blocks of its ", parameter.size(0), " rows, got ", rows);
-    Tensor velocity = Tensor::zeros(parameter.shape(), parameter.dtype());
+    Tensor velocity = zeros_for(ranges_of(parts, matrix.name, parameter), parameter);
+    require(velocity.numel() == 0 || velocity.shape() == parameter.shape(), "[Muon] ", matrix.name,
+            ": a part of a matrix cannot be made orthogonal");
     slots_.push_back({std::move(matrix), std::move(velocity)});
   }
 }
@@ -96,7 +101,7 @@ void Muon::update(Slot& slot, double learning_rate, double gradient_scale) const
 void Muon::step(double learning_rate, double gradient_scale) {
   ++step_count_;
   for (Slot& slot : slots_) {
-    if (slot.matrix.parameter.grad().defined()) {
+    if (slot.matrix.parameter.grad().defined() && slot.velocity.numel() > 0) {
       dispatch_floating(slot.matrix.parameter.dtype(), "Muon", [&](auto zero) {
         update<decltype(zero)>(slot, learning_rate, gradient_scale);
       });

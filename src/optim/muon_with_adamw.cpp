@@ -22,12 +22,13 @@ MuonWithAdamW::Parameters MuonWithAdamW::parameters_of(const LanguageModel& mode
 }
 
 MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon,
-                             const AdamWOptions& adamw)
-    : MuonWithAdamW(parameters_of(model), muon, adamw) {}
+                             const AdamWOptions& adamw, const std::optional<TensorParts>& parts)
+    : MuonWithAdamW(parameters_of(model), muon, adamw, parts) {}
 
 MuonWithAdamW::MuonWithAdamW(Parameters parameters, const MuonOptions& muon,
-                             const AdamWOptions& adamw)
-    : muon_(std::move(parameters.hidden), muon), adamw_(std::move(parameters.others), adamw) {}
+                             const AdamWOptions& adamw, const std::optional<TensorParts>& parts)
+    : muon_(std::move(parameters.hidden), muon, parts),
+      adamw_(std::move(parameters.others), adamw, parts) {}
 
 void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
   muon_.step(learning_rate, gradient_scale);

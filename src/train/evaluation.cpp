@@ -145,8 +145,15 @@ std::vector<TokenEvaluation> score_targets(const LanguageModel& model, const Bat
 Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
                     const TokenDataset& dataset, const EvaluationOptions& options) {
   const NoGrad no_grad;
-  return sum_up(EvaluationBatches(model, dataset, options), tokenizer, dataset,
-                [&](Index, const Batch& batch) { return model.loss(batch, {}, 1).item(); });
+  const EvaluationBatches batches(model, dataset, options);
+  Processes& processes = options.processes == nullptr ? alone() : *options.processes;
+  std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // of others: zeros
+  for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
+    losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
+  }
+  add_across(processes, losses);
+  return sum_up(batches, tokenizer, dataset,
+                [&](Index i, const Batch&) { return losses[static_cast<std::size_t>(i)]; });
 }
 
 Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenizer,

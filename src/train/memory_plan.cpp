@@ -1,5 +1,7 @@
 #include "headlight/train/memory_plan.h"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 
 #include "headlight/base/memory.h"
@@ -40,14 +42,17 @@ std::string megabytes(double bytes) {
 
 }  // namespace
 
-MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model) {
+MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes) {
   const double weights = kBytes * static_cast<double>(count_parameters(model).total());
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
   const double moments = moments_of(config, model);
+  const auto own_shards =
+      static_cast<std::uint64_t>(std::max(config.shards, processes) / processes);
+  const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.weights = weights,
-          .gradients = weights,
-          .moments = moments,
+          .gradients = weights * (1 + waiting_sums),
+          .moments = moments / static_cast<double>(processes),
           .snapshot = weights + moments,
           .activations = kBytes * tokens * activations_of(model),
           .data = 0,

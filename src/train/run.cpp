@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/printable.h"
@@ -10,6 +11,7 @@
 #include "headlight/io/run_layout.h"
 #include "headlight/train/config_source.h"
 #include "train/metrics_log.h"
+#include "train/optimizer_state.h"
 #include "train/resume_plan.h"
 #include "train/run_directory.h"
 #include "train/run_start.h"
@@ -44,46 +46,63 @@ RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
 }
 
 // On the validation data, after `iteration` updates.
-EvaluationMetrics evaluation_of(const RunStart& start, Index iteration) {
+EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processes& processes) {
   const Stopwatch watch;
   EvaluationMetrics metrics{.iteration = iteration};
   metrics.validation = evaluate(*start.model, *start.data.tokenizer, start.data.validation,
                                 {.batch_size = start.config.batch_size,
                                  .block_size = start.config.block_size,
-                                 .max_batches = start.config.eval_iters});
+                                 .max_batches = start.config.eval_iters,
+                                 .processes = &processes});
   metrics.seconds = watch.seconds();
   return metrics;
 }
 
-// One run in progress.
+Processes& processes_of(const RunOptions& options) {
+  return options.processes == nullptr ? alone() : *options.processes;
+}
+
+// One run in progress. Of several processes each has one; they do the same at the same time, but
+// `directory`, the log and the observers are those of process 0 alone.
 class Run {
  public:
-  Run(const RunOptions& options, RunStart& start, RunDirectory& directory)
+  Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
       : config_(start.config),
         options_(options),
+        processes_(processes_of(options)),
         start_(start),
         directory_(directory),
-        trainer_(config_, *start.model, start.data.train),
-        log_(directory.path() / kRunMetrics, start.state, [this](const Error& error) {
-          directory_.judge(error);
-          warn(error.what());
-        }) {
+        trainer_(config_, *start.model, start.data.train, processes_) {
+    if (directory_ != nullptr) {
+      log_.emplace(directory_->path() / kRunMetrics, start.state, [this](const Error& error) {
+        directory_->judge(error);
+        warn(error.what());
+      });
+    }
     if (!start.checkpoint.empty()) {
       go_on_from(start.checkpoint);
-      if (const std::string left = directory_.go_on_from(start.checkpoint, start.state);
-          !left.empty()) {
-        start.warnings.push_back(left);
+      if (directory_ != nullptr) {
+        const std::string left = directory_->go_on_from(start.checkpoint, start.state);
+        if (!left.empty()) {
+          start.warnings.push_back(left);
+        }
       }
     }
   }
   // What is being written asks observers and the log, which must live until then.
-  ~Run() { directory_.quiesce(); }
+  ~Run() {
+    if (directory_ != nullptr) {
+      directory_->quiesce();
+    }
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   RunResult train() {
     announce();
-    directory_.prepare(*start_.model, trainer_.optimizer());
+    if (processes_.count() == 1) {
+      directory_->prepare(*start_.model, trainer_.optimizer());
+    }
     RunResult result{.directory = config_.out_dir};
     catch_up(result);
     while (trainer_.iteration() < config_.max_iters && !result.stopped) {
@@ -108,7 +127,10 @@ class Run {
  private:
   template <class Tell>
   void tell(const Tell& call) {
-    call(log_);
+    if (directory_ == nullptr) {
+      return;
+    }
+    call(*log_);
     for (TrainObserver* observer : options_.observers) {
       call(*observer);
     }
@@ -119,7 +141,10 @@ class Run {
   }
 
   void tell_of_saving(bool wait) {
-    for (const SaveEvent& event : directory_.settle(wait)) {
+    if (directory_ == nullptr) {
+      return;
+    }
+    for (const SaveEvent& event : directory_->settle(wait)) {
       if (event.checkpoint.empty()) {
         warn(event.warning);
       } else {
@@ -133,15 +158,25 @@ class Run {
     tell([&](TrainObserver& observer) { observer.on_start(plan); });
   }
 
-  bool wants_to_stop() const { return options_.stop_requested && options_.stop_requested(); }
+  bool wants_to_stop() const {
+    return is_true_in_any(processes_, options_.stop_requested && options_.stop_requested());
+  }
+
+  // Update of the newest checkpoint, complete or in progress; -1: none.
+  bool was_saved(Index iteration) const {
+    return decided_by_leader(processes_,
+                             directory_ != nullptr && directory_->last_saved() == iteration);
+  }
 
   // What start_.state and the files of a checkpoint say; the weights are there already.
   void go_on_from(const fs::path& checkpoint) {
-    const bool has_moments = !trainer_.optimizer().state().empty();
-    if (!read_optimizer(checkpoint, trainer_.optimizer()) && has_moments) {
+    OptimizerState whole(trainer_.empty_optimizer_state());
+    if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
       start_.notes.push_back("optimizer: " + shown(checkpoint) + " has no moments for " +
                              config_.optimizer + ": they begin at zero");
     }
+    trainer_.set_optimizer_state(whole.state());
+    trainer_.optimizer().set_step_count(whole.step_count());
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
@@ -152,7 +187,7 @@ class Run {
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
     const bool best = evaluates && evaluate_now(result);
-    if (evaluates || (config_.on_nan == "rollback" && directory_.last_saved() < 0)) {
+    if (evaluates || (config_.on_nan == "rollback" && was_saved(-1))) {
       save(best);
     }
   }
@@ -176,7 +211,7 @@ class Run {
     if (start_.data.validation.sequences.empty()) {
       return false;
     }
-    EvaluationMetrics metrics = evaluation_of(start_, trainer_.iteration());
+    EvaluationMetrics metrics = evaluation_of(start_, trainer_.iteration(), processes_);
     metrics.best = metrics.validation.loss < start_.state.best_validation_loss;
     if (metrics.best) {
       start_.state.best_validation_loss = metrics.validation.loss;
@@ -196,20 +231,39 @@ class Run {
     start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
     tell_of_saving(true);
-    directory_.save({*start_.model, *start_.data.tokenizer, trainer_.optimizer(), start_.state},
-                    best, [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
+    if (processes_.count() == 1) {
+      write(trainer_.optimizer(), best);
+      return;
+    }
+    OptimizerState whole(trainer_.gather_optimizer_state());
+    whole.set_step_count(trainer_.optimizer().step_count());
+    if (directory_ != nullptr) {
+      directory_->prepare(*start_.model, whole);
+      write(whole, best);
+    }
+  }
+
+  void write(const Optimizer& optimizer, bool best) {
+    directory_->save({*start_.model, *start_.data.tokenizer, optimizer, start_.state}, best,
+                     [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
     tell_of_saving(false);
+  }
+
+  // Process 0 chooses it.
+  fs::path newest_checkpoint() {
+    std::vector<std::string> skipped;
+    const std::string mine = directory_ == nullptr ? "" : directory_->newest(skipped).string();
+    for (const std::string& text : skipped) {
+      warn(text);
+    }
+    return gather_texts(processes_, mine).front();
   }
 
   // Back to the newest checkpoint, and on with the data that follows the update that failed.
   void roll_back(const StepMetrics& failed) {
     tell_of_saving(true);
     const UpdateHistory until = trainer_.history();
-    std::vector<std::string> skipped;
-    const fs::path checkpoint = directory_.newest(skipped);
-    for (const std::string& text : skipped) {
-      warn(text);
-    }
+    const fs::path checkpoint = newest_checkpoint();
     TrainingState state = read_training_state(checkpoint);
     state.config = start_.state.config;
     state.changes = start_.state.changes;
@@ -228,7 +282,9 @@ class Run {
     history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
     history.rollbacks = until.rollbacks + 1;
     go_on_from(checkpoint);
-    log_.cut(start_.state);
+    if (log_) {
+      log_->cut(start_.state);
+    }
     const RollbackMetrics metrics{
         .iteration = start_.state.iteration, .from = failed.iteration, .reason = failed.reason};
     tell([&](TrainObserver& observer) { observer.on_rollback(metrics); });
@@ -250,21 +306,22 @@ class Run {
     const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now(result);
     tell_of_saving(true);
-    if (evaluates || directory_.last_saved() != trainer_.iteration()) {
+    if (evaluates || !was_saved(trainer_.iteration())) {
       save(best);
       tell_of_saving(true);
     }
-    if (directory_.last_saved() != trainer_.iteration()) {
+    if (!was_saved(trainer_.iteration())) {
       throw SaveError(shown(config_.out_dir) + ": the end of the run could not be saved");
     }
   }
 
   const TrainConfig& config_;
   const RunOptions& options_;
+  Processes& processes_;
   RunStart& start_;
-  RunDirectory& directory_;
+  RunDirectory* directory_;
   Trainer trainer_;
-  MetricsLog log_;
+  std::optional<MetricsLog> log_;
   Index rollbacks_ = 0;  // to the checkpoint of update rollback_target_
   Index rollback_target_ = -1;
   // Where the run began or goes on; other than its checkpoint says when settings changed since.
@@ -281,16 +338,30 @@ std::string settings_text(const RunStart& start) {
   return text;
 }
 
+// Locks the directory of a run and looks whether it may be used.
+void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
+  directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
+                                               .stops_on_error = config.on_save_error == "stop"});
+  require(resume || !holds_run(config.out_dir), shown(config.out_dir),
+          ": holds a run already; go on with --resume or choose another --out_dir");
+  if (!resume) {
+    directory->require_no_foreign_files();
+  }
+}
+
 // What training would start from, evaluated; nothing is written and no directory locked.
 RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
   config.eval_only = false;  // the run itself goes on without it
-  const RunStart start = prepare_run(config, resume);
+  RunStart start;
+  Processes& processes = processes_of(options);
+  together(processes, [&] { start = prepare_run(config, resume, processes.count()); });
+  require_same_start(processes, start);
   require_value(!start.data.validation.sequences.empty(), "eval_only",
                 "expected validation data, got none (validation_fraction is ",
                 config.validation_fraction, ")");
   const RunPlan plan =
       plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
-  const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration);
+  const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration, processes);
   for (TrainObserver* observer : options.observers) {
     observer->on_start(plan);
     observer->on_evaluation(metrics);
@@ -311,19 +382,25 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   if (config.eval_only) {
     return evaluate_only(config, resume, options);
   }
-  RunDirectory directory(config.out_dir, {.keep = config.keep_checkpoints,
-                                          .stops_on_error = config.on_save_error == "stop"});
-  require(resume || !holds_run(config.out_dir), shown(config.out_dir),
-          ": holds a run already; go on with --resume or choose another --out_dir");
-  if (!resume) {
-    directory.require_no_foreign_files();
-  }
-  RunStart start = prepare_run(config, resume);
-  for (const fs::path& swept : directory.sweep()) {
-    start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
-  }
-  directory.begin(settings_text(start));
-  return Run(options, start, directory).train();
+  Processes& processes = processes_of(options);
+  std::optional<RunDirectory> directory;  // of process 0
+  RunStart start;
+  together(processes, [&] {
+    if (processes.leads()) {
+      enter(directory, config, resume);
+    }
+    start = prepare_run(config, resume, processes.count());
+  });
+  require_same_start(processes, start);
+  together(processes, [&] {
+    if (directory) {
+      for (const fs::path& swept : directory->sweep()) {
+        start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
+      }
+      directory->begin(settings_text(start));
+    }
+  });
+  return Run(options, start, directory ? &*directory : nullptr).train();
 }
 
 }  // namespace headlight

@@ -12,6 +12,7 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/io/run_layout.h"
 #include "kernels/parallel.h"
+#include "train/optimizer_state.h"
 
 namespace headlight {
 
@@ -60,23 +61,13 @@ auto as_error(const Work& work) {
   }
 }
 
-// The state of an optimizer, which cannot make updates.
-class OptimizerState : public Optimizer {
- public:
-  explicit OptimizerState(const Optimizer& of) {
-    for (const auto& [name, tensor] : of.state()) {
-      state_.emplace_back(name, Tensor::empty(tensor.shape(), tensor.dtype()));
-    }
+NamedTensors empty_like(const NamedTensors& tensors) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : tensors) {
+    result.emplace_back(name, Tensor::empty(tensor.shape(), tensor.dtype()));
   }
-
-  void step(double, double) override {
-    fail("[RunDirectory] a copy of an optimizer makes no updates");
-  }
-  NamedTensors state() const override { return state_; }
-
- private:
-  NamedTensors state_;
-};
+  return result;
+}
 
 // Parameters and moments are contiguous: optimizers see to that.
 void copy_all(const NamedTensors& from, const NamedTensors& to) {
@@ -98,7 +89,8 @@ void copy_all(const NamedTensors& from, const NamedTensors& to) {
 class RunDirectory::Copy {
  public:
   Copy(const Gpt& model, const Optimizer& optimizer)
-      : model_(Gpt::blank(model.config(), model.dtype())), optimizer_(optimizer) {}
+      : model_(Gpt::blank(model.config(), model.dtype())),
+        optimizer_(empty_like(optimizer.state())) {}
 
   void take(const CheckpointParts& parts) {
     copy_all(parts.model.parameters(), model_->parameters());

@@ -103,7 +103,7 @@ TrainConfig go_on(RunStart& start) {
 }
 
 // The model to go on with or to start from, or nothing for a run from scratch.
-LoadedModel initial_model(RunStart& start) {
+LoadedModel initial_model(RunStart& start, Index processes) {
   const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};
@@ -111,7 +111,7 @@ LoadedModel initial_model(RunStart& start) {
   return load_model(start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint,
                     {.adjust = [&](GptConfig& model) {
                       fit_to_run(model, config);
-                      start.memory = plan_memory(config, model);
+                      start.memory = plan_memory(config, model, processes);
                       require_memory(start.memory);
                     }});
 }
@@ -189,16 +189,41 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   }
 }
 
+// What all processes must have in common, a line each.
+std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& start) {
+  return {{"build", start.state.build},
+          {"CPU variant", start.state.cpu_variant},
+          {"products", start.state.products},
+          {"settings", start.state.config},
+          {"data", start.content},
+          {"validation data", start.validation_content},
+          {"update", std::to_string(start.state.iteration)},
+          {"weights", fingerprint(start.model->parameters())}};
+}
+
 }  // namespace
 
-RunStart prepare_run(const TrainConfig& config, bool resume) {
+void require_same_start(Processes& processes, const RunStart& start) {
+  if (processes.count() == 1) {
+    return;
+  }
+  for (const auto& [what, mine] : identity_of(start)) {
+    const std::vector<std::string> all = gather_texts(processes, mine);
+    together(processes, [&, &what = what, &mine = mine] {
+      require(mine == all.front(), what, ": expected that of process 0, ", escaped(all.front()),
+              ", got ", escaped(mine));
+    });
+  }
+}
+
+RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   if (resume) {
     require_lasting_data(config);
   }
   RunStart start;
   start.config = config;
   const TrainConfig past = resume ? go_on(start) : config;
-  LoadedModel loaded = initial_model(start);
+  LoadedModel loaded = initial_model(start, processes);
   start.data = load_training_data(start.config, std::move(loaded.tokenizer));
   append(start.notes, start.data.notes);
   append(start.warnings, start.data.warnings);
@@ -217,7 +242,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume) {
   start.model = std::move(loaded.model);
   if (start.model == nullptr) {
     const GptConfig model = start.config.model(ids);
-    start.memory = plan_memory(start.config, model);
+    start.memory = plan_memory(start.config, model, processes);
     start.memory.available += start.memory.available > 0 ? data : 0;  // it is taken already
     start.memory.data = data;
     require_memory(start.memory);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -30,6 +31,7 @@ constexpr ConfigRange kNotNegative{.least = 0};
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
+constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
 constexpr std::array<std::string_view, 3> kOptimizers{"adamw", "sgd", "muon"};
 constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
@@ -93,6 +95,9 @@ constexpr std::array kFields{
                 "Batches of one update", training, kFromOne},
     ConfigField{"bucket_window", &C::bucket_window, "bucketed: batches sorted by length together",
                 training, kFromOne},
+    ConfigField{"shards", &C::shards,
+                "Parts of an update, added in a fixed tree: 1, 2, 4 ...; 0: one a process",
+                training, kShards},
     ConfigField{"n_layer", &C::n_layer, "Layers", architecture, kSize},
     ConfigField{"n_head", &C::n_head, "Attention heads of a layer", architecture, kSize},
     ConfigField{"n_kv_head", &C::n_kv_head,
@@ -347,6 +352,13 @@ void require_batch(const TrainConfig& config) {
                 config.batch_size * block);
 }
 
+void require_shards(Index shards) {
+  const auto number = static_cast<std::uint64_t>(shards);
+  require_value(shards == 0 || std::has_single_bit(number), "shards",
+                "expected a power of two (1, 2, 4 ...), got ", shards, "; ", std::bit_floor(number),
+                " or ", std::bit_ceil(number), " go");
+}
+
 // A path is only looked at when the tokenizer is needed: a run that goes on has its own.
 void require_tokenizer(const std::string& tokenizer) {
   const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
@@ -493,6 +505,7 @@ void TrainConfig::validate() const {
   require_tokenizer(tokenizer);
   require_allowed_values(*this);
   require_batch(*this);
+  require_shards(shards);
   require_value(repeat_share == 0 || batching == "packed", "repeat_share",
                 "expected batching = packed beside it, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",

@@ -1,10 +1,13 @@
 #include "headlight/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "cluster/sharded_gradients.h"
 #include "headlight/autograd/autograd.h"
+#include "headlight/io/model_directory.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
 #include "headlight/optim/muon_with_adamw.h"
@@ -16,28 +19,57 @@ namespace {
 
 constexpr std::uint64_t kDropoutStream = 2;
 
-std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model) {
+// `parts`: of several processes this one's.
+std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model,
+                                          const std::optional<TensorParts>& parts) {
   const double momentum = config.resolved().momentum;
   if (config.optimizer == "sgd") {
     return std::make_unique<Sgd>(
-        model.parameters(), SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay});
+        model.parameters(), SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay},
+        parts);
   }
   const AdamWOptions adamw{
       .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
   if (config.optimizer == "adamw") {
-    return std::make_unique<AdamW>(model.parameters(), adamw);
+    return std::make_unique<AdamW>(model.parameters(), adamw, parts);
   }
   const MuonOptions muon{
       .momentum = momentum,
       .weight_decay = config.weight_decay,
       .adjust_lr_fn = parse_name<LearningRateAdjustment>("adjust_lr_fn", config.adjust_lr_fn),
       .newton_schulz = {.steps = config.ns_steps}};
-  return std::make_unique<MuonWithAdamW>(model, muon, adamw);
+  return std::make_unique<MuonWithAdamW>(model, muon, adamw, parts);
+}
+
+// Nothing for one process that is asked for no shards.
+std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
+                                               const LanguageModel& model, Processes& processes) {
+  const Index count = processes.count();
+  const Index shards = config.shards == 0 ? count : config.shards;
+  require_value(shards >= count, "shards", "expected at least ", count,
+                ", the number of processes, ", "got ", shards, "; start ", shards,
+                " or fewer processes, or set shards = ", count);
+  if (shards == 1) {
+    return nullptr;
+  }
+  ShardOptions options{.shards = shards};
+  for (const HiddenMatrix& matrix : model.hidden_matrices()) {
+    if (config.optimizer == "muon") {
+      options.whole.push_back(matrix.name);
+    }
+  }
+  return std::make_unique<ShardedGradients>(processes, model.parameters(), options);
+}
+
+std::optional<TensorParts> own_parts(const ShardedGradients* sharded) {
+  const bool divides = sharded != nullptr && sharded->processes().count() > 1;
+  return divides ? std::optional(sharded->owned()) : std::nullopt;
 }
 
 }  // namespace
 
-Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset)
+Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset,
+                 Processes& processes)
     : config_(config),
       model_(model),
       dataset_(dataset),
@@ -45,7 +77,32 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       schedule_(config.schedule()),
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
-      optimizer_(make_optimizer(config, model)) {}
+      sharded_(make_sharded(config, model, processes)),
+      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {}
+
+Trainer::~Trainer() = default;
+
+NamedTensors Trainer::gather_optimizer_state() {
+  const NamedTensors own = optimizer_->state();
+  return sharded_ == nullptr ? own : sharded_->gather_state(own);
+}
+
+NamedTensors Trainer::empty_optimizer_state() const {
+  NamedTensors whole;
+  for (const auto& [name, own] : optimizer_->state()) {
+    const Shape shape = sharded_ == nullptr ? own.shape() : sharded_->whole_shape(name);
+    whole.emplace_back(name, Tensor::empty(shape, own.dtype()));
+  }
+  return whole;
+}
+
+void Trainer::set_optimizer_state(const NamedTensors& whole) {
+  if (sharded_ == nullptr) {
+    copy_tensors(whole, optimizer_->state(), "optimizer");
+  } else {
+    sharded_->take_own_state(whole, optimizer_->state());
+  }
+}
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
   iteration_ = iteration;
@@ -77,23 +134,62 @@ std::vector<Batch> Trainer::next_batches() {
   return batches;
 }
 
+ForwardContext Trainer::context_of(Index batch) const {
+  const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
+  return {.training = true,
+          .random = random.fork(static_cast<std::uint64_t>(batch)),
+          .precision = precision_};
+}
+
 void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches) {
   Stopwatch clock;
   model_.zero_grad();
   metrics.phases.optimizer += clock.lap();
-  const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
-  const auto first = static_cast<std::uint64_t>(next_batch());
   for (std::size_t piece = 0; piece < batches.size(); ++piece) {
     const Tensor loss = model_.loss(
-        batches[piece],
-        {.training = true, .random = random.fork(first + piece), .precision = precision_},
-        metrics.tokens);
+        batches[piece], context_of(next_batch() + static_cast<Index>(piece)), metrics.tokens);
     metrics.loss += loss.item();
     metrics.phases.forward += clock.lap();
     backward(loss);
     metrics.phases.backward += clock.lap();
   }
   metrics.gradient_norm = gradient_norm(parameters_);
+  metrics.phases.optimizer += clock.lap();
+}
+
+// The losses of one shard of every batch and their gradients; returns the losses' sum.
+double Trainer::compute_shard(Index shard, StepMetrics& metrics,
+                              const std::vector<Batch>& batches) {
+  Stopwatch clock;
+  model_.zero_grad();
+  double sum = 0;
+  for (std::size_t piece = 0; piece < batches.size(); ++piece) {
+    const Batch own = shard_of(batches[piece], shard, sharded_->shards());
+    if (own.target_count == 0) {
+      continue;
+    }
+    ForwardContext context = context_of(next_batch() + static_cast<Index>(piece));
+    context.random = context.random.fork(static_cast<std::uint64_t>(shard));
+    const Tensor loss = model_.loss(own, context, metrics.tokens);
+    sum += loss.item();
+    metrics.phases.forward += clock.lap();
+    const bool is_last = piece + 1 == batches.size();
+    backward(loss, {.on_leaf = is_last ? sharded_->expect_last() : LeafFunction()});
+    metrics.phases.backward += clock.lap();
+  }
+  sharded_->end_shard();
+  metrics.phases.backward += clock.lap();
+  return sum;
+}
+
+void Trainer::compute_shards(StepMetrics& metrics, const std::vector<Batch>& batches) {
+  std::vector<double> losses;
+  for (Index shard = 0; shard < sharded_->own_shards(); ++shard) {
+    losses.push_back(compute_shard(sharded_->first_shard() + shard, metrics, batches));
+  }
+  Stopwatch clock;
+  metrics.loss = sharded_->sum(std::move(losses));
+  metrics.gradient_norm = sharded_->norm();
   metrics.phases.optimizer += clock.lap();
 }
 
@@ -137,11 +233,14 @@ StepMetrics Trainer::step() {
     metrics.tokens += batch.target_count;
   }
   metrics.phases.data = clock.lap();
-  compute_gradients(metrics, batches);
+  sharded_ == nullptr ? compute_gradients(metrics, batches) : compute_shards(metrics, batches);
   clock.lap();
   judge(metrics);
   if (metrics.outcome == StepOutcome::updated) {
     optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
+    if (sharded_ != nullptr) {
+      sharded_->spread_weights();
+    }
     history_.skipped_in_row = 0;
   } else if (metrics.outcome == StepOutcome::skipped) {
     leave_out(metrics);

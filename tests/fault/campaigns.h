@@ -28,6 +28,9 @@ class Tally {
 // kill -9 at random instants of a run of a few hundred updates, until that many have struck.
 bool run_kills(long count, unsigned seed);
 
+// kill -9 of one process of those that train together; those that resume are of another number.
+bool run_ranks(long count, unsigned seed);
+
 // A fault at the first call, at the second, and so on until a run completes. `kind` as in plan.h;
 // with "+" at its end all later calls fail as well.
 bool run_calls(const std::string& kind);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: headlight_fault kills COUNT [SEED]    kill -9 at random instants\n"
+    "       headlight_fault ranks COUNT [SEED]    kill -9 of one process among several\n"
     "       headlight_fault signals COUNT [SEED]  SIGINT and SIGTERM at random instants\n"
     "       headlight_fault calls KIND            kill, tear, short, EINTR, EIO, ENOSPC, EMFILE,\n"
     "                                             EACCES at every call; ENOSPC+: and all later "
@@ -39,6 +40,9 @@ bool run(const std::vector<std::string>& words) {
   const auto seed = static_cast<unsigned>(number(words, 2, 1));
   if (words[0] == "kills") {
     return run_kills(number(words, 1, 50), seed);
+  }
+  if (words[0] == "ranks") {
+    return run_ranks(number(words, 1, 10), seed);
   }
   if (words[0] == "signals") {
     return run_signals(number(words, 1, 20), seed);

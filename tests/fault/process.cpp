@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -95,6 +97,11 @@ void Process::send(int signal) const {
   if (!ended_) {
     ::kill(id_, signal);
   }
+}
+
+std::vector<pid_t> Process::children() const {
+  std::ifstream list("/proc/" + std::to_string(id_) + "/task/" + std::to_string(id_) + "/children");
+  return {std::istream_iterator<pid_t>(list), {}};
 }
 
 // A machine that is stopped for minutes must not make its programs look as if they hung: of the

@@ -35,6 +35,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+  // The processes that it has started itself.
+  std::vector<pid_t> children() const;
   // True when it ends within this time.
   bool ends_within(double seconds);
   // Waits for the end; one that hangs is killed.

@@ -3,10 +3,14 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "support/launcher.h"
+
 namespace headlight::fault {
 namespace {
 
 namespace fs = std::filesystem;
+using test::launched;
+using test::launcher_environment;
 
 std::string small_text() {
   std::string text;
@@ -51,28 +55,47 @@ TrainingCase::TrainingCase(const CaseOptions& options)
 
 std::vector<std::string> TrainingCase::command(bool resume) const {
   const std::string updates = std::to_string(options_.updates);
-  std::vector<std::string> all{HEADLIGHT_PROGRAM,  "train",
-                               "--data",           (root_ / "data.txt").string(),
-                               "--out_dir",        run().string(),
-                               "--threads",        "1",
-                               "--n_layer",        "1",
-                               "--n_head",         "1",
-                               "--n_embd",         "8",
-                               "--block_size",     "8",
-                               "--batch_size",     "2",
-                               "--dropout",        "0.1",
-                               "--warmup_iters",   "2",
-                               "--max_iters",      updates,
-                               "--lr_decay_iters", updates,
-                               "--save_interval",  "1",
-                               "--eval_interval",  "2",
-                               "--eval_iters",     "1",
-                               "--track_heads",    "2",
-                               "--learning_rate",  "0.01"};
+  std::vector<std::string> all{"train",
+                               "--data",
+                               (root_ / "data.txt").string(),
+                               "--out_dir",
+                               run().string(),
+                               "--threads",
+                               "1",
+                               "--n_layer",
+                               "1",
+                               "--n_head",
+                               "1",
+                               "--n_embd",
+                               "8",
+                               "--block_size",
+                               "8",
+                               "--batch_size",
+                               "2",
+                               "--dropout",
+                               "0.1",
+                               "--warmup_iters",
+                               "2",
+                               "--max_iters",
+                               updates,
+                               "--lr_decay_iters",
+                               updates,
+                               "--save_interval",
+                               "1",
+                               "--eval_interval",
+                               "2",
+                               "--eval_iters",
+                               "1",
+                               "--track_heads",
+                               "2",
+                               "--learning_rate",
+                               "0.01"};
   all.insert(all.end(), options_.more.begin(), options_.more.end());
   if (resume) {
     all.emplace_back("--resume");
   }
+  const std::vector<std::string> program = launched(HEADLIGHT_PROGRAM, processes_);
+  all.insert(all.begin(), program.begin(), program.end());
   return all;
 }
 
@@ -86,6 +109,7 @@ void TrainingCase::reset() const {
 Process TrainingCase::start(bool resume, const Environment& environment,
                             const fs::path& output) const {
   Environment all{{"OMP_NUM_THREADS", "1"}};
+  all.insert(launcher_environment().begin(), launcher_environment().end());
   all.insert(environment.begin(), environment.end());
   return {command(resume), all, output.empty() ? folder_.path() : output};
 }

@@ -29,6 +29,9 @@ class TrainingCase {
   // For files that belong to no run.
   std::filesystem::path aside(const std::string& name) const { return folder_.path() / name; }
 
+  // Runs that are started from now on are of so many processes, started by mpirun; 1: without it.
+  void set_processes(int count) { processes_ = count; }
+
   // Empties the run directory, or makes it what set_base() was told.
   void reset() const;
   void set_base(Snapshot run) { base_ = std::move(run); }
@@ -53,6 +56,7 @@ class TrainingCase {
   std::vector<std::string> command(bool resume) const;
 
   CaseOptions options_;
+  int processes_ = 1;
   ScratchFolder folder_;
   std::filesystem::path root_;
   Snapshot base_;

@@ -2,6 +2,7 @@
 
 #include "headlight/data/sequential_batches.h"
 #include "heads/head_experiments_support.h"
+#include "support/local_processes.h"
 
 using namespace headlight;
 using namespace headlight::test;
@@ -51,6 +52,25 @@ TEST_CASE("ablation does not depend on the batch size") {
       CHECK(one.heads[i].rise.mean == Approx(all.heads[i].rise.mean).margin(1e-12));
       CHECK(one.heads[i].rise.high == Approx(all.heads[i].rise.high).margin(1e-12));
     }
+  }
+}
+
+TEST_CASE("processes share an ablation without changing a bit of it") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
+    const AblationResult whole = ablate_heads(*gpt, data, {.mode = mode, .batch_size = 1});
+    run_processes(2, [&](Processes& processes) {
+      const auto own = random_gpt(three_layers());
+      const AblationResult shared =
+          ablate_heads(*own, data, {.mode = mode, .batch_size = 1, .processes = &processes});
+      require(shared.tokens == whole.tokens, "tokens: got ", shared.tokens);
+      for (std::size_t i = 0; i < whole.heads.size(); ++i) {
+        require(shared.heads[i].rise.mean == whole.heads[i].rise.mean &&
+                    shared.heads[i].rise.high == whole.heads[i].rise.high,
+                "rise of ", head_name(whole.heads[i].head), " in ", processes.rank());
+      }
+    });
   }
 }
 

@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 
 // The ladder of folders: a folder includes only what has a smaller number.
-const std::map<std::string, int> kRank{{"base", 0},     {"files", 1}, {"tensor", 1}, {"kernels", 2},
-                                       {"autograd", 3}, {"ops", 4},   {"nn", 5},     {"optim", 6},
-                                       {"text", 6},     {"data", 6},  {"io", 7},     {"train", 8},
-                                       {"generate", 8}, {"heads", 9}, {"views", 10}, {"cli", 11}};
+const std::map<std::string, int> kRank{
+    {"base", 0},  {"files", 1},    {"tensor", 1}, {"kernels", 2}, {"autograd", 3}, {"ops", 4},
+    {"nn", 5},    {"optim", 6},    {"text", 6},   {"data", 6},    {"cluster", 6},  {"io", 7},
+    {"train", 8}, {"generate", 8}, {"heads", 9},  {"views", 10},  {"cli", 11}};
 
 struct Include {
   std::string file;    // that includes, from the project's root
@@ -82,7 +82,8 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"zstd.h", "src/files/decompression"},
                                                      {"utf8", "src/base/utf8"},
                                                      {"rsvg", "src/views/png/"},
-                                                     {"pcre2.h", "src/text/pipeline/regex/"}};
+                                                     {"pcre2.h", "src/text/pipeline/regex/"},
+                                                     {"mpi.h", "src/cluster/mpi/"}};
 
 bool may_include(const std::string& file, const std::string& library) {
   const auto [first, last] = kHomes.equal_range(library);

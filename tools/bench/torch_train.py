@@ -2,16 +2,20 @@
 
 AdamW is fused, gradients are clipped, bfloat16 means autocast around the forward pass. With
 --lengths FILE (a JSON list of batches, each a list of sequence lengths) every batch is padded to
-its longest sequence, and only real tokens count.
+its longest sequence, and only real tokens count. With --processes W the batch is divided among W
+processes by DistributedDataParallel (gloo).
 """
 
 import argparse
 import json
 import math
+import os
 import statistics
 import time
 
 import torch
+import torch.distributed
+import torch.multiprocessing
 from process import peak_rss_mib
 from shapes import Shape, load_shape
 from torch.nn import functional as F
@@ -58,6 +62,8 @@ class Llama(torch.nn.Module):
 def make_step(shape: Shape, mode: str, dtype: str):
     model = Llama(shape) if shape.norm_type == "rms" else Gpt(shape)
     optimizer = make_optimizer(shape, model)
+    if torch.distributed.is_initialized():
+        model = torch.nn.parallel.DistributedDataParallel(model)
     forward = torch.compile(model) if mode == "compile" else model
 
     def step(ids, targets) -> float:
@@ -81,12 +87,24 @@ def main() -> None:
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--lengths", help="JSON file with the sequence lengths of every batch")
+    parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.processes == 1:
+        measure(0, arguments)
+    else:
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "29512")
+        torch.multiprocessing.spawn(measure, (arguments,), nprocs=arguments.processes)
 
+
+def measure(rank: int, arguments: argparse.Namespace) -> None:
+    """What process `rank` does; process 0 prints."""
+    if arguments.processes > 1:
+        torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.processes)
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1337)
     shape = load_shape(arguments.config)
-    batches = [[shape.block_size] * shape.batch_size]
+    batches = [[shape.block_size] * (shape.batch_size // arguments.processes)]
     if arguments.lengths:
         batches = json.load(open(arguments.lengths))
     step = make_step(shape, arguments.mode, arguments.dtype)
@@ -99,7 +117,7 @@ def main() -> None:
         seconds = time.perf_counter() - start
         if number >= 0:
             times.append(1e3 * seconds)
-            rates.append(sum(lengths) / seconds)
+            rates.append(arguments.processes * sum(lengths) / seconds)
     assert math.isfinite(loss)
     report = {
         "tokens_per_second": statistics.median(rates),
@@ -109,7 +127,10 @@ def main() -> None:
         "peak_rss_mib": peak_rss_mib(),
         "loss": loss,
     }
-    print(json.dumps(report))
+    if rank == 0:
+        print(json.dumps(report))
+    if arguments.processes > 1:
+        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

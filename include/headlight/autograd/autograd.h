@@ -37,9 +37,15 @@ Tensor record_adding(const char* op, Tensor value, std::vector<Tensor> inputs,
 bool wants_gradient(std::span<const Tensor> inputs);
 bool wants_gradient(std::initializer_list<Tensor> inputs);
 
+// Told about a leaf by its Tensor::grad_node().
+using LeafFunction = std::function<void(const GradNode& leaf)>;
+
 struct BackwardOptions {
   Tensor gradient{};          // of the root; default: 1, for a root with one element
   bool retain_graph = false;  // keep the graph for another backward pass
+  // Called when all that root's gradient adds to a leaf's has been added: for a layer's weights
+  // that is before the layers below are looked at.
+  LeafFunction on_leaf = {};
 };
 
 // Adds d root / d leaf to the gradient of every leaf that root depends on. Frees the graph as it

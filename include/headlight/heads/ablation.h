@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "headlight/base/choices.h"
+#include "headlight/cluster/processes.h"
 #include "headlight/data/dataset.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_set.h"
@@ -29,6 +30,7 @@ struct AblationOptions {
   Index pair_heads = 0;  // also all pairs among so many heads that matter most
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
+  Processes* processes = nullptr;  // that share the batches: all call it, and all get its result
 };
 
 // How much the loss rises, in nats a token, when a head is ablated.

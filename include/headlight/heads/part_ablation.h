@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/cluster/processes.h"
 #include "headlight/data/dataset.h"
 #include "headlight/heads/ablation.h"
 #include "headlight/heads/bootstrap.h"
@@ -26,6 +27,7 @@ struct PartAblationOptions {
   AblationMode mode = AblationMode::zero;
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
+  Processes* processes = nullptr;  // that share the batches: all call it, and all get its result
   std::function<void(double share)> progress = {};  // 0 to 1 over experiments and batches
 };
 

@@ -30,6 +30,13 @@ Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
                          const std::vector<Index>& lengths);
 
+// Sequences `first` to `last` - 1 of a batch, which share its elements.
+Batch sequences_of(const Batch& batch, Index first, Index last);
+
+// Part `shard` of `shards` with about as many tokens each: whole sequences, in their order; maybe
+// none.
+Batch shard_of(const Batch& batch, Index shard, Index shards);
+
 // The rows of the last token of each sequence: [N, ...] -> [B, ...].
 Tensor last_rows(const Tensor& rows, const Batch& batch);
 

@@ -14,7 +14,9 @@ struct AdamWOptions {
 // Loshchilov and Hutter, arXiv 1711.05101. State: "exp_avg.NAME" and "exp_avg_sq.NAME".
 class AdamW : public Optimizer {
  public:
-  explicit AdamW(NamedTensors parameters, const AdamWOptions& options = {});
+  // `parts`: see Optimizer.
+  explicit AdamW(NamedTensors parameters, const AdamWOptions& options = {},
+                 const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
   NamedTensors state() const override;
@@ -23,7 +25,8 @@ class AdamW : public Optimizer {
   struct Slot {
     std::string name;
     Tensor parameter;
-    Tensor mean;      // of the gradient, shape of the parameter
+    std::vector<ElementRange> ranges;
+    Tensor mean;      // of the gradient, in the ranges
     Tensor variance;  // of the gradient, uncentred
   };
 

@@ -42,8 +42,10 @@ struct MuonMatrix {
 // are another optimizer's. State: "momentum_buffer.NAME".
 class Muon : public Optimizer {
  public:
-  // Throws Error for what is no contiguous matrix, or whose blocks do not have its rows.
-  explicit Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options = {});
+  // Throws Error for what is no contiguous matrix, or whose blocks do not have its rows. A matrix
+  // is not divided: `parts` (see Optimizer) have all of it or nothing.
+  explicit Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options = {},
+                const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
   NamedTensors state() const override;
@@ -51,7 +53,7 @@ class Muon : public Optimizer {
  private:
   struct Slot {
     MuonMatrix matrix;
-    Tensor velocity;  // the gradient's running mean, shape of the parameter
+    Tensor velocity;  // the gradient's running mean, shape of the parameter; [0]: another's
   };
   template <class T>
   void update(Slot& slot, double learning_rate, double gradient_scale) const;

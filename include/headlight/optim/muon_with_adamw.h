@@ -10,9 +10,11 @@ namespace headlight {
 // rate. State: that of both.
 class MuonWithAdamW : public Optimizer {
  public:
-  // Throws Error when the model names no hidden matrices, or some that it does not have.
+  // Throws Error when the model names no hidden matrices, or some that it does not have. `parts`:
+  // see Optimizer and Muon.
   explicit MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon = {},
-                         const AdamWOptions& adamw = {});
+                         const AdamWOptions& adamw = {},
+                         const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
   NamedTensors state() const override;
@@ -23,7 +25,8 @@ class MuonWithAdamW : public Optimizer {
     NamedTensors others;
   };
   static Parameters parameters_of(const LanguageModel& model);
-  MuonWithAdamW(Parameters parameters, const MuonOptions& muon, const AdamWOptions& adamw);
+  MuonWithAdamW(Parameters parameters, const MuonOptions& muon, const AdamWOptions& adamw,
+                const std::optional<TensorParts>& parts);
 
   Muon muon_;
   AdamW adamw_;

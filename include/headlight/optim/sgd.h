@@ -14,7 +14,9 @@ struct SgdOptions {
 // "momentum_buffer.NAME".
 class Sgd : public Optimizer {
  public:
-  explicit Sgd(NamedTensors parameters, const SgdOptions& options = {});
+  // `parts`: see Optimizer.
+  explicit Sgd(NamedTensors parameters, const SgdOptions& options = {},
+               const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
   NamedTensors state() const override;
@@ -23,8 +25,11 @@ class Sgd : public Optimizer {
   struct Slot {
     std::string name;
     Tensor parameter;
-    Tensor velocity;  // undefined without momentum
+    std::vector<ElementRange> ranges;
+    Tensor velocity;  // in the ranges; undefined without momentum
   };
+  template <class T>
+  void update(Slot& slot, double learning_rate, double gradient_scale) const;
 
   SgdOptions options_;
   std::vector<Slot> slots_;

@@ -102,6 +102,9 @@ class Tensor {
   // The gradient collected by a leaf, or an undefined tensor.
   Tensor grad() const;
   void zero_grad();
+  // Becomes the gradient of a leaf, sharing its elements. Throws Error when the tensor is no leaf
+  // or has another shape or type.
+  void set_grad(Tensor gradient);
   // Keeps the gradient of a tensor that is not a leaf when backward passes through it.
   void retain_grad();
   // The same elements without gradient history.

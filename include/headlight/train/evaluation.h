@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "headlight/cluster/processes.h"
 #include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/language_model.h"
@@ -23,6 +24,9 @@ struct EvaluationOptions {
   Index batch_size = 12;
   Index block_size = 0;   // 0: the model's
   Index max_batches = 0;  // evenly spread over the dataset; 0: all
+  // That share the work of evaluate(): all call it, and all get its result, whose bits do not
+  // depend on their number.
+  Processes* processes = nullptr;
 };
 
 // The model's loss on a dataset, each target once. Without dropout and without gradients.

@@ -8,7 +8,7 @@ namespace headlight {
 // Bytes that a training run takes.
 struct MemoryPlan {
   double weights = 0;
-  double gradients = 0;
+  double gradients = 0;    // and the sums of shards that wait for others
   double moments = 0;      // of the optimizer
   double snapshot = 0;     // of weights and moments, for saving while training goes on
   double activations = 0;  // an estimate for a full batch, forward and backward
@@ -18,8 +18,9 @@ struct MemoryPlan {
   double total() const { return weights + gradients + moments + snapshot + activations + data; }
 };
 
-// All but the data, which is known only when it has been read.
-MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model);
+// All but the data, which is known only when it has been read. Of one among `processes`, and of
+// process 0 where they differ.
+MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes = 1);
 
 // Throws Error with both numbers and the option to change when the plan takes more than is
 // available.

@@ -62,9 +62,12 @@ class TrainObserver {
 
 struct RunOptions {
   bool resume = false;
+  // That train together; nothing: this one alone. All call run_training with the same
+  // configuration; process 0 alone uses the run directory and calls observers.
+  Processes* processes = nullptr;
   std::vector<TrainObserver*> observers = {};
-  std::function<bool()> stop_requested = {};  // asked after every update and evaluation; true: save
-                                              // and return
+  std::function<bool()> stop_requested = {};  // asked after every update and evaluation; true, in
+                                              // any process: save and return
 };
 
 struct RunResult {
@@ -83,8 +86,10 @@ struct RunResult {
 // begins anew. All settings but those of ConfigRole::architecture and ConfigRole::start may have
 // changed: config.toml, state.json and metrics.jsonl keep what changed when. With eval_only it
 // evaluates once what it would start from, and writes nothing. Throws Error for bad input, and when
-// out_dir holds a run that resume was not asked for; LockedError when another process trains there;
-// SaveError when saving fails and on_save_error is stop, or at the end.
+// out_dir holds a run that resume was not asked for, or when the processes differ in settings,
+// data, build or CPU variant; OthersFailed in a process when another one tells why none can go on;
+// LockedError when another process trains there; SaveError when saving fails and on_save_error is
+// stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
 
 }  // namespace headlight

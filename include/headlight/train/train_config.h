@@ -42,6 +42,7 @@ struct TrainConfig {
   Index block_size = 1024;
   Index gradient_accumulation_steps = 1;
   Index bucket_window = 64;
+  Index shards = 0;
 
   Index n_layer = 12;
   Index n_head = 12;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "headlight/cluster/processes.h"
 #include "headlight/data/batcher.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
@@ -47,13 +48,21 @@ class DivergedError : public Error {
   using Error::Error;
 };
 
+class ShardedGradients;  // src/cluster/sharded_gradients.h
+
 // The training loop's inner part: batches in, updates out. Everything it does is a function of the
 // configuration, the dataset, the number of the update and the history before it.
 class Trainer {
  public:
-  // All must outlive the trainer. Throws Error when optimizer is muon and the model has no hidden
-  // matrices.
-  Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset);
+  // All must outlive the trainer. With several processes each has a trainer of its own, with the
+  // same configuration, weights and data; all make an update together, and have the same weights
+  // after it. Throws Error when optimizer is muon and the model has no hidden matrices, and when
+  // there are more processes than shards.
+  Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset,
+          Processes& processes = alone());
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   // One update from gradient_accumulation_steps batches; the loss and the gradients are means over
   // all their targets together. A loss or gradient that is not finite never reaches the weights:
@@ -71,12 +80,21 @@ class Trainer {
   DataPosition data_position() const;
   double learning_rate() const { return schedule_.at(iteration_); }
   Index batches_per_epoch() const { return batcher_.batches_per_epoch(); }
+  // Among several processes: for a part of the parameters.
   Optimizer& optimizer() { return *optimizer_; }
+  // The whole state of all processes' optimizers, to be saved, in process 0; nothing in the others.
+  NamedTensors gather_optimizer_state();
+  // Tensors for the whole state, uninitialised, and filling this process's optimizer from them.
+  NamedTensors empty_optimizer_state() const;
+  void set_optimizer_state(const NamedTensors& whole);
 
  private:
   Index next_batch() const;
   std::vector<Batch> next_batches();
+  ForwardContext context_of(Index batch) const;
   void compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches);
+  void compute_shards(StepMetrics& metrics, const std::vector<Batch>& batches);
+  double compute_shard(Index shard, StepMetrics& metrics, const std::vector<Batch>& batches);
   void judge(StepMetrics& metrics) const;
   void leave_out(const StepMetrics& metrics);
 
@@ -87,6 +105,7 @@ class Trainer {
   LearningRateSchedule schedule_;
   Precision precision_;
   Batcher batcher_;
+  std::unique_ptr<ShardedGradients> sharded_;  // nothing: one process, one shard
   std::unique_ptr<Optimizer> optimizer_;
   Index iteration_ = 0;
   UpdateHistory history_;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/ablate/parts.h"
 #include "cli/commands.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
@@ -83,6 +84,7 @@ AblationOptions ablation_options(const Options& options) {
   result.batch_size = count_option(options, "batch_size", 1);
   result.bootstrap.resamples = count_option(options, "resamples", 1, kMostSamples);
   result.bootstrap.seed = seed_option(options);
+  result.processes = &all_processes();
   return result;
 }
 
@@ -187,6 +189,9 @@ void check_text_options(const Options& options) {
 void show_parts(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
                 const AblationOptions& ablation) {
   const PartsReport report = ablate_parts_of(options, loaded, data, ablation);
+  if (!ablation.processes->leads()) {
+    return;
+  }
   const AblationResult whole{.loss = report.result.loss,
                              .heads = {},
                              .pairs = {},
@@ -208,6 +213,9 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
 void show_heads(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
                 const AblationOptions& ablation) {
   const AblationResult result = ablate_heads(*loaded.model, data, ablation);
+  if (!ablation.processes->leads()) {
+    return;
+  }
   if (options.given("svg")) {
     write_file(output_file(options, "svg", ".svg"), heat_map(result));
   }

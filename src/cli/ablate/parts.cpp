@@ -110,6 +110,7 @@ PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                                {.mode = ablation.mode,
                                 .batch_size = ablation.batch_size,
                                 .bootstrap = ablation.bootstrap,
+                                .processes = ablation.processes,
                                 .progress = [&](double share) { progress.show(share); }});
   return report;
 }

@@ -1,6 +1,7 @@
 #include "base/json.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "cli/terminal/launched.h"
 #include "headlight/base/memory.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/train/trainer.h"
@@ -70,7 +71,7 @@ struct Measured {
 Measured run_steps(const BenchTask& task) {
   const TokenDataset dataset = random_dataset(task);
   Gpt model(task.model(), static_cast<std::uint64_t>(task.config.seed));
-  Trainer trainer(task.config, model, dataset);
+  Trainer trainer(task.config, model, dataset, all_processes());
   Batcher batcher(dataset, task.config.batcher());
   for (Index step = 0; step < task.warmup; ++step) {
     trainer.step();
@@ -158,6 +159,7 @@ Json to_json(const BenchTask& task, const Measured& measured, const Summary& sum
             {"cached_mib", static_cast<double>(measured.storage.cached_bytes) / kMebibyte},
             {"system_allocations_per_step", measured.allocations},
             {"loss", measured.steps.back().loss},
+            {"processes", all_processes().count()},
             {"steps", task.steps}};
   if (task.config.batching != "packed") {
     json["sequence_lengths"] = measured.lengths;

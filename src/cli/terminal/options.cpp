@@ -1,5 +1,7 @@
 #include "cli/terminal/options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +14,7 @@
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
+#include "headlight/cluster/processes.h"
 #include "headlight/kernels/machine.h"
 
 namespace headlight::cli {
@@ -36,6 +39,14 @@ T parse_number(const std::string& name, const std::string& text, const char* exp
   require(error == std::errc{} && stop == end && !text.empty(), "--", name, ": expected ", expected,
           ", got '", text, "'");
   return value;
+}
+
+// Of this machine's threads, when a launcher has started several processes here. Where it has bound
+// each to processors of its own, they are divided already.
+int own_share(int threads) {
+  const auto processes = static_cast<int>(launched_on_this_machine());
+  const bool is_bound = available_cpus() < ::sysconf(_SC_NPROCESSORS_ONLN);
+  return is_bound ? threads : std::max(1, threads / processes);
 }
 
 }  // namespace
@@ -271,7 +282,7 @@ void Options::apply_common() const {
 
 void Options::apply_threads() const {
   if (!given("threads")) {
-    set_thread_count(default_thread_count());
+    set_thread_count(own_share(default_thread_count()));
     return;
   }
   const Index threads = integer("threads");

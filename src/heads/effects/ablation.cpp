@@ -14,7 +14,8 @@ class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model),
-        walk_(model, data, options.batch_size),
+        walk_(model, data, options.batch_size,
+              options.processes == nullptr ? alone() : *options.processes),
         substitutes_(model, walk_.batches(), options.mode) {}
 
   // One experiment for each set of heads that are ablated together.

@@ -9,24 +9,43 @@ void append(const std::vector<double>& from, std::vector<double>& to) {
 
 }  // namespace
 
+void AblationWalk::measure_batch(Index index, std::vector<AblationExperiment>& experiments,
+                                 const Observer& observer) {
+  const ForwardReplay replay(model_, batches_.batch(index));
+  append(replay.losses(), base_);
+  append(replay.targets(), targets_);
+  if (observer.prepare) {
+    observer.prepare(replay, index);
+  }
+  const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
+  auto done = static_cast<double>(index * std::ssize(experiments));
+  for (AblationExperiment& experiment : experiments) {
+    append(replay.losses(experiment.first_layer, *experiment.hook), experiment.losses);
+    if (observer.progress) {
+      observer.progress(++done / all);
+    }
+  }
+}
+
 void AblationWalk::run(std::vector<AblationExperiment>& experiments, const Observer& observer) {
   base_.clear();
   targets_.clear();
-  const double all = static_cast<double>(batches_.count() * std::ssize(experiments));
-  double done = 0;
+  std::vector<std::vector<double>*> measured{&base_, &targets_};
+  for (AblationExperiment& experiment : experiments) {
+    measured.push_back(&experiment.losses);
+  }
   for (Index i = 0; i < batches_.count(); ++i) {
-    const ForwardReplay replay(model_, batches_.batch(i));
-    append(replay.losses(), base_);
-    append(replay.targets(), targets_);
-    if (observer.prepare) {
-      observer.prepare(replay, i);
-    }
-    for (AblationExperiment& experiment : experiments) {
-      append(replay.losses(experiment.first_layer, *experiment.hook), experiment.losses);
-      if (observer.progress) {
-        observer.progress(++done / all);
+    if (i % processes_.count() == processes_.rank()) {
+      measure_batch(i, experiments, observer);
+    } else {
+      const auto documents = static_cast<std::size_t>(batches_.batch(i).sequence_count());
+      for (std::vector<double>* values : measured) {
+        values->resize(values->size() + documents);  // zeros, to which others add theirs
       }
     }
+  }
+  for (std::vector<double>* values : measured) {
+    add_across(processes_, *values);
   }
 }
 

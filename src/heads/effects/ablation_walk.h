@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "headlight/cluster/processes.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/bootstrap.h"
 #include "heads/effects/forward_replay.h"
@@ -18,11 +19,13 @@ struct AblationExperiment {
 };
 
 // The losses of a model over the data, whole and in every experiment. Model and data must outlive
-// it.
+// it. Several processes take turns with the batches, and all have all losses in the end.
 class AblationWalk {
  public:
-  AblationWalk(const LanguageModel& model, const TokenDataset& data, Index batch_size)
+  AblationWalk(const LanguageModel& model, const TokenDataset& data, Index batch_size,
+               Processes& processes = alone())
       : model_(model),
+        processes_(processes),
         batches_(data, {.batch_size = batch_size, .block_size = model.block_size()}) {}
 
   struct Observer {
@@ -47,9 +50,12 @@ class AblationWalk {
                               const BootstrapOptions& bootstrap) const;
 
  private:
+  void measure_batch(Index index, std::vector<AblationExperiment>& experiments,
+                     const Observer& observer);
   std::vector<DocumentSum> weighted(const std::vector<double>& sums) const;
 
   const LanguageModel& model_;
+  Processes& processes_;
   SequentialBatches batches_;
   std::vector<double> base_;
   std::vector<double> targets_;  // of each document

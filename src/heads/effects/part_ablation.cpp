@@ -111,7 +111,8 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
                 "expected zero or mean for parts other than heads one by one, got resample");
   require_value(!parts.empty(), kOff, "expected parts to ablate, got none");
   const std::vector<PointRange> targets = checked_targets(model, parts);
-  AblationWalk walk(model, data, options.batch_size);
+  AblationWalk walk(model, data, options.batch_size,
+                    options.processes == nullptr ? alone() : *options.processes);
   const PointMeans means = options.mode == AblationMode::mean
                                ? means_over(model, walk.batches(), targets)
                                : PointMeans{};

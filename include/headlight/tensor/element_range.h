@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "headlight/base/index.h"
+
+namespace headlight {
+
+// Elements `begin` to `end` - 1 of a tensor in row-major order.
+struct ElementRange {
+  Index begin = 0;
+  Index end = 0;
+
+  Index size() const { return end - begin; }
+  bool operator==(const ElementRange&) const = default;
+};
+
+// Parts of named tensors, in rising order; a tensor without an entry has no part.
+using TensorParts = std::map<std::string, std::vector<ElementRange>>;
+
+}  // namespace headlight

@@ -1,0 +1,128 @@
+#include <dlfcn.h>
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "base/printable.h"
+#include "cluster/plug_in.h"
+#include "headlight/cluster/processes.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFile = "libheadlight_mpi.so";
+
+// What the environment says about the processes that were started together.
+struct Launch {
+  Index count = 1;
+  Index rank = 0;
+};
+
+Launch launch_of_environment() {
+  struct Names {
+    const char* count;
+    const char* rank;
+  };
+  // Open MPI's mpirun; MPICH's and Intel's; SLURM's srun, whose steps need not be of MPI.
+  constexpr std::array kNames{Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                              Names{"PMI_SIZE", "PMI_RANK"},
+                              Names{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+  for (const Names& names : kNames) {
+    const char* count = std::getenv(names.count);
+    const char* rank = std::getenv(names.rank);
+    if (count != nullptr && rank != nullptr) {
+      return {.count = std::atoi(count), .rank = std::atoi(rank)};
+    }
+  }
+  return {};
+}
+
+// Beside the program, as it is built, or where it is installed.
+std::vector<fs::path> places() {
+  std::vector<fs::path> found;
+  // For programs that link the library, and for tests.
+  if (const char* named = std::getenv("HEADLIGHT_MPI"); named != nullptr) {
+    return {named};
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path folder = program.parent_path();
+    found = {folder / kFile, folder / HEADLIGHT_PLUG_INS / kFile};
+  }
+  return found;
+}
+
+struct Loaded {
+  const cluster::PlugIn* plug_in = nullptr;
+  std::string problem;  // when there is none
+};
+
+Loaded load() {
+  Loaded result{.problem = std::string(kFile) + " is not installed (Debian: headlight-mpi)"};
+  for (const fs::path& path : places()) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      continue;
+    }
+    // Open MPI loads parts of its own, which look for its names among all.
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);  // never closed
+    if (library == nullptr) {
+      return {.problem = dlerror()};
+    }
+    const auto* plug_in =
+        static_cast<const cluster::PlugIn*>(dlsym(library, cluster::kPlugInSymbol));
+    if (plug_in == nullptr || std::string_view(HEADLIGHT_VERSION) != plug_in->version) {
+      return {.problem = shown(path) + " belongs to another version of headlight"};
+    }
+    return {.plug_in = plug_in, .problem = ""};
+  }
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Processes> launched_processes() {
+  const Launch launch = launch_of_environment();
+  if (launch.count <= 1) {
+    return nullptr;
+  }
+  // All find the same, and one is enough to tell it.
+  const auto require_in_all = [&](bool condition, const std::string& problem) {
+    if (!condition && launch.rank > 0) {
+      throw OthersFailed(problem);
+    }
+    require(condition, problem);
+  };
+  const Loaded loaded = load();
+  require_in_all(loaded.plug_in != nullptr,
+                 concat_text("a launcher has started ", launch.count,
+                             " processes, which cannot work together: ", loaded.problem));
+  std::unique_ptr<Processes> processes = loaded.plug_in->open();
+  const auto count = static_cast<std::uint64_t>(processes->count());
+  require_in_all(std::has_single_bit(count),
+                 concat_text("expected 1, 2, 4, 8 ... processes, got ", count, "; ",
+                             std::bit_floor(count), " or ", std::bit_ceil(count), " go"));
+  return processes;
+}
+
+Index launched_on_this_machine() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const char* count = std::getenv(name); count != nullptr) {
+      return std::max(1, std::atoi(count));
+    }
+  }
+  return 1;
+}
+
+std::string describe_launcher_support() {
+  const Loaded loaded = load();
+  return loaded.plug_in != nullptr ? loaded.plug_in->describe() : "none: " + loaded.problem;
+}
+
+}  // namespace headlight

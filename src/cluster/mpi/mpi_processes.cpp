@@ -1,0 +1,239 @@
+#include <mpi.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "cluster/plug_in.h"
+
+namespace headlight::cluster {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kBetweenSigns{2};
+constexpr seconds kLongestSilence{20};
+constexpr seconds kLongestEnd{5};           // for all to end after a failure
+constexpr milliseconds kLongestNews{1000};  // that a failure takes to reach others
+constexpr std::size_t kLargestMessage = std::size_t{1} << 30;  // bytes; MPI counts with int
+
+void check(int code, const char* what) {
+  if (code != MPI_SUCCESS) {
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    fail("MPI: ", what, ": ", std::string(text.data(), static_cast<std::size_t>(length)));
+  }
+}
+
+// Lets other threads and processes run: shortly at first, so that a message that is on its way is
+// not waited for in vain, then for longer, so that a processor is free for whom we wait for.
+class Patience {
+ public:
+  void wait() {
+    ++rounds_;
+    if (rounds_ < 64) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(rounds_ < 1024 ? 20 : 200));
+    }
+  }
+
+ private:
+  Index rounds_ = 0;
+};
+
+// MPI_COMM_WORLD. Every process sends signs of life to those that it exchanges with, from a thread
+// of its own: the others may wait for long, while process 0 evaluates or saves, and still find out
+// when it hangs. MPI is called by one thread at a time.
+class MpiProcesses : public Processes {
+ public:
+  MpiProcesses() {
+    int provided = MPI_THREAD_SINGLE;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+    require(provided >= MPI_THREAD_SERIALIZED, "MPI: this library serves one thread only");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &data_), "MPI_Comm_dup");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &signs_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(data_, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(signs_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(data_, &rank_);
+    MPI_Comm_size(data_, &count_);
+    heard_.assign(static_cast<std::size_t>(count_), Clock::now());
+    living_ = std::thread([this] { show_life(); });
+  }
+
+  ~MpiProcesses() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    living_.join();
+    if (is_broken_) {
+      // Whoever is gone cannot take part in the end.
+      std::thread([] {
+        std::this_thread::sleep_for(kLongestEnd);
+        std::_Exit(EXIT_FAILURE);
+      }).detach();
+    }
+    MPI_Finalize();
+  }
+  MpiProcesses(const MpiProcesses&) = delete;
+  MpiProcesses& operator=(const MpiProcesses&) = delete;
+
+  Index rank() const override { return rank_; }
+  Index count() const override { return count_; }
+
+  void exchange(Index partner, std::span<const std::byte> sent,
+                std::span<std::byte> received) override {
+    std::vector<MPI_Request> requests;
+    {
+      const std::lock_guard lock(mutex_);
+      for (std::size_t at = 0; at < received.size(); at += kLargestMessage) {
+        const std::size_t size = std::min(kLargestMessage, received.size() - at);
+        check(MPI_Irecv(received.data() + at, static_cast<int>(size), MPI_BYTE,
+                        static_cast<int>(partner), 0, data_, &requests.emplace_back()),
+              "MPI_Irecv");
+      }
+      for (std::size_t at = 0; at < sent.size(); at += kLargestMessage) {
+        const std::size_t size = std::min(kLargestMessage, sent.size() - at);
+        check(MPI_Isend(sent.data() + at, static_cast<int>(size), MPI_BYTE,
+                        static_cast<int>(partner), 0, data_, &requests.emplace_back()),
+              "MPI_Isend");
+      }
+    }
+    Patience patience;
+    while (!are_done(requests, partner)) {
+      patience.wait();
+    }
+  }
+
+  bool give_up() noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_broken_ = true;
+      for (int other = 0; other < count_; ++other) {
+        if (other != rank_) {
+          send_sign(other, kFailed);
+        }
+      }
+    }
+    const auto end = Clock::now() + kLongestNews;
+    while (rank_ > 0 && Clock::now() < end) {
+      const std::lock_guard lock(mutex_);
+      hear_signs();
+      if (failed_ >= 0 && failed_ < rank_) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  enum Sign : char { kAlive, kFailed };
+
+  bool are_done(std::vector<MPI_Request>& requests, Index partner) {
+    const std::lock_guard lock(mutex_);
+    int done = 0;
+    check(
+        MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+        "an exchange");
+    if (done != 0) {
+      return true;
+    }
+    hear_signs();
+    if (failed_ >= 0) {
+      is_broken_ = true;
+      throw OthersFailed(concat_text("process ", failed_, " has failed"));
+    }
+    const auto silence = Clock::now() - heard_[static_cast<std::size_t>(partner)];
+    if (silence > kLongestSilence) {
+      is_broken_ = true;
+      fail("process ", partner, " of ", count_, " gives no sign of life for ",
+           kLongestSilence.count(), " seconds: lost, or its connection is");
+    }
+    return false;
+  }
+
+  // With mutex_ held. Small messages leave at once; what is left of them ends with the program.
+  void send_sign(int to, Sign sign) {
+    signs_sent_[sign] = sign;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Isend(&signs_sent_[sign], 1, MPI_CHAR, to, 0, signs_, &request) == MPI_SUCCESS) {
+      MPI_Request_free(&request);
+    }
+  }
+
+  // With mutex_ held.
+  void hear_signs() {
+    int waiting = 1;
+    while (waiting != 0) {
+      MPI_Status status;
+      if (MPI_Iprobe(MPI_ANY_SOURCE, 0, signs_, &waiting, &status) != MPI_SUCCESS || waiting == 0) {
+        return;
+      }
+      char sign = kAlive;
+      MPI_Recv(&sign, 1, MPI_CHAR, status.MPI_SOURCE, 0, signs_, MPI_STATUS_IGNORE);
+      heard_[static_cast<std::size_t>(status.MPI_SOURCE)] = Clock::now();
+      if (sign == kFailed && (failed_ < 0 || status.MPI_SOURCE < failed_)) {
+        failed_ = status.MPI_SOURCE;
+      }
+    }
+  }
+
+  void show_life() {
+    auto next = Clock::now();
+    while (true) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (ending_) {
+          return;
+        }
+        hear_signs();
+        if (Clock::now() >= next) {
+          for (int distance = 1; distance < count_; distance *= 2) {
+            send_sign(rank_ ^ distance, kAlive);
+          }
+          next += kBetweenSigns;
+        }
+      }
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+  }
+
+  MPI_Comm data_ = MPI_COMM_NULL;
+  MPI_Comm signs_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int count_ = 1;
+  std::mutex mutex_;                      // for MPI and what follows
+  std::vector<Clock::time_point> heard_;  // by rank
+  std::array<char, 2> signs_sent_{};      // that MPI reads from
+  int failed_ = -1;                       // the lowest rank that has given up
+  bool is_broken_ = false;
+  bool ending_ = false;
+  std::thread living_;  // last: the rest is there when it begins
+};
+
+std::unique_ptr<Processes> open() { return std::make_unique<MpiProcesses>(); }
+
+std::string describe() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  const std::string version(text.data(), static_cast<std::size_t>(length));
+  return "MPI (" + version.substr(0, version.find(',')) + ")";
+}
+
+}  // namespace
+}  // namespace headlight::cluster
+
+extern "C" const headlight::cluster::PlugIn headlight_processes_plug_in;
+const headlight::cluster::PlugIn headlight_processes_plug_in{
+    .version = HEADLIGHT_VERSION,
+    .open = headlight::cluster::open,
+    .describe = headlight::cluster::describe};

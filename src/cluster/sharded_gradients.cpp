@@ -1,0 +1,395 @@
+#include "cluster/sharded_gradients.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "kernels/loops.h"
+#include "kernels/parallel.h"
+
+namespace headlight {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<DivisibleParameter> divisible(const NamedTensors& parameters,
+                                          const std::vector<std::string>& whole) {
+  std::vector<DivisibleParameter> result;
+  for (const auto& [name, tensor] : parameters) {
+    result.push_back({.elements = tensor.numel(),
+                      .is_whole = std::find(whole.begin(), whole.end(), name) != whole.end()});
+  }
+  return result;
+}
+
+// from + to into `to`.
+void add_elements(const Tensor& from, Tensor& to) {
+  dispatch_floating(to.dtype(), "ShardedGradients", [&](auto zero) {
+    using T = decltype(zero);
+    const T* source = from.data<T>();
+    T* target = to.data<T>();
+    kernels::parallel_for(to.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+      kernels::loops<T>().add(source + begin, target + begin, target + begin, end - begin);
+    });
+  });
+}
+
+std::byte* bytes_of(Tensor& tensor) {
+  return dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
+    return reinterpret_cast<std::byte*>(tensor.mutable_data<decltype(zero)>());
+  });
+}
+
+// Copies elements between tensors, as `tensor_of` gives them, and one run of bytes.
+template <class TensorOf>
+void pack(const Segments& segments, const TensorOf& tensor_of, std::size_t element, Bytes& into) {
+  into.resize(static_cast<std::size_t>(count_elements(segments)) * element);
+  std::byte* to = into.data();
+  for (const Segment& segment : segments) {
+    Tensor tensor = tensor_of(segment.parameter);
+    const std::size_t size = static_cast<std::size_t>(segment.size()) * element;
+    std::memcpy(to, bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element, size);
+    to += size;
+  }
+}
+
+template <class TensorOf>
+void unpack(const Bytes& from, const Segments& segments, const TensorOf& tensor_of,
+            std::size_t element) {
+  const std::byte* source = from.data();
+  for (const Segment& segment : segments) {
+    Tensor tensor = tensor_of(segment.parameter);
+    const std::size_t size = static_cast<std::size_t>(segment.size()) * element;
+    std::memcpy(bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element, source, size);
+    source += size;
+  }
+}
+
+// What arrived is added to the gradients.
+template <class TensorOf>
+void add_packed(const Bytes& from, const Segments& segments, const TensorOf& tensor_of) {
+  const std::byte* source = from.data();
+  for (const Segment& segment : segments) {
+    Tensor tensor = tensor_of(segment.parameter);
+    dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
+      using T = decltype(zero);
+      T* to = tensor.mutable_data<T>() + segment.begin;
+      kernels::loops<T>().add(to, reinterpret_cast<const T*>(source), to, segment.size());
+      source += static_cast<std::size_t>(segment.size()) * sizeof(T);
+    });
+  }
+}
+
+double sum_of_squares(const Tensor& tensor, const Segment& segment) {
+  return dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
+    using T = decltype(zero);
+    double sum = 0;
+    for (Index begin = segment.begin; begin < segment.end; begin += kernels::kElementGrain) {
+      const Index end = std::min(begin + kernels::kElementGrain, segment.end);
+      sum += kernels::loops<T>().sum_of_squares(tensor.data<T>() + begin, end - begin);
+    }
+    return sum;
+  });
+}
+
+std::span<std::byte> all_bytes(Tensor& tensor) {
+  return {bytes_of(tensor),
+          static_cast<std::size_t>(tensor.numel()) * element_size(tensor.dtype())};
+}
+
+// "exp_avg.wte.weight" -> "wte.weight"
+std::string parameter_of(const std::string& state) { return state.substr(state.find('.') + 1); }
+
+enum class Direction { to_whole, to_part };
+
+// Between a tensor and its ranges, one after the other.
+void copy_ranges(const std::vector<ElementRange>& ranges, const Tensor& part, const Tensor& whole,
+                 Direction direction) {
+  Index begin = 0;
+  for (const ElementRange& range : ranges) {
+    Tensor in_part = part.strided_view({range.size()}, {1}, begin);
+    Tensor in_whole = whole.strided_view({range.size()}, {1}, range.begin);
+    direction == Direction::to_whole ? in_whole.copy_from(in_part) : in_part.copy_from(in_whole);
+    begin += range.size();
+  }
+}
+
+Index total(const std::vector<ElementRange>& ranges) {
+  Index count = 0;
+  for (const ElementRange& range : ranges) {
+    count += range.size();
+  }
+  return count;
+}
+
+}  // namespace
+
+ShardedGradients::ShardedGradients(Processes& processes, NamedTensors parameters,
+                                   const ShardOptions& options)
+    : processes_(processes),
+      parameters_(std::move(parameters)),
+      layout_(divisible(parameters_, options.whole), options.shards),
+      buckets_of_(parameters_.size()),
+      is_added_(parameters_.size()) {
+  require(std::has_single_bit(static_cast<std::uint64_t>(options.shards)) &&
+              options.shards >= processes.count(),
+          "[ShardedGradients] expected a power of two from ", processes.count(), ", got ",
+          options.shards, " shards");
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, tensor] = parameters_[i];
+    require(tensor.requires_grad() && tensor.is_contiguous() &&
+                tensor.dtype() == parameters_.front().second.dtype(),
+            "[ShardedGradients] ", name, ": expected a contiguous leaf of the others' type");
+    place_[tensor.grad_node().get()] = i;
+  }
+  for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
+    for (const std::size_t parameter : layout_.parameters_of(bucket)) {
+      buckets_of_[parameter].push_back(bucket);
+    }
+  }
+  waiting_sums_.assign(
+      static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(own_shards()))),
+      std::vector<Tensor>(parameters_.size()));
+}
+
+ShardedGradients::~ShardedGradients() { stop(); }
+
+std::size_t ShardedGradients::element_bytes() const {
+  return element_size(parameters_.front().second.dtype());
+}
+
+// Neighbours share the first halving, so that after it the sums are those of two neighbours'
+// shards. Which half is whose changes from bucket to bucket: parameters that stay whole are spread
+// then.
+std::vector<ShardedGradients::Halving> ShardedGradients::halvings(Index bucket, Index rank) const {
+  const Index role = rank ^ (bucket % processes_.count());
+  std::vector<Halving> result;
+  Pieces mine{0, shards()};
+  for (Index distance = 1; distance < processes_.count(); distance *= 2) {
+    const Index middle = (mine.first + mine.last) / 2;
+    const Pieces low{mine.first, middle};
+    const Pieces high{middle, mine.last};
+    const bool keeps_low = (role & distance) == 0;
+    result.push_back({.partner = rank ^ distance,
+                      .kept = keeps_low ? low : high,
+                      .given = keeps_low ? high : low});
+    mine = result.back().kept;
+  }
+  return result;
+}
+
+ShardedGradients::Pieces ShardedGradients::owned_pieces(Index bucket, Index rank) const {
+  const std::vector<Halving> all = halvings(bucket, rank);
+  return all.empty() ? Pieces{0, shards()} : all.back().kept;
+}
+
+TensorParts ShardedGradients::parts_of(Index rank) const {
+  TensorParts parts;
+  for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
+    for (const Segment& segment : segments(bucket, owned_pieces(bucket, rank))) {
+      parts[parameters_[segment.parameter].first].push_back({segment.begin, segment.end});
+    }
+  }
+  return parts;
+}
+
+LeafFunction ShardedGradients::expect_last() {
+  if (!is_last_shard() || processes_.count() == 1) {
+    return {};
+  }
+  missing_.clear();
+  for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
+    missing_.push_back(static_cast<Index>(layout_.parameters_of(bucket).size()));
+  }
+  reduction_ = std::async(std::launch::async, [this] { reduce_all(); });
+  return [this](const GradNode& leaf) {
+    if (const auto found = place_.find(&leaf); found != place_.end()) {
+      add_shard(found->second);
+      mark_ready(found->second);
+    }
+  };
+}
+
+// Joins the gradient of the present shard with the sums that wait for it.
+void ShardedGradients::add_shard(std::size_t parameter) {
+  Tensor& leaf = parameters_[parameter].second;
+  if (!leaf.grad().defined()) {
+    leaf.set_grad(Tensor::zeros(leaf.shape(), leaf.dtype()));
+  }
+  Tensor sum = leaf.grad();
+  std::size_t level = 0;
+  for (; (done_ >> level) % 2 == 1; ++level) {
+    Tensor& left = waiting_sums_[level][parameter];
+    add_elements(left, sum);
+    left = Tensor();
+  }
+  if (!is_last_shard()) {
+    waiting_sums_[level][parameter] = sum;
+    leaf.zero_grad();
+  }
+  is_added_[parameter] = true;
+}
+
+void ShardedGradients::mark_ready(std::size_t parameter) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Index bucket : buckets_of_[parameter]) {
+      --missing_[static_cast<std::size_t>(bucket)];
+    }
+  }
+  changed_.notify_one();
+}
+
+void ShardedGradients::end_shard() {
+  const bool shares = is_last_shard() && processes_.count() > 1;
+  if (shares && !reduction_.valid()) {
+    expect_last();  // it had no backward pass
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!is_added_[i]) {
+      add_shard(i);
+      if (shares) {
+        mark_ready(i);
+      }
+    }
+  }
+  std::fill(is_added_.begin(), is_added_.end(), false);
+  done_ = is_last_shard() ? 0 : done_ + 1;
+  if (shares) {
+    reduction_.get();
+  }
+}
+
+void ShardedGradients::reduce_all() {
+  const kernels::SingleThreadScope others_compute;
+  for (Index bucket = 0; bucket < layout_.bucket_count() && wait_for(bucket); ++bucket) {
+    reduce(bucket);
+  }
+}
+
+// False when there is nothing to wait for any more.
+bool ShardedGradients::wait_for(Index bucket) {
+  std::unique_lock lock(mutex_);
+  const auto& missing = missing_[static_cast<std::size_t>(bucket)];
+  changed_.wait(lock, [&] { return missing == 0 || is_stopped_; });
+  return !is_stopped_;
+}
+
+void ShardedGradients::reduce(Index bucket) {
+  const auto gradient = [&](std::size_t i) { return parameters_[i].second.grad(); };
+  Bytes sent;
+  Bytes arrived;
+  for (const Halving& halving : halvings(bucket, processes_.rank())) {
+    const Segments kept = segments(bucket, halving.kept);
+    pack(segments(bucket, halving.given), gradient, element_bytes(), sent);
+    arrived.resize(static_cast<std::size_t>(count_elements(kept)) * element_bytes());
+    processes_.exchange(halving.partner, sent, arrived);
+    add_packed(arrived, kept, gradient);
+  }
+}
+
+void ShardedGradients::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+  }
+  changed_.notify_one();
+}
+
+double ShardedGradients::sum(std::vector<double> own) const {
+  for (std::size_t distance = 1; distance < own.size(); distance *= 2) {
+    for (std::size_t i = 0; i < own.size(); i += 2 * distance) {
+      own[i] += own[i + distance];
+    }
+  }
+  own.resize(1);
+  add_across(processes_, own);
+  return own.front();
+}
+
+double ShardedGradients::norm() {
+  // By bucket and piece; those of the others are zeros.
+  std::vector<double> sums(static_cast<std::size_t>(layout_.bucket_count() * shards()));
+  kernels::parallel_for(layout_.bucket_count(), 1, [&](Index begin, Index end) {
+    for (Index bucket = begin; bucket < end; ++bucket) {
+      const Pieces own = owned_pieces(bucket, processes_.rank());
+      for (Index piece = own.first; piece < own.last; ++piece) {
+        double& sum = sums[static_cast<std::size_t>(bucket * shards() + piece)];
+        for (const Segment& segment : layout_.segments(bucket, piece, piece + 1)) {
+          sum += sum_of_squares(parameters_[segment.parameter].second.grad(), segment);
+        }
+      }
+    }
+  });
+  add_across(processes_, sums);
+  double sum = 0;
+  for (const double part : sums) {
+    sum += part;
+  }
+  return std::sqrt(sum);
+}
+
+void ShardedGradients::spread_weights() {
+  const auto weights = [&](std::size_t i) { return parameters_[i].second; };
+  Bytes sent;
+  Bytes arrived;
+  for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
+    const std::vector<Halving> all = halvings(bucket, processes_.rank());
+    for (auto halving = all.rbegin(); halving != all.rend(); ++halving) {
+      const Segments others = segments(bucket, halving->given);
+      pack(segments(bucket, halving->kept), weights, element_bytes(), sent);
+      arrived.resize(static_cast<std::size_t>(count_elements(others)) * element_bytes());
+      processes_.exchange(halving->partner, sent, arrived);
+      unpack(arrived, others, weights, element_bytes());
+    }
+  }
+}
+
+const Shape& ShardedGradients::whole_shape(const std::string& state) const {
+  const std::string name = parameter_of(state);
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const auto& item) { return item.first == name; });
+  require(found != parameters_.end(), "[ShardedGradients] ", state, ": state of no parameter");
+  return found->second.shape();
+}
+
+NamedTensors ShardedGradients::gather_state(const NamedTensors& part) {
+  NamedTensors whole;
+  for (const auto& [name, own] : part) {
+    if (processes_.leads()) {
+      whole.emplace_back(name, Tensor::empty(whole_shape(name), own.dtype()));
+    } else if (own.numel() > 0) {
+      Tensor sent = own;
+      processes_.exchange(0, all_bytes(sent), {});
+    }
+  }
+  for (Index rank = 0; processes_.leads() && rank < processes_.count(); ++rank) {
+    const TensorParts parts = parts_of(rank);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const auto& [name, own] = part[i];
+      const auto found = parts.find(parameter_of(name));
+      if (found != parts.end()) {
+        Tensor arrived = own;
+        if (rank > 0) {
+          arrived = Tensor::empty({total(found->second)}, own.dtype());
+          processes_.exchange(rank, {}, all_bytes(arrived));
+        }
+        copy_ranges(found->second, arrived, whole[i].second, Direction::to_whole);
+      }
+    }
+  }
+  return whole;
+}
+
+void ShardedGradients::take_own_state(const NamedTensors& whole, const NamedTensors& part) const {
+  const TensorParts parts = owned();
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (const auto found = parts.find(parameter_of(part[i].first)); found != parts.end()) {
+      copy_ranges(found->second, part[i].second, whole[i].second, Direction::to_part);
+    }
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <utility>
+
+#include "headlight/base/error.h"
+#include "headlight/optim/optimizer.h"
+
+namespace headlight {
+
+// The moments and the step count of an optimizer, which cannot make updates.
+class OptimizerState : public Optimizer {
+ public:
+  explicit OptimizerState(NamedTensors state) : state_(std::move(state)) {}
+
+  void step(double, double) override { fail("[OptimizerState] a copy makes no updates"); }
+  NamedTensors state() const override { return state_; }
+
+ private:
+  NamedTensors state_;
+};
+
+}  // namespace headlight

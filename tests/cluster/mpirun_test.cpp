@@ -1,0 +1,122 @@
+// The program under a real mpirun, where there is one.
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <sstream>
+
+#include "support/catch.h"
+#include "support/launcher.h"
+#include "support/program.h"
+
+namespace {
+
+using headlight::test::has_launcher;
+using headlight::test::launcher_environment;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string text;  // of both streams
+
+  std::vector<std::string> errors() const {
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("error: ")) {
+        found.push_back(line);
+      }
+    }
+    return found;
+  }
+};
+
+// `arguments` follow mpirun; %P stands for the program.
+Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
+  for (std::size_t at; (at = arguments.find("%P")) != std::string::npos;) {
+    arguments.replace(at, 2, HEADLIGHT_PROGRAM);
+  }
+  std::string command = "env OMP_NUM_THREADS=1 " + environment;
+  for (const auto& [name, value] : launcher_environment()) {
+    command += " " + name + "=" + value;
+  }
+  command += " timeout 120 mpirun --oversubscribe --bind-to none " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::array<char, 4096> part{};
+  while (std::fgets(part.data(), part.size(), pipe) != nullptr) {
+    outcome.text += part.data();
+  }
+  const int status = ::pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+// A tiny run; the text lies in the folder.
+std::string train(const ScratchFolder& folder, const std::string& run, const std::string& more) {
+  folder.write("text.txt",
+               "The cat sat on the mat. The dog lay by the log. What the fox said "
+               "nobody knows, but it was long and loud.");
+  return "%P train --data " + folder.at("text.txt") + " --out_dir " + folder.at(run) +
+         " --n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4 --max_iters 4" +
+         " --eval_interval 2 --eval_iters 1 --dropout 0.1 --threads 1 " + more;
+}
+
+}  // namespace
+
+TEST_CASE("mpirun trains the bits of one process", "[cluster][mpirun]") {
+  if (!has_launcher()) {
+    return;
+  }
+  const ScratchFolder folder;
+  for (const char* processes : {"1", "2", "4"}) {
+    const Outcome outcome =
+        run_mpirun(std::string("-n ") + processes + " " + train(folder, processes, "--shards 4"));
+    INFO(outcome.text);
+    REQUIRE(outcome.exit_code == 0);
+  }
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    INFO(file);
+    const std::string expected = file_contents(folder.at(std::string("1/latest/") + file));
+    CHECK(!expected.empty());
+    CHECK(file_contents(folder.at(std::string("2/latest/") + file)) == expected);
+    CHECK(file_contents(folder.at(std::string("4/latest/") + file)) == expected);
+  }
+}
+
+TEST_CASE("processes that cannot train together end with one line", "[cluster][mpirun]") {
+  if (!has_launcher()) {
+    return;
+  }
+  const ScratchFolder folder;
+  const auto refused = [](const std::string& arguments, const std::string& part,
+                          const std::string& environment = "") {
+    const Outcome outcome = run_mpirun(arguments, environment);
+    INFO(outcome.text);
+    CHECK(outcome.exit_code != 0);
+    REQUIRE(outcome.errors().size() == 1);
+    CHECK(outcome.errors().front().find(part) != std::string::npos);
+  };
+  const std::string plain = train(folder, "run", "");
+  const std::string four = "-n 2 " + plain + " : -n 2 ";
+  refused(four + plain + " --learning_rate 0.5", "settings: ");
+  refused(four + plain + " --cpu_variant baseline", "CPU variant: expected that of process 0");
+  refused("-n 1 " + plain + " : -n 1 " + plain + " --data /nowhere.txt", "/nowhere.txt");
+  refused("-n 4 " + train(folder, "run", "--n_head 3"), "n_head");
+  refused("-n 4 " + train(folder, "run", "--shards 2"), "shards: expected at least 4");
+  refused("-n 2 " + plain, "/nowhere.so", "HEADLIGHT_MPI=/nowhere.so");
+  CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
+}
+
+TEST_CASE("three processes are refused with what goes", "[cluster][mpirun]") {
+  if (!has_launcher()) {
+    return;
+  }
+  const ScratchFolder folder;
+  const Outcome outcome = run_mpirun("-n 3 " + train(folder, "run", ""));
+  INFO(outcome.text);
+  CHECK(outcome.exit_code != 0);
+  CHECK(outcome.text.find("expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 go") !=
+        std::string::npos);
+}

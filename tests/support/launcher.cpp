@@ -1,0 +1,32 @@
+#include "support/launcher.h"
+
+#include <filesystem>
+
+namespace headlight::test {
+namespace {
+
+constexpr const char* kLauncher = "/usr/bin/mpirun";
+
+}  // namespace
+
+bool has_launcher() { return std::filesystem::exists(kLauncher); }
+
+std::vector<std::string> launched(const std::string& program, int processes) {
+  if (processes == 1) {
+    return {program};
+  }
+  return {kLauncher, "-n",   std::to_string(processes), "--oversubscribe", "--bind-to",
+          "none",    program};
+}
+
+const std::map<std::string, std::string>& launcher_environment() {
+  static const std::map<std::string, std::string> variables{
+      {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+      {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+      {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+      {"OMPI_MCA_orte_abort_print_stack", "0"},
+      {"OMPI_MCA_plm_rsh_agent", "/bin/true"}};  // there is one machine
+  return variables;
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,185 @@
+#include <bit>
+#include <cmath>
+#include <mutex>
+
+#include "headlight/io/model_directory.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/train/evaluation.h"
+#include "headlight/train/trainer.h"
+#include "support/catch.h"
+#include "support/local_processes.h"
+
+using namespace headlight;
+using test::run_processes;
+
+namespace {
+
+constexpr const char* kText =
+    "the cat sat on the mat\nand the dog lay by the log\na\nwhat the fox said nobody knows, but it "
+    "was long and loud and went on until the morning came\nand then\n";
+
+struct Task {
+  TrainConfig config;
+  CharTokenizer tokenizer = build_char_tokenizer(kText);
+  TokenDataset dataset;
+};
+
+// Documents of 1 to 90 tokens, so that shards get more or less, or nothing.
+Task uneven_task() {
+  Task task;
+  TrainConfig& config = task.config;
+  config.batching = "padded";
+  config.batch_size = 3;
+  config.gradient_accumulation_steps = 2;
+  config.block_size = 64;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 24;
+  config.dropout = 0.1;
+  config.learning_rate = 1e-2;
+  config.warmup_iters = 2;
+  config.max_iters = 6;
+  config.shards = 8;
+  std::vector<std::vector<std::int32_t>> documents;
+  std::string text = kText;
+  for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+    documents.push_back(task.tokenizer.encode(text.substr(0, end)));
+  }
+  task.dataset = document_dataset(documents, 0);
+  return task;
+}
+
+// What training leaves in process 0.
+struct Outcome {
+  std::vector<double> numbers;  // losses and norms
+  NamedTensors weights;
+  NamedTensors moments;
+};
+
+Outcome trained(const Task& task, Index processes, Index updates) {
+  Outcome outcome;
+  std::mutex mutex;
+  run_processes(processes, [&](Processes& process) {
+    Gpt model(task.config.model(task.tokenizer.vocab_size()), 1);
+    Trainer trainer(task.config, model, task.dataset, process);
+    std::vector<double> numbers;
+    for (Index update = 0; update < updates; ++update) {
+      const StepMetrics metrics = trainer.step();
+      numbers.insert(numbers.end(), {metrics.loss, metrics.gradient_norm});
+    }
+    const NamedTensors moments = trainer.gather_optimizer_state();
+    const std::lock_guard lock(mutex);
+    if (process.leads()) {
+      outcome = {numbers, model.parameters(), moments};
+    }
+  });
+  return outcome;
+}
+
+void require_same(const NamedTensors& a, const NamedTensors& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    INFO(a[i].first);
+    CHECK(a[i].first == b[i].first);
+    CHECK(a[i].second.shape() == b[i].second.shape());
+    CHECK(a[i].second.to_vector() == b[i].second.to_vector());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("1, 2, 4 and 8 processes train the same bits", "[train][cluster]") {
+  for (const char* optimizer : {"adamw", "sgd", "muon"}) {
+    Task task = uneven_task();
+    task.config.optimizer = optimizer;
+    task.config.momentum = std::string(optimizer) == "adamw" ? -1 : 0.9;
+    const Outcome one = trained(task, 1, 6);
+    CHECK(one.moments.size() > 10);
+    for (const Index processes : {2, 4, 8}) {
+      INFO(optimizer << ", " << processes << " processes");
+      const Outcome many = trained(task, processes, 6);
+      CHECK(many.numbers == one.numbers);
+      require_same(many.weights, one.weights);
+      require_same(many.moments, one.moments);
+    }
+  }
+}
+
+TEST_CASE("shards have the gradient of the whole update", "[train][cluster]") {
+  Task task = uneven_task();
+  task.config.dropout = 0;
+  const Outcome sharded = trained(task, 2, 4);
+  task.config.shards = 1;
+  const Outcome whole = trained(task, 1, 4);
+  for (std::size_t i = 0; i < whole.numbers.size(); ++i) {
+    CHECK(sharded.numbers[i] == Approx(whole.numbers[i]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("an optimizer's state moves between numbers of processes", "[train][cluster]") {
+  const Task task = uneven_task();
+  const Outcome through = trained(task, 1, 6);
+  const Outcome before = trained(task, 4, 3);
+  run_processes(2, [&](Processes& process) {
+    Gpt model(task.config.model(task.tokenizer.vocab_size()), 5);
+    copy_tensors(before.weights, model.parameters(), "weights");
+    Trainer trainer(task.config, model, task.dataset, process);
+    require(trainer.empty_optimizer_state().size() == before.moments.size(), "names of moments");
+    trainer.set_optimizer_state(before.moments);
+    trainer.optimizer().set_step_count(3);
+    trainer.go_to(3, {});
+    for (int update = 0; update < 3; ++update) {
+      trainer.step();
+    }
+    for (std::size_t i = 0; i < through.weights.size(); ++i) {
+      require(model.parameters()[i].second.to_vector() == through.weights[i].second.to_vector(),
+              through.weights[i].first, " differs");
+    }
+  });
+}
+
+TEST_CASE("a process keeps the moments of its own part alone", "[train][cluster]") {
+  const Task task = uneven_task();
+  std::mutex mutex;
+  Index all = 0;
+  run_processes(4, [&](Processes& process) {
+    Gpt model(task.config.model(task.tokenizer.vocab_size()), 1);
+    Trainer trainer(task.config, model, task.dataset, process);
+    Index own = 0;
+    for (const auto& [name, tensor] : trainer.optimizer().state()) {
+      own += tensor.numel();
+    }
+    require(
+        std::abs(static_cast<double>(own) / (2.0 * static_cast<double>(model.parameter_count())) -
+                 0.25) < 0.03,
+        "process ", process.rank(), " keeps ", own, " numbers for ", model.parameter_count());
+    const std::lock_guard lock(mutex);
+    all += own;
+  });
+  const Gpt model(task.config.model(task.tokenizer.vocab_size()), 1);
+  CHECK(all == 2 * model.parameter_count());
+}
+
+TEST_CASE("processes share an evaluation without changing a bit of it", "[train][cluster]") {
+  const Task task = uneven_task();
+  const Gpt model(task.config.model(task.tokenizer.vocab_size()), 1);
+  const Evaluation expected =
+      evaluate(model, task.tokenizer, task.dataset, {.batch_size = 2, .block_size = 16});
+  run_processes(4, [&](Processes& process) {
+    const Evaluation shared = evaluate(model, task.tokenizer, task.dataset,
+                                       {.batch_size = 2, .block_size = 16, .processes = &process});
+    require(shared.loss == expected.loss && shared.tokens == expected.tokens, "got ", shared.loss);
+  });
+}
+
+TEST_CASE("more processes than shards are refused", "[train][cluster]") {
+  Task task = uneven_task();
+  task.config.shards = 2;
+  CHECK_THROWS_WITH(trained(task, 4, 1),
+                    "shards: expected at least 4, the number of processes, got 2; start 2 or fewer "
+                    "processes, or set shards = 4");
+  task.config.shards = 6;
+  CHECK_THROWS_WITH(task.config.validate(),
+                    "shards: expected a power of two (1, 2, 4 ...), got 6; 4 or 8 go");
+}
