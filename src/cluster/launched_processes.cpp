@@ -64,10 +64,11 @@ struct Loaded {
 };
 
 Loaded load() {
-  Loaded result{.problem = std::string(kFile) + " is not installed (Debian: headlight-mpi)"};
+  Loaded result;
   for (const fs::path& path : places()) {
     std::error_code error;
     if (!fs::exists(path, error)) {
+      result.problem += (result.problem.empty() ? "" : ", ") + shown(path) + ": no such file";
       continue;
     }
     // Open MPI loads parts of its own, which look for its names among all.

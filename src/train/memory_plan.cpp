@@ -47,8 +47,7 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
   const double moments = moments_of(config, model);
-  const auto own_shards =
-      static_cast<std::uint64_t>(std::max(config.shards, processes) / processes);
+  const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.weights = weights,
           .gradients = weights * (1 + waiting_sums),

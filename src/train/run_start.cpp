@@ -220,6 +220,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   if (resume) {
     require_lasting_data(config);
   }
+  std::ignore = config.shard_count(processes);
   RunStart start;
   start.config = config;
   const TrainConfig past = resume ? go_on(start) : config;

@@ -582,6 +582,14 @@ TextFormat TrainConfig::text_format() const {
       .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype)};
 }
 
+Index TrainConfig::shard_count(Index processes) const {
+  const Index count = shards == 0 ? processes : shards;
+  require_value(count >= processes, "shards", "expected at least ", processes,
+                ", the number of processes, got ", count, "; start ", count,
+                " or fewer processes, or set shards = ", processes);
+  return count;
+}
+
 LearningRateSchedule TrainConfig::schedule() const {
   const TrainConfig all = resolved();
   return {.kind = decay_lr ? parse_name<ScheduleKind>("lr_schedule", lr_schedule)

@@ -44,11 +44,7 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const Langu
 // Nothing for one process that is asked for no shards.
 std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
                                                const LanguageModel& model, Processes& processes) {
-  const Index count = processes.count();
-  const Index shards = config.shards == 0 ? count : config.shards;
-  require_value(shards >= count, "shards", "expected at least ", count,
-                ", the number of processes, ", "got ", shards, "; start ", shards,
-                " or fewer processes, or set shards = ", count);
+  const Index shards = config.shard_count(processes.count());
   if (shards == 1) {
     return nullptr;
   }

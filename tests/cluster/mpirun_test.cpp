@@ -40,7 +40,8 @@ Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
   for (const auto& [name, value] : launcher_environment()) {
     command += " " + name + "=" + value;
   }
-  command += " timeout 120 mpirun --oversubscribe --bind-to none " + arguments + " 2>&1";
+  command =
+      "exec 2>&1; " + command + " timeout 120 mpirun --oversubscribe --bind-to none " + arguments;
   Outcome outcome;
   FILE* pipe = ::popen(command.c_str(), "r");
   REQUIRE(pipe != nullptr);
@@ -59,7 +60,8 @@ std::string train(const ScratchFolder& folder, const std::string& run, const std
                "The cat sat on the mat. The dog lay by the log. What the fox said "
                "nobody knows, but it was long and loud.");
   return "%P train --data " + folder.at("text.txt") + " --out_dir " + folder.at(run) +
-         " --n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4 --max_iters 4" +
+         " --n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4" +
+         (more.find("--max_iters") == std::string::npos ? " --max_iters 4" : "") +
          " --eval_interval 2 --eval_iters 1 --dropout 0.1 --threads 1 " + more;
 }
 
@@ -103,10 +105,30 @@ TEST_CASE("processes that cannot train together end with one line", "[cluster][m
   refused(four + plain + " --learning_rate 0.5", "settings: ");
   refused(four + plain + " --cpu_variant baseline", "CPU variant: expected that of process 0");
   refused("-n 1 " + plain + " : -n 1 " + plain + " --data /nowhere.txt", "/nowhere.txt");
-  refused("-n 4 " + train(folder, "run", "--n_head 3"), "n_head");
+  refused("-n 4 " + plain + " --n_layer 2", "n_layer: given twice");
   refused("-n 4 " + train(folder, "run", "--shards 2"), "shards: expected at least 4");
   refused("-n 2 " + plain, "/nowhere.so", "HEADLIGHT_MPI=/nowhere.so");
   CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
+}
+
+TEST_CASE("SIGUSR1 saves and ends all; a second job is refused meanwhile", "[cluster][mpirun]") {
+  if (!has_launcher()) {
+    return;
+  }
+  const ScratchFolder folder;
+  const std::string endless = train(folder, "run", "--shards 4 --max_iters 100000000");
+  // The first saves at once, so that the second job and the signal find it at work.
+  const std::string script =
+      "-n 4 " + endless + " --save_interval 1 & first=$!; " + "until [ -e " +
+      folder.at("run/latest") + " ]; do sleep 0.1; done; " + "%P train --resume " +
+      folder.at("run") +
+      "; echo second $?; pkill -USR1 -P $first; wait $first; echo first $?; true";
+  const Outcome outcome = run_mpirun(script);
+  INFO(outcome.text);
+  CHECK(outcome.text.find("second 4") != std::string::npos);
+  CHECK(outcome.text.find("first 0") != std::string::npos);
+  CHECK(outcome.text.find("stopped after update") != std::string::npos);
+  CHECK(outcome.errors().size() == 1);  // the second job's
 }
 
 TEST_CASE("three processes are refused with what goes", "[cluster][mpirun]") {

@@ -44,6 +44,17 @@ TEST_CASE("the plan counts weights, gradients, moments and the copy for saving",
   CHECK(plan_memory(config, model).snapshot == weights);
 }
 
+TEST_CASE("the plan of one of several processes has a part of the moments", "[train][cluster]") {
+  TrainConfig config = config_of_plan();
+  config.shards = 8;
+  const GptConfig model = config.model(kVocabulary);
+  const double weights = plan_memory(config, model).weights;
+  CHECK(plan_memory(config, model).gradients == 4 * weights);  // sums of 1, 2 and 4 shards wait
+  CHECK(plan_memory(config, model, 8).gradients == weights);
+  CHECK(plan_memory(config, model, 2).moments == weights);
+  CHECK(plan_memory(config, model, 2).snapshot == 3 * weights);
+}
+
 TEST_CASE("the estimate of activations is what training takes within a third", "[train]") {
   const TrainConfig config = config_of_plan();
   std::vector<std::int32_t> ids;

@@ -121,6 +121,8 @@ struct TrainConfig {
   BatcherOptions batcher() const;
   TextFormat text_format() const;
   LearningRateSchedule schedule() const;
+  // Parts of an update that so many processes compute. Throws Error when they are more.
+  Index shard_count(Index processes) const;
 };
 
 // What a key means to a run that goes on.
