@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes the Debian package of a clean build and prints its path and SHA-256. The same source on the
-# same system gives the same bytes, whatever the folder and the time (tools/reproducible.sh).
+# Makes the Debian packages of a clean build, headlight and, where MPI is found, headlight-mpi, and prints their paths and
+# SHA-256. The same source on the same system gives the same bytes, whatever the folder and the time
+# (tools/reproducible.sh).
 # usage: package.sh [BUILD_DIR]      (default: build/package)
 # Needs dpkg-dev (for dpkg-shlibdeps) besides what the program is built from.
 set -euo pipefail
@@ -17,6 +18,6 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFI
   -DHEADLIGHT_TESTS=OFF \
   -DHEADLIGHT_HARDENING=ON -DHEADLIGHT_REPRODUCIBLE=ON -DHEADLIGHT_PRECOMPILED=OFF >&2
 cmake --build "$build" ${HEADLIGHT_JOBS:+-j "$HEADLIGHT_JOBS"} >&2
-rm -f "$build"/headlight_*.deb
+rm -f "$build"/headlight_*.deb "$build"/headlight-mpi_*.deb
 (cd "$build" && cpack -G DEB >&2)
-sha256sum "$build"/headlight_*.deb
+sha256sum "$build"/headlight*_*.deb

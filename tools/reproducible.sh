@@ -25,7 +25,7 @@ find "$second" -exec touch -d '2001-02-03' {} +
   ./tools/package.sh built-elsewhere >/dev/null)
 
 same=yes
-for file in headlight libheadlight_core.a libheadlight.a headlight.cdx.json "headlight_*.deb"; do
+for file in headlight libheadlight_core.a libheadlight.a headlight.cdx.json "headlight_*.deb" "headlight-mpi_*.deb"; do
   first_sum=$(cd "$work/a/build" && sha256sum $file)
   second_sum=$(cd "$second/built-elsewhere" && sha256sum $file)
   if [ "$first_sum" = "$second_sum" ]; then

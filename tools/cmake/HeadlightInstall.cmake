@@ -1,9 +1,12 @@
-# cmake --install gives two components: runtime (the program, presets, the toy corpus, documents)
-# and dev (the library, its headers and find_package(headlight)).
+# cmake --install gives three components: runtime (the program, presets, the toy corpus, documents),
+# mpi (what several processes need) and dev (the library, its headers and find_package(headlight)).
 
 include(CMakePackageConfigHelpers)
 
 install(TARGETS headlight_cli COMPONENT runtime)
+if(TARGET headlight_mpi)
+  install(TARGETS headlight_mpi LIBRARY DESTINATION ${plug_in_folder} COMPONENT mpi)
+endif()
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
 install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)

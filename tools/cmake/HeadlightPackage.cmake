@@ -31,12 +31,21 @@ set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
     "Trains GPT-style models from scratch on a CPU, generates text with them, and measures and draws
 what every attention head does. Needs no Python, GPU or network.")
 set(CPACK_COMPONENTS_ALL runtime)
+if(TARGET headlight_mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)  # a package of its own: the program needs no MPI
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME headlight)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Any build of OpenBLAS would satisfy what dpkg-shlibdeps finds; the program is linked to this one.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS libopenblas0-openmp)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ${package_of_librsvg})
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libopenblas0-openmp)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ${package_of_librsvg})
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS headlight-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME headlight-mpi)
+set(CPACK_DEBIAN_MPI_DESCRIPTION
+    "Lets Headlight train in several processes, on one machine or many.
+Started by mpirun or srun, headlight computes every update in all processes together.")
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "headlight (= ${PROJECT_VERSION}), openmpi-bin")
 include(CPack)
