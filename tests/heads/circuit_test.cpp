@@ -6,6 +6,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/head_set.h"
+#include "headlight/heads/patch_grid.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
 
@@ -33,7 +34,7 @@ std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kep
 }
 
 std::vector<GptConfig> kinds() {
-  std::vector<GptConfig> configs(4, three_layers());
+  std::vector<GptConfig> configs(11, three_layers());
   configs[1].position = PositionKind::rope;  // like Qwen 3
   configs[1].norm_type = NormKind::rms;
   configs[1].gated_mlp = true;
@@ -43,6 +44,21 @@ std::vector<GptConfig> kinds() {
   configs[1].head_width = 4;
   configs[2].parallel_residual = true;
   configs[3].mlp = false;
+  configs[4] = configs[1];  // like Gemma 3
+  configs[4].output_norms = true;
+  configs[4].norm_gain_plus_one = true;
+  configs[5].output_norms = true;
+  configs[6].parallel_residual = true;  // like Phi
+  configs[6].shared_norm = true;
+  configs[7] = configs[1];
+  configs[7].parallel_residual = true;
+  configs[7].shared_norm = true;
+  configs[7].output_norms = true;
+  configs[8].norm = NormPosition::post;  // like GPT-1
+  configs[9] = configs[1];
+  configs[9].norm = NormPosition::post;
+  configs[10].norm = NormPosition::post;
+  configs[10].mlp = false;
   return configs;
 }
 
@@ -52,7 +68,7 @@ TEST_CASE("a circuit of all edges is the model, and one of none the other text",
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
     const CircuitGraph graph(*gpt);
-    const Tensor other = graph.written(values_of(*gpt, kTask.corrupt, CircuitGraph::is_written));
+    const SenderRows other = sender_rows(*gpt, graph, kTask.corrupt);
     const auto all = kept_edges(graph, true);
     const auto none = kept_edges(graph, false);
     EdgeCut whole(*gpt, graph, all, other);
@@ -79,7 +95,7 @@ TEST_CASE("between texts that hardly differ the score of an edge is what cutting
       }
     }
     const CircuitGraph graph(*gpt);
-    const Tensor other = graph.written(values_of(*gpt, kTask.corrupt, CircuitGraph::is_written));
+    const SenderRows other = sender_rows(*gpt, graph, kTask.corrupt);
     const double clean = difference_with(*gpt, kTask.clean, nullptr);
     const double corrupt = difference_with(*gpt, kTask.corrupt, nullptr);
     const CircuitResult result = find_circuit(*gpt, {kTask}, {.steps = 1});
@@ -157,10 +173,7 @@ TEST_CASE("edges that lead nowhere are not kept, and a budget is one", "[heads]"
   }
 }
 
-TEST_CASE("circuits refuse models and pairs that they cannot read", "[heads]") {
-  GptConfig config = three_layers();
-  config.norm = NormPosition::post;
-  CHECK(mentions(error_of([&] { find_circuit(*random_gpt(config), {kTask}); }), {"norm = pre"}));
+TEST_CASE("circuits refuse pairs that they cannot read", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {}); }), {"pairs: "}));
   CHECK(mentions(error_of([&] {
@@ -168,4 +181,32 @@ TEST_CASE("circuits refuse models and pairs that they cannot read", "[heads]") {
                  }),
                  {"pair 2: clean"}));
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }), {"steps: "}));
+}
+
+TEST_CASE("an edge between heads is patched as their path is", "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    if (config.norm == NormPosition::post || config.output_norms) {
+      continue;  // a path also moves what norms behind the sender divide by; an edge does not
+    }
+    const auto gpt = random_gpt(config);
+    const bool shares = config.n_kv_head == 2;
+    const CircuitNode from{CircuitPart::head, 0, 1, 1};
+    for (const Point into : {Point::q, Point::k, Point::v}) {
+      const bool is_shared = shares && into != Point::q;
+      const CircuitNode to{CircuitPart::head, 2, 0, is_shared ? 1 : 0};
+      const PatchCell path = patch_path(*gpt, kTask, {.from = {0, 1}, .to = {2, 0}, .into = into});
+      CHECK(patch_edge(*gpt, kTask, {from, to, into}).recovered == Approx(path.recovered));
+    }
+  }
+}
+
+TEST_CASE("edges that a model does not have are not patched", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const CircuitNode head{CircuitPart::head, 1, 0, 0};
+  const auto refused = [&](const CircuitEdge& edge) {
+    return error_of([&] { patch_edge(*gpt, kTask, edge); });
+  };
+  CHECK(mentions(refused({{CircuitPart::mlp, 1}, head, Point::q}), {"edge: ", "mlp.1>1.0.q"}));
+  CHECK(mentions(refused({{CircuitPart::embed}, head, std::nullopt}), {"edge: ", "embed>1.0"}));
+  CHECK(mentions(refused({{CircuitPart::mlp, 9}, {CircuitPart::logits}, {}}), {"mlp.9"}));
 }

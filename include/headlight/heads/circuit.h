@@ -25,7 +25,13 @@ struct CircuitNode {
 // "embed", "5.1", "5.0-2" (heads that share keys and values), "mlp.5", "logits".
 std::string node_name(const CircuitNode& node);
 
-// What a node adds to the residual stream, as another reads it from there.
+// What a node adds to the residual stream, as another reads it from there: of a head its share of
+// what attention adds. A norm behind a branch (output_norms) divides each share by what it divides
+// the sum of the heads by, so the edge of a part carries its normed output. A post-norm divides
+// whatever stands in the stream: an edge carries what its sender wrote, as every post-norm between
+// the two has divided and scaled it in that pass. Biases and shifts that norms divide go with the
+// heads of their layer in equal parts, or with its MLP. With shared_norm heads and MLP read through
+// the one norm, each a stream of its own.
 struct CircuitEdge {
   CircuitNode from;
   CircuitNode to;
@@ -68,10 +74,18 @@ struct CircuitResult {
 // model reads the clean text while every edge that is not kept carries what it carries on the
 // corrupt one (Wang et al., arXiv 2211.00593; Conmy et al., arXiv 2304.14997). Memory grows with
 // nodes x tokens x C.
-// Throws Error as patch_heads() for a pair, naming it, about "pairs" for none, and for models whose
-// residual stream is no plain sum: norm = post, norms behind attention, or one norm for both
-// branches.
+// Throws Error as patch_heads() for a pair, naming it, and about "pairs" for none.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
+
+struct EdgePatch {
+  double difference = 0;  // as HeadPatch
+  double recovered = 0;
+};
+
+// Path patching along one edge, of which only the ends count, as patch_path() between two heads:
+// the model reads the corrupt text, while the edge carries what it carries on the clean one. Throws
+// Error as patch_heads() does, and about "edge" for one that the model does not have.
+EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge);
 
 }  // namespace headlight

@@ -32,6 +32,12 @@ class Block : public Module {
   const LayerNorm& norm(Branch branch) const {
     return branch == Branch::attention || plan_.shared_norm ? ln_1_ : *ln_2_;
   }
+  // Behind a branch with config.output_norms; else null.
+  const LayerNorm* output_norm(Branch branch) const {
+    const std::optional<LayerNorm>& norm = branch == Branch::attention ? ln_1_out_ : ln_2_out_;
+    return norm ? &*norm : nullptr;
+  }
+  const Mlp& mlp() const { return *mlp_; }  // of a layer that has one
 
  private:
   class Pass;

@@ -31,8 +31,8 @@ Tensor difference_of(const Gpt& model, const PatchingTask& task,
 // that they read.
 class ReaderGradients final : public ForwardHook {
  public:
-  ReaderGradients(Index layers, Tensor embedding)
-      : layers_(layers), embedding_(std::move(embedding)) {}
+  ReaderGradients(Index layers, Point mlp_port, Tensor embedding)
+      : layers_(layers), mlp_port_(mlp_port), embedding_(std::move(embedding)) {}
 
   bool wants(Point point, Index layer) const override {
     return point == Point::resid_pre || point == Point::resid_mid || is_read(point, layer);
@@ -59,11 +59,12 @@ class ReaderGradients final : public ForwardHook {
 
  private:
   bool is_read(Point point, Index layer) const {
-    return point == Point::q || point == Point::k || point == Point::v || point == Point::ln2 ||
+    return point == Point::q || point == Point::k || point == Point::v || point == mlp_port_ ||
            (point == Point::resid_post && layer + 1 == layers_);
   }
 
   Index layers_;
+  Point mlp_port_;
   Tensor embedding_;  // [N, C]
   PointValues streams_;
   PointValues leaves_;
@@ -79,12 +80,8 @@ class CircuitPair {
     clean_ = difference_of(model, task, task.clean, nullptr).item();
     corrupt_ = difference_of(model, task, task.corrupt, nullptr).item();
     require_different(clean_, corrupt_);
-    const PointValues on_clean = values_of(model, task.clean, CircuitGraph::is_written);
-    const PointValues on_corrupt = values_of(model, task.corrupt, CircuitGraph::is_written);
-    embeddings_[0] = on_corrupt.at({Point::resid_pre, 0});
-    embeddings_[1] = on_clean.at({Point::resid_pre, 0});
-    written_corrupt_ = graph.written(on_corrupt);
-    change_ = graph.written(on_clean) - written_corrupt_;
+    written_clean_ = sender_rows(model, graph, task.clean);
+    written_corrupt_ = sender_rows(model, graph, task.corrupt);
   }
 
   double clean() const { return clean_; }
@@ -96,8 +93,9 @@ class CircuitPair {
       // In the middle of each piece of the line; of one step at its end.
       const double at =
           steps == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(steps);
-      ReaderGradients hook(model_.config().n_layer,
-                           embeddings_[0] + (embeddings_[1] - embeddings_[0]) * at);
+      const Tensor from = embedding_of(written_corrupt_);
+      ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(),
+                           from + (embedding_of(written_clean_) - from) * at);
       backward(difference_of(model_, task_, task_.clean, &hook));
       const double weight = 1 / (static_cast<double>(steps) * (clean_ - corrupt_));
       add_scores_of(hook, weight, scores);
@@ -112,9 +110,22 @@ class CircuitPair {
   }
 
  private:
+  Tensor embedding_of(const SenderRows& written) const {
+    const Index width = model_.config().n_embd;
+    return reshape(slice(written.rows, 0, 0, 1), {written.rows.size(1) / width, width});
+  }
   void add_scores_of(const ReaderGradients& hook, double weight,
                      std::vector<std::vector<double>>& scores) const {
     const Index layers = model_.config().n_layer;
+    SenderChange change(model_, graph_, written_corrupt_);
+    change.write(0, written_clean_.rows);
+    const auto pass_norm = [&](Branch branch, Index layer) {
+      const auto scale = written_clean_.scales.find({post_norm_scale(branch), layer});
+      if (scale != written_clean_.scales.end()) {
+        change.pass_norm(branch, layer, scale->second);
+      }
+    };
+    const Point mlp_port = graph_.mlp_port();
     for (Index layer = 0; layer < layers; ++layer) {
       const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
       Index part = 0;
@@ -122,30 +133,31 @@ class CircuitPair {
         const Index count = graph_.receiver_count(port, layer);
         const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
                                       {count, stream.size(0), stream.size(1)});
-        add_port(port, layer, weight, scores,
+        add_port({port, layer}, weight, change.values(), scores,
                  read_gradient(model_, layer, part++, streams, hook.gradient(port, layer)));
       }
+      pass_norm(Branch::attention, layer);
       if (block_plan(model_.config(), layer).mlp_width) {
-        add_port(
-            Point::ln2, layer, weight, scores,
-            norm_gradient(model_.block(layer).norm(Branch::mlp),
-                          hook.stream(Point::resid_mid, layer), hook.gradient(Point::ln2, layer)));
+        add_port({mlp_port, layer}, weight, change.values(), scores,
+                 mlp_read_gradient(model_, layer, mlp_port, hook.stream(Point::resid_mid, layer),
+                                   hook.gradient(mlp_port, layer)));
+        pass_norm(Branch::mlp, layer);
       }
     }
-    add_port(Point::logits, layers - 1, weight, scores,
+    add_port({Point::logits, layers - 1}, weight, change.values(), scores,
              hook.gradient(Point::resid_post, layers - 1));
   }
 
   // With the gradients of the readers' streams, [R, N, C].
-  void add_port(Point port, Index layer, double weight, std::vector<std::vector<double>>& scores,
-                const Tensor& gradients) const {
+  void add_port(const Spot& port, double weight, const Tensor& change,
+                std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
     const NoGrad no_grad;
-    const Index first = graph_.first_receiver(port, layer);
-    const Index count = graph_.receiver_count(port, layer);
+    const Index first = graph_.first_receiver(port.first, port.second);
+    const Index count = graph_.receiver_count(port.first, port.second);
     const Index senders = graph_.receivers()[static_cast<std::size_t>(first)].senders;
-    const Tensor rows = reshape(gradients, {count, change_.size(1)});
+    const Tensor rows = reshape(gradients, {count, change.size(1)});
     const std::vector<double> products =
-        matmul(rows, transpose(slice(change_, 0, 0, senders), 0, 1)).to_vector();  // [R, S]
+        matmul(rows, transpose(slice(change, 0, 0, senders), 0, 1)).to_vector();  // [R, S]
     for (std::size_t i = 0; i < products.size(); ++i) {
       const auto receiver = static_cast<std::size_t>(first) + i / static_cast<std::size_t>(senders);
       scores[receiver][i % static_cast<std::size_t>(senders)] += weight * products[i];
@@ -157,9 +169,8 @@ class CircuitPair {
   const PatchingTask& task_;
   double clean_ = 0;
   double corrupt_ = 0;
-  Tensor embeddings_[2];    // [N, C], of the corrupt and the clean text
-  Tensor written_corrupt_;  // [S, N C]
-  Tensor change_;           // [S, N C]: clean less corrupt
+  SenderRows written_clean_;
+  SenderRows written_corrupt_;
 };
 
 // The place of an edge: receiver, then sender.

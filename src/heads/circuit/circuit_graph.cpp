@@ -3,16 +3,9 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
-#include "headlight/ops/layout.h"
 
 namespace headlight {
 namespace {
-
-void check_model(const GptConfig& config) {
-  require(config.norm == NormPosition::pre && !config.output_norms && !config.shared_norm,
-          "circuits need a model with norm = pre, without output_norms and shared_norm: else its "
-          "residual stream is no plain sum of what is read");
-}
 
 // The heads at these places of a layer, as one node.
 CircuitNode head_node(const HeadLayout& heads, Index layer, Index first, Index last) {
@@ -45,7 +38,6 @@ std::string edge_name(const CircuitEdge& edge) {
 
 CircuitGraph::CircuitGraph(const Gpt& model) : model_(model) {
   const GptConfig& config = model.config();
-  check_model(config);
   const HeadLayout heads = model.heads();
   senders_.push_back({CircuitPart::embed});
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -94,7 +86,7 @@ Index CircuitGraph::first_receiver(Point port, Index layer) const {
           case CircuitPart::logits:
             return port == Point::logits;
           case CircuitPart::mlp:
-            return port == Point::ln2 && receiver.node.layer == layer;
+            return port == mlp_port() && receiver.node.layer == layer;
           default:
             return receiver.into == port && receiver.node.layer == layer;
         }
@@ -107,23 +99,9 @@ Index CircuitGraph::receiver_count(Point port, Index layer) const {
   return port == Point::q ? plan.heads : port == Point::k || port == Point::v ? plan.key_heads : 1;
 }
 
-bool CircuitGraph::is_written(Point point, Index layer) {
-  return point == Point::result || point == Point::mlp_out ||
-         (point == Point::resid_pre && layer == 0);
-}
-
-Tensor CircuitGraph::written(const PointValues& values) const {
-  const Tensor& embedding = values.at({Point::resid_pre, 0});  // [N, C]
-  std::vector<Tensor> rows{reshape(embedding, {1, embedding.numel()})};
-  for (Index layer = 0; layer < model_.config().n_layer; ++layer) {
-    const Tensor& result = values.at({Point::result, layer});  // [N, H, C]
-    rows.push_back(
-        reshape(to_contiguous(transpose(result, 0, 1)), {result.size(1), embedding.numel()}));
-    if (const auto mlp = values.find({Point::mlp_out, layer}); mlp != values.end()) {
-      rows.push_back(reshape(mlp->second, {1, embedding.numel()}));
-    }
-  }
-  return concat(rows, 0);
+Point CircuitGraph::mlp_port() const {
+  const GptConfig& config = model_.config();
+  return config.norm == NormPosition::pre && !config.shared_norm ? Point::ln2 : Point::mlp_out;
 }
 
 }  // namespace headlight

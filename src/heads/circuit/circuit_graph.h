@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headlight/heads/circuit.h"
-#include "heads/point_values.h"
+#include "headlight/nn/gpt.h"
 
 namespace headlight {
 
@@ -18,25 +18,21 @@ class CircuitGraph {
     Index senders = 0;  // that it sees
   };
 
-  // Throws Error as find_circuit() says.
   explicit CircuitGraph(const Gpt& model);
 
   const std::vector<CircuitNode>& senders() const { return senders_; }
   const std::vector<Receiver>& receivers() const { return receivers_; }
-  // The receivers of one port of a layer, which stand in a row: q, k, v; ln2 for the MLP; logits,
-  // of any layer, for the logits.
+  // The receivers of one port of a layer, which stand in a row: q, k, v; mlp_port() for the MLP;
+  // logits, of any layer, for the logits.
   Index first_receiver(Point port, Index layer) const;
   Index receiver_count(Point port, Index layer) const;
   // Place of the first head of a layer among the senders, and of its MLP.
   Index head_sender(Index layer) const { return heads_[static_cast<std::size_t>(layer)]; }
   Index mlp_sender(Index layer) const { return head_sender(layer) + model_.heads().count(layer); }
 
-  // What the senders write while a text is read, [S, N C] of values at resid_pre.0, result and
-  // mlp_out.
-  Tensor written(const PointValues& values) const;
-
-  // The stream that readers of a port find at it, from the hook's values.
-  static bool is_written(Point point, Index layer);
+  // Where what an MLP reads can be changed: ln2, behind a norm that is its own; else only what
+  // comes of it, mlp_out.
+  Point mlp_port() const;
 
  private:
   void add_readers(const BlockPlan& plan, Index layer);

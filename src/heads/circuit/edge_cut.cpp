@@ -10,12 +10,8 @@
 namespace headlight {
 
 EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph,
-                 const std::vector<std::vector<bool>>& kept, const Tensor& other)
-    : model_(model),
-      graph_(graph),
-      kept_(kept),
-      other_(other),
-      change_(Tensor::zeros(other.shape(), other.dtype())) {}
+                 const std::vector<std::vector<bool>>& kept, const SenderRows& other)
+    : model_(model), graph_(graph), kept_(kept), change_(model, graph, other) {}
 
 bool EdgeCut::wants(Point point, Index layer) const {
   switch (point) {
@@ -24,11 +20,14 @@ bool EdgeCut::wants(Point point, Index layer) const {
     case Point::result:
     case Point::mlp_out:
       return true;
+    case Point::ln1_scale:
+    case Point::ln2_scale:
+      return model_.config().norm == NormPosition::post;
     case Point::q:
     case Point::k:
     case Point::v:
     case Point::ln2:
-      return cuts_any(point, layer);
+      return is_port(point) && cuts_any(point, layer);
     case Point::resid_post:
       return layer + 1 == model_.config().n_layer;
     default:
@@ -39,41 +38,48 @@ bool EdgeCut::wants(Point point, Index layer) const {
 Tensor EdgeCut::visit(const Place& place, const Tensor& value) {
   switch (place.point) {
     case Point::resid_pre:
-      stream_ = value;
       if (place.layer == 0) {
-        write(0, value);
+        change_.write(0, value);
       }
-      return value;
+      [[fallthrough]];
     case Point::resid_mid:
       stream_ = value;
       return value;
     case Point::result:
-      write(graph_.head_sender(place.layer), to_contiguous(transpose(value, 0, 1)));
+      change_.write(graph_.head_sender(place.layer), head_rows(model_, place.layer, value));
       return value;
-    case Point::mlp_out:
-      write(graph_.mlp_sender(place.layer), value);
+    case Point::ln1_scale:
+      change_.pass_norm(Branch::attention, place.layer, value);
       return value;
-    case Point::ln2:
-      return model_.block(place.layer)
-          .norm(Branch::mlp)
-          .forward(reshape(streams_of(Point::ln2, place.layer), value.shape()));
+    case Point::ln2_scale:
+      change_.pass_norm(Branch::mlp, place.layer, value);
+      return value;
+    case Point::mlp_out: {
+      const bool is_cut = is_port(Point::mlp_out) && cuts_any(Point::mlp_out, place.layer);
+      const Tensor written = is_cut ? read(Point::mlp_out, place.layer, value) : value;
+      change_.write(graph_.mlp_sender(place.layer), written);
+      return written;
+    }
     case Point::resid_post:
       stream_ = value;
       return reshape(streams_of(Point::logits, place.layer), value.shape());
     default:
-      break;
+      return read(place.point, place.layer, value);
   }
-  const Index part = place.point == Point::q ? 0 : place.point == Point::k ? 1 : 2;
-  return to_contiguous(
-      read_by_heads(model_, place.layer, part, streams_of(place.point, place.layer)));
 }
 
-// Rows [R, N, C] of senders in a row.
-void EdgeCut::write(Index sender, const Tensor& rows) {
-  const Index length = other_.size(1);
-  const Index count = rows.numel() / length;
-  change_.strided_view({count, length}, {length, 1}, sender * length)
-      .copy_from(reshape(rows, {count, length}) - slice(other_, 0, sender, sender + count));
+// What the readers of a port read from their streams, in the place of `value`.
+Tensor EdgeCut::read(Point port, Index layer, const Tensor& value) const {
+  const Tensor streams = streams_of(port, layer);
+  if (port == graph_.mlp_port()) {
+    return read_by_mlp(model_, layer, port, reshape(streams, value.shape()));
+  }
+  const Index part = port == Point::q ? 0 : port == Point::k ? 1 : 2;
+  return to_contiguous(read_by_heads(model_, layer, part, streams));
+}
+
+bool EdgeCut::is_port(Point point) const {
+  return point == graph_.mlp_port() || (point != Point::ln2 && point != Point::mlp_out);
 }
 
 // [R, N, C]: the stream of each reader, with what it is cut from as it was on the other text.
@@ -87,8 +93,8 @@ Tensor EdgeCut::streams_of(Point port, Index layer) const {
       cut.push_back(is_kept ? 0 : -1);
     }
   }
-  const Tensor factors = convert(Tensor::from(cut, {count, senders}), other_.dtype());
-  const Tensor taken = matmul(factors, slice(change_, 0, 0, senders));  // [R, N C]
+  const Tensor factors = convert(Tensor::from(cut, {count, senders}), stream_.dtype());
+  const Tensor taken = matmul(factors, slice(change_.values(), 0, 0, senders));  // [R, N C]
   return reshape(taken, {count, stream_.size(0), stream_.size(1)}) +
          reshape(stream_, {1, stream_.size(0), stream_.size(1)});
 }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "heads/circuit/circuit_graph.h"
+#include "heads/circuit/sender_rows.h"
 
 namespace headlight {
 
@@ -11,23 +11,23 @@ namespace headlight {
 class EdgeCut final : public ForwardHook {
  public:
   // `kept` [receivers] of [senders that it sees]; `other` is what the senders write on the other
-  // text, [S, N C]. All must outlive it.
+  // text. All must outlive it.
   EdgeCut(const Gpt& model, const CircuitGraph& graph, const std::vector<std::vector<bool>>& kept,
-          const Tensor& other);
+          const SenderRows& other);
 
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& value) override;
 
  private:
-  void write(Index sender, const Tensor& rows);
+  Tensor read(Point port, Index layer, const Tensor& value) const;
   Tensor streams_of(Point port, Index layer) const;
+  bool is_port(Point point) const;  // of this model
   bool cuts_any(Point port, Index layer) const;
 
   const Gpt& model_;
   const CircuitGraph& graph_;
   const std::vector<std::vector<bool>>& kept_;
-  const Tensor& other_;
-  Tensor change_;  // [S, N C]: what senders write now less `other`
+  SenderChange change_;
   Tensor stream_;  // [N, C], as it was seen last
 };
 

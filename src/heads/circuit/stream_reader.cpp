@@ -27,33 +27,57 @@ PartWeights part_weights(const Gpt& model, Index layer, Index part) {
                          : Tensor()};
 }
 
+// The norm in front of a branch, of streams [..., C]; with post-norms there is none.
+Tensor normalized(const Gpt& model, Index layer, Branch branch, const Tensor& streams) {
+  if (model.config().norm == NormPosition::post) {
+    return streams;
+  }
+  return model.block(layer).norm(branch).forward(streams);
+}
+
+// The gradient of x from that of read(x).
+template <class Read>
+Tensor gradient_through(const Read& read, const Tensor& x, const Tensor& gradient) {
+  Tensor leaf = to_contiguous(x.detach()).clone();
+  leaf.set_requires_grad();
+  backward(sum(read(leaf) * gradient.detach()));
+  return leaf.grad();
+}
+
 }  // namespace
 
 Tensor read_by_heads(const Gpt& model, Index layer, Index part, const Tensor& streams) {
   const PartWeights weights = part_weights(model, layer, part);
-  const Shape rows{streams.size(0) * streams.size(1), streams.size(2)};
-  const LayerNorm& norm = model.block(layer).norm(Branch::attention);
-  const Tensor normalized = reshape(norm.forward(reshape(streams, rows)), streams.shape());
-  Tensor read = matmul(normalized, transpose(weights.weight, 1, 2));  // [R, N, D]
-  read = weights.bias.defined() ? read + weights.bias : read;
-  return transpose(read, 0, 1);
+  const Tensor read = matmul(normalized(model, layer, Branch::attention, streams),
+                             transpose(weights.weight, 1, 2));  // [R, N, D]
+  return transpose(weights.bias.defined() ? read + weights.bias : read, 0, 1);
 }
 
 Tensor read_gradient(const Gpt& model, Index layer, Index part, const Tensor& streams,
                      const Tensor& gradient) {
   const PartWeights weights = part_weights(model, layer, part);
   const Tensor behind_norm = matmul(transpose(gradient, 0, 1), weights.weight);  // [R, N, C]
-  const Shape rows{streams.size(0) * streams.size(1), streams.size(2)};
-  return reshape(norm_gradient(model.block(layer).norm(Branch::attention), reshape(streams, rows),
-                               reshape(behind_norm, rows)),
-                 streams.shape());
+  return gradient_through(
+      [&](const Tensor& x) { return normalized(model, layer, Branch::attention, x); }, streams,
+      behind_norm);
 }
 
-Tensor norm_gradient(const LayerNorm& norm, const Tensor& streams, const Tensor& gradient) {
-  Tensor leaf = to_contiguous(streams.detach()).clone();
-  leaf.set_requires_grad();
-  backward(sum(norm.forward(leaf) * gradient.detach()));
-  return leaf.grad();
+Tensor read_by_mlp(const Gpt& model, Index layer, Point port, const Tensor& stream) {
+  const Tensor read = normalized(model, layer, Branch::mlp, stream);
+  if (port == Point::ln2) {
+    return read;
+  }
+  const Block& block = model.block(layer);
+  const Tensor written = block.mlp().forward(read, {.hook = model.attached()});
+  const LayerNorm* norm = block.output_norm(Branch::mlp);
+  return visited(model.attached(), {Point::mlp_out, layer},
+                 norm == nullptr ? written : norm->forward(written));
+}
+
+Tensor mlp_read_gradient(const Gpt& model, Index layer, Point port, const Tensor& stream,
+                         const Tensor& gradient) {
+  return gradient_through([&](const Tensor& x) { return read_by_mlp(model, layer, port, x); },
+                          stream, gradient);
 }
 
 }  // namespace headlight

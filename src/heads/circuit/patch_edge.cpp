@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/heads/circuit.h"
+#include "heads/circuit/edge_cut.h"
+#include "heads/effects/patching_task.h"
+
+namespace headlight {
+namespace {
+
+double difference_of(const Gpt& model, const PatchingTask& task,
+                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
+  const NoGrad no_grad;
+  const std::vector<double> logits =
+      model.next_logits(make_batch({text}), {.hook = hook}).to_vector();
+  return logits[static_cast<std::size_t>(task.answer)] -
+         logits[static_cast<std::size_t>(task.wrong)];
+}
+
+// All edges of a graph but one.
+std::vector<std::vector<bool>> all_but(const CircuitGraph& graph, const CircuitEdge& edge) {
+  const std::vector<CircuitNode>& senders = graph.senders();
+  const Index sender = std::find(senders.begin(), senders.end(), edge.from) - senders.begin();
+  std::vector<std::vector<bool>> kept;
+  bool is_found = false;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    kept.emplace_back(static_cast<std::size_t>(receiver.senders), true);
+    if (receiver.node == edge.to && receiver.into == edge.into && sender < receiver.senders) {
+      kept.back()[static_cast<std::size_t>(sender)] = false;
+      is_found = true;
+    }
+  }
+  require_value(is_found, "edge", "this model has no ", edge_name(edge));
+  return kept;
+}
+
+}  // namespace
+
+EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge) {
+  check_task(task, model);
+  const CircuitGraph graph(model);
+  const std::vector<std::vector<bool>> kept = all_but(graph, edge);
+  const double clean = difference_of(model, task, task.clean, nullptr);
+  const double corrupt = difference_of(model, task, task.corrupt, nullptr);
+  require_different(clean, corrupt);
+  const SenderRows other = sender_rows(model, graph, task.clean);
+  EdgeCut hook(model, graph, kept, other);
+  const double difference = difference_of(model, task, task.corrupt, &hook);
+  return {.difference = difference, .recovered = (difference - corrupt) / (clean - corrupt)};
+}
+
+}  // namespace headlight
