@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "headlight/heads/circuit.h"
 #include "headlight/heads/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
-// A two-layer induction circuit whose weights are set by hand (Elhage et al., "A Mathematical
-// Framework for Transformer Circuits", 2021), beside heads that write noise.
+// Circuits of two layers whose weights are set by hand, beside heads and neurons that write noise:
+// induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as
+// the memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al.,
+// arXiv 2310.04625).
 using namespace headlight;
 using namespace headlight::test;
 
@@ -77,13 +81,52 @@ void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
   set_parameter(gpt, name + "c_proj.weight", write.values());
 }
 
-std::unique_ptr<Gpt> induction_model() {
+// A neuron that fires where the stream has all of these numbers, and writes others.
+struct Fact {
+  std::vector<Index> keys;
+  std::vector<std::pair<Index, double>> values;
+};
+
+// Neuron n of a layer knows fact n; the others write noise.
+void memorize(const Gpt& gpt, Index layer, const std::vector<Fact>& facts) {
+  constexpr Index kNeurons = 4 * kWidth;
+  constexpr double kSharp = 4;
+  constexpr double kPresent = 3;  // of a number behind the norm, about
+  Matrix in(kNeurons, kWidth, 0.01);
+  Matrix out(kWidth, kNeurons, 0.01);
+  std::vector<double> bias(kNeurons, 0.0);
+  for (Index n = 0; n < std::ssize(facts); ++n) {
+    const Fact& fact = facts[static_cast<std::size_t>(n)];
+    for (Index c = 0; c < kWidth; ++c) {
+      in.set(n, c, 0);
+      out.set(c, n, 0);
+    }
+    for (const Index key : fact.keys) {
+      in.set(n, key, kSharp);
+    }
+    bias[static_cast<std::size_t>(n)] =
+        -kSharp * kPresent * (static_cast<double>(fact.keys.size()) - 0.5);
+    for (const auto& [place, value] : fact.values) {
+      out.set(place, n, value);
+    }
+  }
+  const std::string name = concat_text("h.", layer, ".mlp.");
+  set_parameter(gpt, name + "c_fc.weight", in.values());
+  set_parameter(gpt, name + "c_fc.bias", bias);
+  set_parameter(gpt, name + "c_proj.weight", out.values());
+}
+
+std::unique_ptr<Gpt> two_layers(bool mlp, std::uint64_t seed = 1) {
   GptConfig config{.vocab_size = kTokens, .block_size = kTokens, .n_layer = 2, .n_head = 2};
   config.n_embd = kWidth;
   config.head_width = 8;
-  config.mlp = false;
+  config.mlp = mlp;
   config.tie_weights = false;
-  auto gpt = std::make_unique<Gpt>(config, 1, DType::float64);
+  return std::make_unique<Gpt>(config, seed, DType::float64);
+}
+
+// Tokens and positions as the stream holds them; the head reads what comes next.
+void embed(const Gpt& gpt) {
   Matrix tokens(kTokens, kWidth);
   Matrix places(kTokens, kWidth);
   Matrix head(kTokens, kWidth, 0.001);
@@ -92,25 +135,120 @@ std::unique_ptr<Gpt> induction_model() {
     places.set(n, kPlace + n, 1);
     head.set(n, kNext + n, 1);
   }
-  set_parameter(*gpt, "wte.weight", tokens.values());
-  set_parameter(*gpt, "wpe.weight", places.values());
-  set_parameter(*gpt, "lm_head.weight", head.values());
-  wire(*gpt, 0,
-       {.query = kPlace,
-        .query_shift = 1,
-        .key = kPlace,
-        .value = kHere,
-        .output = kBefore,
-        .sharpness = 2,
-        .gain = 0.25});
+  set_parameter(gpt, "wte.weight", tokens.values());
+  set_parameter(gpt, "wpe.weight", places.values());
+  set_parameter(gpt, "lm_head.weight", head.values());
+}
+
+// A head that nothing is planted in.
+void wire_noise(const Gpt& gpt, Index layer) { wire(gpt, layer, {.sharpness = 0, .gain = 0}); }
+
+const Wiring kLookBack{.query = kPlace,
+                       .query_shift = 1,
+                       .key = kPlace,
+                       .value = kHere,
+                       .output = kBefore,
+                       .sharpness = 2,
+                       .gain = 0.25};
+
+std::unique_ptr<Gpt> induction_model() {
+  auto gpt = two_layers(false);
+  embed(*gpt);
+  wire(*gpt, 0, kLookBack);
   wire(
       *gpt, 1,
       {.query = kHere, .key = kBefore, .value = kHere, .output = kNext, .sharpness = 4, .gain = 1});
   return gpt;
 }
 
+// After "3 1" comes 2 and after "4 1" comes 5: head 0.0 brings the 3 to the 1, where neurons of the
+// second layer know what to say.
+std::unique_ptr<Gpt> memory_model() {
+  auto gpt = two_layers(true);
+  embed(*gpt);
+  wire(*gpt, 0, kLookBack);
+  memorize(*gpt, 0, {});
+  wire_noise(*gpt, 1);
+  memorize(*gpt, 1,
+           {{{kBefore + 3, kHere + 1}, {{kNext + 2, 0.3}}},
+            {{kBefore + 4, kHere + 1}, {{kNext + 5, 0.3}}}});
+  return gpt;
+}
+
+// Neurons of the first layer say 2 after a 1 and 4 after a 6, and the other one with half the
+// force; head 1.0 looks for what they say in the text before, and speaks against it.
+std::unique_ptr<Gpt> suppression_model() {
+  auto gpt = two_layers(true);
+  embed(*gpt);
+  wire_noise(*gpt, 0);
+  memorize(*gpt, 0,
+           {{{kHere + 1}, {{kNext + 2, 0.4}, {kNext + 4, 0.2}}},
+            {{kHere + 6}, {{kNext + 4, 0.4}, {kNext + 2, 0.2}}}});
+  wire(*gpt, 1,
+       {.query = kNext,
+        .key = kHere,
+        .value = kHere,
+        .output = kNext,
+        .sharpness = 2,
+        .gain = -0.1});
+  memorize(*gpt, 1, {});
+  return gpt;
+}
+
 // Token 1 was followed by 2, or by 4.
 const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, 2, 4};
+// What 3 or 4 has, when asked by 1.
+const PatchingTask kRecall{{5, 6, 7, 6, 3, 1}, {5, 6, 7, 6, 4, 1}, 2, 5};
+// A 1 or a 6 speaks, and both 2 and 4 were said before.
+const PatchingTask kSaidBefore{{5, 2, 7, 4, 3, 1}, {5, 2, 7, 4, 3, 6}, 2, 4};
+
+// The weakest of some scores by the strongest of the others: above 1 where they come first.
+double margin_of(const std::vector<std::pair<std::string, double>>& scores,
+                 const std::set<std::string>& planted) {
+  double weakest = std::numeric_limits<double>::infinity();
+  double strongest = 0;
+  for (const auto& [name, score] : scores) {
+    if (planted.count(name) > 0) {
+      weakest = std::min(weakest, std::abs(score));
+    } else {
+      strongest = std::max(strongest, std::abs(score));
+    }
+  }
+  return weakest / strongest;
+}
+
+double edges_margin(const Gpt& gpt, const PatchingTask& task,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const CircuitEdge& edge : find_circuit(gpt, {task}, {.steps = 20, .edges = 1}).edges) {
+    scores.emplace_back(edge_name(edge), edge.score);
+  }
+  return margin_of(scores, planted);
+}
+
+// Of the cells of a point: "1.0" is item 0 of layer 1, "1" all of it.
+double cells_margin(const Gpt& gpt, const PatchingTask& task, Point point, bool by_item,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const PatchCell& cell : patch_grid(gpt, task, {.point = point, .by_item = by_item}).cells) {
+    scores.emplace_back(
+        cell.item ? concat_text(cell.layer, ".", *cell.item) : std::to_string(cell.layer),
+        cell.recovered);
+  }
+  return margin_of(scores, planted);
+}
+
+// Edges out of `from`, and those between others, patched one by one.
+double paths_margin(const Gpt& gpt, const PatchingTask& task,
+                    const std::set<std::string>& planted) {
+  std::vector<std::pair<std::string, double>> scores;
+  for (const CircuitEdge& edge : find_circuit(gpt, {task}, {.steps = 1, .edges = 1}).edges) {
+    if (edge.from.part != CircuitPart::embed) {
+      scores.emplace_back(edge_name(edge), patch_edge(gpt, task, edge).recovered);
+    }
+  }
+  return margin_of(scores, planted);
+}
 
 }  // namespace
 
@@ -145,4 +283,54 @@ TEST_CASE("a circuit has the planted edges first", "[heads]") {
   }
   CHECK(first == std::set<std::string>{"embed>0.0.v", "0.0>1.0.k", "1.0>logits"});
   CHECK(result.faithfulness > 0.95);
+}
+
+TEST_CASE("the neurons that know a fact, and who asks them, come first", "[heads]") {
+  const auto gpt = memory_model();
+  const PatchingResult result = patch_heads(*gpt, kRecall);
+  CHECK(result.strength() == TaskStrength::clear);
+  CHECK(result.clean_next.id == 2);
+  CHECK(result.corrupt_next.id == 5);
+  CHECK(cells_margin(*gpt, kRecall, Point::z, true, {"0.0"}) > 10);
+  CHECK(cells_margin(*gpt, kRecall, Point::mlp_out, false, {"1"}) > 10);
+  CHECK(cells_margin(*gpt, kRecall, Point::mlp_post, true, {"1.0", "1.1"}) > 10);
+  CHECK(paths_margin(*gpt, kRecall, {"0.0>mlp.1", "mlp.1>logits"}) > 10);
+  CHECK(edges_margin(*gpt, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) > 10);
+}
+
+TEST_CASE("a head that speaks against what was said before comes first", "[heads]") {
+  const auto gpt = suppression_model();
+  const PatchingResult result = patch_heads(*gpt, kSaidBefore);
+  CHECK(result.strength() == TaskStrength::clear);
+  REQUIRE(result.heads.size() == 4);
+  CHECK(result.heads[2].recovered < -0.2);  // 1.0 works against the answer
+  CHECK(cells_margin(*gpt, kSaidBefore, Point::z, true, {"1.0"}) > 10);
+  const std::set<std::string> planted{"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"};
+  CHECK(paths_margin(*gpt, kSaidBefore, planted) > 10);
+  std::set<std::string> edges = planted;
+  edges.insert("embed>mlp.0");
+  CHECK(edges_margin(*gpt, kSaidBefore, edges) > 10);
+  const CircuitResult circuit = find_circuit(*gpt, {kSaidBefore}, {.steps = 20, .edges = 4});
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool is_against = edge_name(circuit.edges[i]).find("1.0") != std::string::npos;
+    CHECK((circuit.edges[i].score < 0) == is_against);
+  }
+}
+
+// Above, what is planted is 10 times as strong as the strongest of the rest.
+TEST_CASE("random models of these shapes have other parts first", "[heads]") {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    INFO(seed);
+    const auto attention = two_layers(false);
+    const auto whole = two_layers(true);
+    randomize(*attention, seed);
+    randomize(*whole, seed);
+    CHECK(edges_margin(*attention, kInduction, {"embed>0.0.v", "0.0>1.0.k", "1.0>logits"}) < 0.5);
+    CHECK(edges_margin(*whole, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) < 0.5);
+    CHECK(cells_margin(*whole, kRecall, Point::mlp_post, true, {"1.0", "1.1"}) < 0.5);
+    CHECK(paths_margin(*whole, kRecall, {"0.0>mlp.1", "mlp.1>logits"}) < 0.5);
+    CHECK(edges_margin(*whole, kSaidBefore,
+                       {"embed>mlp.0", "mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
+    CHECK(paths_margin(*whole, kSaidBefore, {"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
+  }
 }
