@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/ops/attention.h"
+#include "headlight/ops/layout.h"
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
@@ -47,6 +47,11 @@ void store_rows(const Tensor& values, const StepVectors& rows) {
   for (Index b = 0; b < flat.size(0); ++b) {
     std::copy_n(flat.data<float>() + b * length, length, rows.of(b));
   }
+}
+
+// The first position that the query of the last of `length` positions sees.
+Index first_seen(const AttentionPlan& plan, Index length) {
+  return plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
 }
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
@@ -156,7 +161,10 @@ class DecoderStep::Layer {
   void keep_key_and_value(Index item, Index head) const;
   // With a query that is turned.
   void attend_head(Index item, Index head) const;
-  void attend_openly(Index item) const;
+  // The head's query, the keys and values from a block of the cache on, and where its output goes.
+  kernels::AttentionStep attention_step(Index item, Index head, Index first_block) const;
+  void attend_openly();
+  void visit_maps(Point point);
   void take_results();
   void feed_forward();
 
@@ -216,11 +224,7 @@ void DecoderStep::Layer::attend() {
       me_.barrier();
     }
     if (step_.is_wanted(Point::attn_scores, number_) || step_.is_wanted(Point::pattern, number_)) {
-      step_.alone(me_, [&] {
-        for (Index b = 0; b < batch; ++b) {
-          attend_openly(b);
-        }
-      });
+      attend_openly();
     } else {
       for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
         if (!is_watched()) {
@@ -313,55 +317,76 @@ void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
   std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
 }
 
-void DecoderStep::Layer::attend_head(Index item, Index head) const {
+kernels::AttentionStep DecoderStep::Layer::attention_step(Index item, Index head,
+                                                          Index first_block) const {
   static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
   const AttentionPlan& plan = layer_.plan.attention;
   const Index width = plan.head_width;
   const Index key_head = plan.key_head(head);
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
   const Index length = cache.length() + 1;
-  const Index first = plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
-  const Index blocks = first / KeyValueCache::kBlock;  // of which nothing is seen
+  const Index before = first_block * KeyValueCache::kBlock;
   const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
-  kernels::decode_loops().attend(
-      {.query = projection(0).of(item) + head * width,
-       .blocks = cache.blocks(number_).data() + blocks,
-       .keys = key_head * KeyValueCache::kBlock * width,
-       .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
-       .length = length - blocks * KeyValueCache::kBlock,
-       .hidden = first - blocks * KeyValueCache::kBlock,
-       .width = width,
-       .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
-       .scores = work_.scores(me_.index),
-       .output = work_.attended.of(item) + head * width});
+  return {.query = projection(0).of(item) + head * width,
+          .blocks = cache.blocks(number_).data() + first_block,
+          .keys = key_head * KeyValueCache::kBlock * width,
+          .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
+          .length = length - before,
+          .hidden = first_seen(plan, length) - before,
+          .width = width,
+          .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
+          .output = work_.attended.of(item) + head * width};
 }
 
-// With whole rows of weights, which a hook may change.
-void DecoderStep::Layer::attend_openly(Index item) const {
-  const AttentionPlan& plan = layer_.plan.attention;
-  const Index width = plan.head_width;
-  const Index heads = plan.heads;
+void DecoderStep::Layer::attend_head(Index item, Index head) const {
   const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-  const NoGrad no_grad;
-  const auto change = [&](Point point) {
-    return [this, place = Place{point, number_, item}](const Tensor& map) {
-      return visited(step_.hook_, place, map);
-    };
+  const Index unseen =
+      first_seen(layer_.plan.attention, cache.length() + 1) / KeyValueCache::kBlock;
+  kernels::AttentionStep step = attention_step(item, head, unseen);
+  step.scores = work_.scores(me_.index);
+  kernels::decode_loops().attend(step);
+}
+
+// With whole rows of scores or weights, which a hook may change.
+void DecoderStep::Layer::attend_openly() {
+  const Index heads = layer_.plan.attention.heads;
+  step_.alone(me_, [&] {
+    step_.maps_.clear();
+    for (const DecodeItem& item : step_.items_) {
+      step_.maps_.push_back(Tensor::empty({heads, 1, item.cache->length() + 1}));
+    }
+  });
+  if (step_.error_) {
+    return;
+  }
+  const auto run = [&](void (*part)(const kernels::AttentionStep&)) {
+    const Index all = step_.batch_ * heads;
+    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      kernels::AttentionStep step = attention_step(i / heads, i % heads, 0);
+      Tensor& map = step_.maps_[static_cast<std::size_t>(i / heads)];
+      step.scores = map.mutable_data<float>() + i % heads * step.length;
+      part(step);
+    }
   };
-  const std::span<const float> query(projection(0).of(item),
-                                     static_cast<std::size_t>(heads * width));
-  const Tensor attended = scaled_dot_product_attention(Tensor::from(query, {heads, 1, width}),
-                                                       cache.keys(number_, cache.length() + 1),
-                                                       cache.values(number_, cache.length() + 1),
-                                                       {.causal = true,
-                                                        .window = plan.window,
-                                                        .enable_gqa = plan.key_heads < plan.heads,
-                                                        .scale = plan.scale,
-                                                        .on_scores = change(Point::attn_scores),
-                                                        .on_weights = change(Point::pattern),
-                                                        .key_ends = plan.key_ends})
-                              .output;
-  std::copy_n(to_contiguous(attended).data<float>(), heads * width, work_.attended.of(item));
+  run(kernels::decode_loops().attend_scores);
+  visit_maps(Point::attn_scores);
+  run(kernels::decode_loops().attend_weights);
+  visit_maps(Point::pattern);
+  run(kernels::decode_loops().attend_values);
+}
+
+// A copy of what the hook makes of the maps takes their place: the hook may keep what it was given.
+void DecoderStep::Layer::visit_maps(Point point) {
+  if (!step_.is_wanted(point, number_)) {
+    return;
+  }
+  step_.alone(me_, [&] {
+    const NoGrad no_grad;
+    for (std::size_t b = 0; b < step_.maps_.size(); ++b) {
+      const Place place{point, number_, static_cast<Index>(b)};
+      step_.maps_[b] = to_contiguous(visited(step_.hook_, place, step_.maps_[b])).clone();
+    }
+  });
 }
 
 // In the place of what attention_out made.

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <span>
+#include <vector>
 
 #include "generate/decoder_model.h"
 #include "headlight/generate/decoder.h"
@@ -89,6 +90,7 @@ class DecoderStep {
   ForwardHook* hook_;
   Index batch_;
   bool pre_norm_;
+  std::vector<Tensor> maps_;  // [B] of [H, 1, S], of the layer whose maps somebody watches
   std::exception_ptr error_;  // of the hook; written by the first member
 };
 

@@ -62,7 +62,7 @@ struct AttentionStep {
   Index hidden = 0;  // of these, in front: not seen
   Index width = 0;   // D
   float scale = 1;
-  float* scores = nullptr;  // [S], scratch
+  float* scores = nullptr;  // [S], overwritten
   float* output = nullptr;  // [D]
 };
 
@@ -71,6 +71,12 @@ struct DecodeLoops {
   void (*multiply_bfloat16)(const PanelProduct& product);
   void (*multiply_int8)(const PanelProduct& product);
   void (*attend)(const AttentionStep& step);
+  // What attend() does, in three parts: `scores` become the scaled scores, those of hidden
+  // positions -infinity; then their softmax, 0 for hidden ones; then output = sum of scores[t]
+  // values[t].
+  void (*attend_scores)(const AttentionStep& step);
+  void (*attend_weights)(const AttentionStep& step);
+  void (*attend_values)(const AttentionStep& step);
   // weights[i] = exp((scores[i] - largest) / temperature), largest being the largest score; returns
   // the sum.
   double (*softmax_weights)(const double* scores, double largest, double temperature,

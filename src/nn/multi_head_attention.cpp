@@ -1,6 +1,7 @@
 #include "headlight/nn/multi_head_attention.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "headlight/nn/forward_hook.h"
@@ -298,7 +299,10 @@ Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<In
       keys = cache.keys(options_.layer, cache.length() + count);
       values = cache.values(options_.layer, cache.length() + count);
     }
-    const auto change = [&](Point point) {
+    const auto change = [&](Point point) -> std::function<Tensor(const Tensor&)> {
+      if (!context.hook->wants(point, options_.layer)) {
+        return {};
+      }
       const Place place{point, options_.layer, static_cast<Index>(b)};
       return [place, &context](const Tensor& map) { return visited(context.hook, place, map); };
     };

@@ -236,12 +236,14 @@ class SourceReader {
 template <class T>
 class ElementMap {
  public:
-  explicit ElementMap(const Tensor& value)
-      : factors_(Tensor::ones(value.shape(), value.dtype())),
-        shifts_(Tensor::zeros(value.shape(), value.dtype())) {}
+  explicit ElementMap(const Tensor& value) : value_(value) {}
 
   // `source` may be null where the kind needs none.
   void change(const Change& change, Index begin, Index length, const T* source) {
+    if (!factors_.defined()) {
+      factors_ = Tensor::ones(value_.shape(), value_.dtype());
+      shifts_ = Tensor::zeros(value_.shape(), value_.dtype());
+    }
     T* factors = factors_.template data<T>() + begin;
     T* shifts = shifts_.template data<T>() + begin;
     const T factor = static_cast<T>(change.factor);
@@ -263,13 +265,14 @@ class ElementMap {
     shifts_any_ = shifts_any_ || source != nullptr;
   }
 
-  Tensor of(const Tensor& value) const {
-    const Tensor scaled = scales_ ? mul(value, factors_) : value;
+  Tensor result() const {
+    const Tensor scaled = scales_ ? mul(value_, factors_) : value_;
     return shifts_any_ ? scaled + shifts_ : scaled;
   }
 
  private:
-  Tensor factors_;
+  const Tensor& value_;
+  Tensor factors_;  // undefined, as the shifts, until something changes
   Tensor shifts_;
   bool scales_ = false;
   bool shifts_any_ = false;
@@ -380,7 +383,7 @@ Tensor Interventions::visit(const Place& place, const Tensor& value) {
         }
       }
     }
-    return map.of(value);
+    return map.result();
   });
 }
 

@@ -143,7 +143,8 @@ inline float hide(const AttentionStep& step) {
   return largest;
 }
 
-void attend(const AttentionStep& step) {
+// Keeps the scores of all positions; returns the largest.
+inline float keep_scores(const AttentionStep& step) {
   float largest = -__builtin_inff();
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
     const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
@@ -153,9 +154,11 @@ void attend(const AttentionStep& step) {
       largest = score > largest ? score : largest;
     }
   }
-  if (step.hidden > 0) {
-    largest = hide(step);
-  }
+  return largest;
+}
+
+// Makes exponentials of the scores; returns their sum.
+inline float exponentials(const AttentionStep& step, float largest) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (Index t = 0; t < step.length; ++t) {
@@ -163,13 +166,39 @@ void attend(const AttentionStep& step) {
     step.scores[t] = weight;
     sum += weight;
   }
-  add_values(step);
-  const float factor = 1.0F / sum;
+  return sum;
+}
+
+inline void scale(float* x, Index n, float factor) {
 #pragma omp simd
-  for (Index d = 0; d < step.width; ++d) {
-    step.output[d] *= factor;
+  for (Index i = 0; i < n; ++i) {
+    x[i] *= factor;
   }
 }
+
+void attend(const AttentionStep& step) {
+  float largest = keep_scores(step);
+  if (step.hidden > 0) {
+    largest = hide(step);
+  }
+  const float sum = exponentials(step, largest);
+  add_values(step);
+  scale(step.output, step.width, 1.0F / sum);
+}
+
+void attend_scores(const AttentionStep& step) {
+  keep_scores(step);
+  for (Index t = 0; t < step.hidden; ++t) {
+    step.scores[t] = -__builtin_inff();
+  }
+}
+
+void attend_weights(const AttentionStep& step) {
+  const float sum = exponentials(step, hide(step));
+  scale(step.scores, step.length, 1.0F / sum);
+}
+
+void attend_values(const AttentionStep& step) { add_values(step); }
 
 // exp(x) for x <= 0, as fast_exp is, with a polynomial of degree 12; 0 below the range.
 inline double exp_of_negative(double x) {
@@ -221,6 +250,9 @@ const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Plain<Float32>>,
                                   .multiply_bfloat16 = multiply<Plain<PairOfBFloat16>>,
                                   .multiply_int8 = multiply<Scaled>,
                                   .attend = attend,
+                                  .attend_scores = attend_scores,
+                                  .attend_weights = attend_weights,
+                                  .attend_values = attend_values,
                                   .softmax_weights = softmax_weights};
 
 }  // namespace HEADLIGHT_VARIANT
