@@ -1,11 +1,9 @@
 #include "heads/head_map.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
-
-#include "kernels/loops.h"
 
 namespace headlight {
 
@@ -22,36 +20,17 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens) {
   return facts;
 }
 
-double entropy_of(const float* weights, Index count, std::vector<float>& logs) {
-  constexpr std::size_t kSums = 8;  // side by side, so that they are vectors
-  constexpr float kLeast = std::numeric_limits<float>::min();
-  const auto n = static_cast<std::size_t>(count);
-  logs.resize(std::max(logs.size(), n));
-  for (std::size_t i = 0; i < n; ++i) {
-    logs[i] = std::max(weights[i], kLeast);  // 0 log 0 is 0
-  }
-  kernels::loops<float>().log(logs.data(), logs.data(), count);
-  double sums[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-    for (std::size_t j = 0; j < kSums; ++j) {
-      sums[j] -= static_cast<double>(weights[i + j]) * static_cast<double>(logs[i + j]);
-    }
-  }
-  for (; i < n; ++i) {
-    sums[0] -= static_cast<double>(weights[i]) * static_cast<double>(logs[i]);
-  }
-  return std::accumulate(sums, sums + kSums, 0.0);
-}
-
-HeadMap::HeadMap(const float* weights, const SequenceFacts& facts)
-    : weights_(weights), facts_(facts) {
-  std::vector<float> logs;
+void HeadMap::measure() const {
+  const auto& loops = kernels::weight_row_loops();
   for (Index query = 0; query < length(); ++query) {
     const float* keys = row(query);
-    const float most = kernels::loops<float>().maximum(keys, query + 1);
-    top_keys_.push_back(std::find(keys, keys + query, most) - keys);
-    entropies_.push_back(entropy_of(keys, query + 1, logs));
+    const double least = kSmallPart / static_cast<double>(query + 1);
+    auto limit = static_cast<float>(least);  // the floats below it are those below `least`
+    if (static_cast<double>(limit) < least) {
+      limit = std::nextafter(limit, std::numeric_limits<float>::infinity());
+    }
+    const kernels::WeightRowSums sums = loops.sums(keys, query + 1, limit);
+    rows_.push_back({sums, std::find(keys, keys + query, sums.largest) - keys});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "headlight/heads/head_annotations.h"
 #include "headlight/tensor/tensor.h"
+#include "kernels/attention/weight_rows.h"
 
 namespace headlight {
 
@@ -20,14 +21,14 @@ struct SequenceFacts {
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 
-// The entropy of weights that sum to 1, in nats; `logs` is memory for their logarithms.
-double entropy_of(const float* weights, Index count, std::vector<float>& logs);
-
 // The weights of one head on one sequence, and what several scores need of every query's row.
 class HeadMap {
  public:
-  // weights [T, T]; both must outlive the map.
-  HeadMap(const float* weights, const SequenceFacts& facts);
+  static constexpr double kSmallPart = 0.1;  // of an even share: a weight that is as good as none
+
+  // weights [T, T]; both must outlive the map. The sums over rows are made when one is asked for:
+  // not every score needs them.
+  HeadMap(const float* weights, const SequenceFacts& facts) : weights_(weights), facts_(facts) {}
 
   const SequenceFacts& facts() const { return facts_; }
   Index length() const { return facts_.length(); }
@@ -36,15 +37,34 @@ class HeadMap {
   double weight(Index query, Index key) const { return row(query)[key]; }
   // On the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
+  // On all keys.
+  double row_weight(Index query) const { return row_of(query).sums.weight; }
   // The key with the largest weight, the first of equals.
-  Index top_key(Index query) const { return top_keys_[static_cast<std::size_t>(query)]; }
-  double entropy(Index query) const { return entropies_[static_cast<std::size_t>(query)]; }
+  Index top_key(Index query) const { return row_of(query).top_key; }
+  double largest(Index query) const { return static_cast<double>(row_of(query).sums.largest); }
+  double entropy(Index query) const { return row_of(query).sums.entropy; }  // nats
+  // Sum over keys of weight times tokens back.
+  double distance(Index query) const { return row_of(query).sums.distance; }
+  // Keys with less than kSmallPart of an even share.
+  Index small_weights(Index query) const { return row_of(query).sums.below; }
 
  private:
+  struct Row {
+    kernels::WeightRowSums sums;
+    Index top_key = 0;
+  };
+
+  const Row& row_of(Index query) const {
+    if (rows_.empty()) {
+      measure();
+    }
+    return rows_[static_cast<std::size_t>(query)];
+  }
+  void measure() const;
+
   const float* weights_;
   const SequenceFacts& facts_;
-  std::vector<Index> top_keys_;    // [T]
-  std::vector<double> entropies_;  // [T] nats
+  mutable std::vector<Row> rows_;  // [T]; empty: not yet measured
 };
 
 }  // namespace headlight

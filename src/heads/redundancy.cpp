@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "heads/head_map.h"
 #include "heads/layer_maps.h"
+#include "kernels/attention/weight_rows.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -32,10 +32,10 @@ std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::i
 // [T, T]: the entropy of every query's weights in nats.
 std::vector<double> entropies(const Tensor& map) {
   const Index length = map.size(0);
-  std::vector<float> logs;
   std::vector<double> result;
   for (Index query = 0; query < length; ++query) {
-    result.push_back(entropy_of(map.data<float>() + query * length, query + 1, logs));
+    const float* row = map.data<float>() + query * length;
+    result.push_back(kernels::weight_row_loops().middle_entropy(row, row, query + 1));
   }
   return result;
 }
@@ -44,18 +44,15 @@ std::vector<double> entropies(const Tensor& map) {
 double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
                     const std::vector<double>& b_entropy) {
   const Index length = a.size(0);
-  std::vector<float> middle(static_cast<std::size_t>(length));
-  std::vector<float> logs;
+  const auto& loops = kernels::weight_row_loops();
+  const float* p = a.data<float>();
+  const float* q = b.data<float>();
   double sum = 0;
   for (Index query = 1; query < length; ++query) {
-    const float* p = a.data<float>() + query * length;
-    const float* q = b.data<float>() + query * length;
-    for (Index key = 0; key <= query; ++key) {
-      middle[static_cast<std::size_t>(key)] = (p[key] + q[key]) / 2;
-    }
     const auto place = static_cast<std::size_t>(query);
-    const double divergence = entropy_of(middle.data(), query + 1, logs) -
-                              (a_entropy[place] + b_entropy[place]) / 2;  // in nats
+    const double divergence =
+        loops.middle_entropy(p + query * length, q + query * length, query + 1) -
+        (a_entropy[place] + b_entropy[place]) / 2;  // in nats
     sum += std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
   }
   return sum;

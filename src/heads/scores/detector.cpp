@@ -15,7 +15,7 @@ class Detector {
  public:
   Detector(const HeadMap& map, const DetectorOptions& options) : map_(map), options_(options) {
     for (Index query = 0; query < map.length(); ++query) {
-      total_ += map.span_weight(query, 0, query + 1);
+      total_ += map.row_weight(query);
       total_ -= excluded(query, 0) ? map.weight(query, 0) : 0;
       total_ -= query > 0 && excluded(query, query) ? map.weight(query, query) : 0;
     }

@@ -8,9 +8,8 @@
 namespace headlight {
 namespace {
 
-constexpr Index kNear = 8;          // keys that count as near, the query itself included
-constexpr double kSmallPart = 0.1;  // of an even share: a weight that is as good as none
-constexpr double kUnbounded = 0;    // ScoreInfo: low == high
+constexpr Index kNear = 8;        // keys that count as near, the query itself included
+constexpr double kUnbounded = 0;  // ScoreInfo: low == high
 
 // The sum of value(query) over the queries from `first` on.
 template <class Value>
@@ -129,13 +128,7 @@ DocumentSum spread(const HeadMap& map) {
 }
 
 DocumentSum mean_distance(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) {
-    double sum = 0;
-    for (Index key = 0; key < query; ++key) {
-      sum += map.weight(query, key) * static_cast<double>(query - key);
-    }
-    return sum;
-  });
+  return over_queries(map, 0, [&](Index query) { return map.distance(query); });
 }
 
 DocumentSum near(const HeadMap& map) {
@@ -145,17 +138,12 @@ DocumentSum near(const HeadMap& map) {
 }
 
 DocumentSum confidence(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.weight(query, map.top_key(query)); });
+  return over_queries(map, 0, [&](Index query) { return map.largest(query); });
 }
 
 DocumentSum sparsity(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    const auto keys = static_cast<double>(query + 1);
-    Index small = 0;
-    for (Index key = 0; key <= query; ++key) {
-      small += map.weight(query, key) < kSmallPart / keys ? 1 : 0;
-    }
-    return static_cast<double>(small) / keys;
+    return static_cast<double>(map.small_weights(query)) / static_cast<double>(query + 1);
   });
 }
 

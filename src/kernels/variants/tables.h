@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/attention/weight_rows.h"
 #include "kernels/decode.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/layers/activations.h"
@@ -14,6 +15,7 @@ extern const Activations<double> kDoubleActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
 namespace v2 {
 extern const Loops<float> kFloatLoops;
@@ -21,6 +23,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v2
 namespace v3 {
 extern const Loops<float> kFloatLoops;
@@ -28,6 +31,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
 namespace v4 {
 extern const Loops<float> kFloatLoops;
@@ -35,5 +39,6 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
 }  // namespace headlight::kernels

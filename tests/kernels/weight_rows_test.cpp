@@ -1,0 +1,74 @@
+#include "kernels/attention/weight_rows.h"
+
+#include <cmath>
+#include <vector>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// Numbers that sum to 1, some of them 0.
+std::vector<float> weights(Index count, std::uint64_t seed) {
+  std::vector<double> values =
+      random_uniform({count}, {seed, 1}, 0.0, 1.0, DType::float64).to_vector();
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = i % 7 == 3 ? 0 : values[i] * values[i];
+    sum += values[i];
+  }
+  std::vector<float> row;
+  for (const double value : values) {
+    row.push_back(static_cast<float>(value / sum));
+  }
+  return row;
+}
+
+double entropy_of(const std::vector<double>& row) {
+  double entropy = 0;
+  for (const double weight : row) {
+    entropy -= weight > 0 ? weight * std::log(weight) : 0;
+  }
+  return entropy;
+}
+
+}  // namespace
+
+TEST_CASE("a row of weights is summed up as its definitions say") {
+  for (const Index count : {1, 2, 7, 8, 9, 40, 321}) {
+    const std::vector<float> row = weights(count, 5);
+    const float limit = row[0];
+    const kernels::WeightRowSums sums = kernels::weight_row_loops().sums(row.data(), count, limit);
+    double weight = 0;
+    double distance = 0;
+    double largest = 0;
+    Index below = 0;
+    for (Index i = 0; i < count; ++i) {
+      const auto w = static_cast<double>(row[static_cast<std::size_t>(i)]);
+      weight += w;
+      distance += w * static_cast<double>(count - 1 - i);
+      largest = w > largest ? w : largest;
+      below += row[static_cast<std::size_t>(i)] < limit ? 1 : 0;
+    }
+    CHECK(sums.weight == Approx(weight).epsilon(1e-12));
+    CHECK(sums.distance == Approx(distance).epsilon(1e-12));
+    CHECK(sums.entropy == Approx(entropy_of({row.begin(), row.end()})).margin(1e-6));
+    CHECK(static_cast<double>(sums.largest) == largest);
+    CHECK(sums.below == below);
+  }
+}
+
+TEST_CASE("the entropy of what lies between two rows is that of their mean") {
+  for (const Index count : {1, 7, 8, 9, 321}) {
+    const std::vector<float> a = weights(count, 5);
+    const std::vector<float> b = weights(count, 6);
+    std::vector<double> middle;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      middle.push_back((static_cast<double>(a[i]) + static_cast<double>(b[i])) / 2);
+    }
+    CHECK(kernels::weight_row_loops().middle_entropy(a.data(), b.data(), count) ==
+          Approx(entropy_of(middle)).margin(1e-6));
+  }
+}
