@@ -12,7 +12,7 @@ namespace headlight {
 //   model "gpt2": byte-level BPE with the merges of the file. `pre` says how texts are cut: default
 //     and gpt-2, phi-2, smollm, starcoder, refact, llama3, llama-v3, llama-bpe, qwen2 or tekken.
 //   model "llama": SentencePiece's BPE of characters that fall back to bytes, whose merges follow
-//     from the scores of the tokens.
+//     from the scores of the tokens. Of the family gemma, runs of blanks merge before all others.
 // Ids are those of the tokenizer.json that the model came with, which to_tokenizer_json() gives in
 // other words. Throws Error, one line that names the file and the key, where a key is missing, has
 // another type or number of values or a value that is not supported, for more than 524,288

@@ -1,10 +1,13 @@
 #include "headlight/io/gguf_tokenizer.h"
 
+#include <functional>
 #include <limits>
 #include <utility>
 
+#include "base/json.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/tokenizer_file.h"
+#include "io/formats/gguf/gguf_vocabulary.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "text/byte_characters.h"
@@ -183,6 +186,38 @@ TEST_CASE("of two tokens that share a character the one with the higher score is
   CHECK(tokenizer_of(metadata)->encode("ab") == Ids{259, 264});
 }
 
+// Runs of blanks are spelled as they stand in a text.
+GgufMetadata gemma() {
+  GgufMetadata metadata = sentencepiece();
+  auto& tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
+  auto& scores = std::get<std::vector<float>>(std::get<GgufArray>(metadata[3].second));
+  auto& types = std::get<std::vector<std::int32_t>>(std::get<GgufArray>(metadata[4].second));
+  tokens[265] = "▁b";  // in the place of "▁▁"
+  tokens.insert(tokens.end(), {"  ", "   ", "<b>"});
+  scores.insert(scores.end(), {-1000, -1000, -1000});
+  types.insert(types.end(), {kUserDefined, kUserDefined, kUserDefined});
+  metadata.emplace_back("general.architecture", "gemma3");
+  metadata.emplace_back("tokenizer.ggml.add_space_prefix", false);
+  return metadata;
+}
+
+TEST_CASE("Gemma's runs of blanks are merged before anything else, as those of marks are") {
+  const auto tokenizer = tokenizer_of(gemma());
+  CHECK(tokenizer->encode("  b  b") == Ids{267, 264, 267, 264});
+  CHECK(tokenizer->encode("     b") == Ids{267, 268, 264});
+  CHECK(tokenizer->encode("\u2581 \u2581b") == Ids{268, 264});
+  CHECK(tokenizer->encode("b<b>") == Ids{264, 269});
+  CHECK(tokenizer->decode(Ids{267, 264, 268}) == "  b   ");
+  CHECK(tokenizer->special_name(267).empty());
+  // A run whose name with marks is another token stays what it is.
+  GgufMetadata twice = gemma();
+  auto tokens = std::get<Texts>(std::get<GgufArray>(twice[2].second));
+  tokens[265] = "▁▁";
+  set(twice, "tokens", GgufArray(tokens));
+  CHECK(tokenizer_of(twice)->encode("  b") == Ids{267, 264});
+  CHECK(tokenizer_of(twice)->encode("\u2581\u2581b") == Ids{265, 264});
+}
+
 TEST_CASE("special tokens of GGUF files are never merged") {
   GgufMetadata metadata = sentencepiece();
   auto types = std::get<std::vector<std::int32_t>>(std::get<GgufArray>(metadata[4].second));
@@ -193,13 +228,117 @@ TEST_CASE("special tokens of GGUF files are never merged") {
 
 TEST_CASE("a GGUF file's tokenizer is written as a tokenizer.json with the same ids") {
   for (const GgufMetadata& metadata :
-       {byte_level("smollm"), byte_level("qwen2"), byte_level("gpt-2"), sentencepiece()}) {
+       {byte_level("smollm"), byte_level("qwen2"), byte_level("gpt-2"), sentencepiece(), gemma()}) {
     const auto tokenizer = tokenizer_of(metadata);
     const auto again = parse_tokenizer_json(to_tokenizer_json(*tokenizer), "t.json");
     const std::string text = "ab  12 <think> é ab";
     CHECK(again->encode_prompt(text) == tokenizer->encode_prompt(text));
     CHECK(again->end_of_text() == tokenizer->end_of_text());
   }
+}
+
+namespace {
+
+// What the keys alone say, without the tokenizer.json that is written beside them.
+GgufMetadata written_keys(const Tokenizer& tokenizer) {
+  GgufMetadata keys = gguf_vocabulary(tokenizer, tokenizer.vocab_size()).keys;
+  std::erase_if(keys, [](const auto& key) { return key.first == "tokenizer.huggingface.json"; });
+  return keys;
+}
+
+template <class T>
+std::vector<T> list(const GgufMetadata& metadata, const std::string& key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == "tokenizer.ggml." + key) {
+      return std::get<std::vector<T>>(std::get<GgufArray>(value));
+    }
+  }
+  return {};
+}
+
+// A tokenizer.json with some keys changed.
+std::unique_ptr<Tokenizer> changed(const GgufMetadata& metadata,
+                                   const std::function<void(Json&)>& change) {
+  Json root = parse_json(to_tokenizer_json(*tokenizer_of(metadata)), "t.json");
+  change(root);
+  return parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), "t.json");
+}
+
+}  // namespace
+
+TEST_CASE("SentencePiece's tokens are written with scores, types and bytes") {
+  for (const bool prefix : {true, false}) {
+    GgufMetadata metadata = sentencepiece();
+    set(metadata, "add_space_prefix", prefix);
+    const auto tokenizer = tokenizer_of(metadata);
+    const GgufMetadata keys = written_keys(*tokenizer);
+    CHECK(list<std::string>(keys, "tokens") == list<std::string>(metadata, "tokens"));
+    CHECK(list<std::int32_t>(keys, "token_type") == list<std::int32_t>(metadata, "token_type"));
+    const std::vector<float> scores = list<float>(keys, "scores");
+    CHECK(scores[260] == 0);  // "ab" is merged first
+    CHECK(scores[259] == -1);
+    CHECK(scores[261] == -2);
+    CHECK(scores[265] == -3);
+    CHECK(scores[262] < -3);
+    const auto again = tokenizer_of(keys);
+    for (const char* text : {"ab", "  ab a\n", "bab é<s>", ""}) {
+      CHECK(again->encode_prompt(text) == tokenizer->encode_prompt(text));
+    }
+    CHECK(again->decode(Ids{261, 262, 259}) == tokenizer->decode(Ids{261, 262, 259}));
+  }
+}
+
+TEST_CASE("runs of marks that are added tokens are written as blanks") {
+  const auto tokenizer = changed(gemma(), [](Json& root) {
+    root["added_tokens"].push_back({{"id", 267}, {"content", "▁▁"}, {"special", false}});
+  });
+  GgufMetadata keys = written_keys(*tokenizer);
+  CHECK(list<std::string>(keys, "tokens")[267] == "  ");
+  CHECK(list<std::int32_t>(keys, "token_type")[267] == kUserDefined);
+  CHECK(list<std::string>(keys, "tokens")[268] == "▁▁▁");
+  keys.emplace_back("general.architecture", "gemma3");
+  CHECK(tokenizer_of(keys)->encode("  b  <b>") == tokenizer->encode("  b  <b>"));
+}
+
+TEST_CASE("Metaspace is written with a warning where llama.cpp puts more blanks") {
+  const auto with_scheme = [](const char* scheme) {
+    return changed(sentencepiece(), [&](Json& root) {
+      root["normalizer"] = nullptr;
+      root["pre_tokenizer"] = {{"type", "Metaspace"},
+                               {"replacement", "▁"},
+                               {"prepend_scheme", scheme},
+                               {"split", false}};
+    });
+  };
+  const auto first = with_scheme("first");
+  CHECK(gguf_vocabulary(*first, 267).warnings.size() == 1);
+  CHECK(tokenizer_of(written_keys(*first))->encode("ab ab") == first->encode("ab ab"));
+  const auto never = with_scheme("never");
+  CHECK(gguf_vocabulary(*never, 267).warnings.empty());
+  CHECK(tokenizer_of(written_keys(*never))->encode("ab ab") == never->encode("ab ab"));
+}
+
+TEST_CASE("merges that no scores can say are not written") {
+  const auto refused = [](const std::function<void(Json&)>& change) {
+    return error_of([&] { gguf_vocabulary(*changed(sentencepiece(), change), 267); });
+  };
+  const std::string cannot = "gguf: this tokenizer cannot be expressed: ";
+  CHECK(refused([](Json&) {}) == "no Error");
+  CHECK(refused([](Json& root) {
+          root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁"});
+        }) == cannot + "llama.cpp makes \"▁ab\" of 2 pairs of tokens, its merges of 1");
+  CHECK(refused([](Json& root) {
+          root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁", "▁ ab"});
+        }) == cannot +
+                  "llama.cpp has one score for all pairs that make \"▁ab\", whose merges have "
+                  "others between them");
+  CHECK(refused([](Json& root) {
+          root["normalizer"] = nullptr;
+          root["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "▁"}};
+        }) == cannot + "llama.cpp makes \"▁▁\", where pieces begin at marks");
+  CHECK(refused([](Json& root) {
+          root["model"]["byte_fallback"] = false;
+        }).starts_with(cannot + "llama.cpp has SentencePiece's with bytes, and "));
 }
 
 TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
@@ -214,9 +353,6 @@ TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
     drop(metadata, key);
     CHECK(refusal(metadata) == std::string("tokenizer.ggml.") + key + ": is missing");
   }
-  GgufMetadata family = sentencepiece();
-  family.emplace_back("general.architecture", "gemma2");
-  CHECK(contains(refusal(family), "that of the family gemma is not supported"));
 }
 
 TEST_CASE("numbers and types of a GGUF file's tokenizer that do not fit are refused in a line") {

@@ -36,7 +36,7 @@ GptConfig without_idle_windows(GptConfig config) {
 }
 
 GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
-                         const Tokenizer& tokenizer, const GgufModelOptions& options) {
+                         GgufMetadata tokenizer, const GgufModelOptions& options) {
   GgufMetadata metadata = gguf_model_keys(architecture, config);
   metadata.emplace_back("general.type", std::string("model"));
   metadata.emplace_back("general.name", options.name);
@@ -44,8 +44,7 @@ GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& 
   if (options.type == GgufType::q8_0) {
     metadata.emplace_back("general.quantization_version", std::uint32_t{2});
   }
-  for (auto& entry : options.tokenizer.empty() ? gguf_vocabulary(tokenizer, config.vocab_size)
-                                               : options.tokenizer) {
+  for (auto& entry : tokenizer) {
     metadata.push_back(std::move(entry));
   }
   return metadata;
@@ -73,9 +72,8 @@ NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) 
   return tensors;
 }
 
-std::vector<std::string> warnings_for(const GgufArchitecture& architecture,
-                                      const std::vector<std::string>& halves) {
-  std::vector<std::string> warnings;
+void add_warnings(const GgufArchitecture& architecture, const std::vector<std::string>& halves,
+                  std::vector<std::string>& warnings) {
   if (!halves.empty()) {
     warnings.push_back(concat_text(halves.size(), " matrices, ", in_quotes(halves.front()),
                                    " first, became F16: their rows are no whole number of Q8_0's "
@@ -86,7 +84,6 @@ std::vector<std::string> warnings_for(const GgufArchitecture& architecture,
         "llama.cpp computes GELU's tanh approximation, this model GELU: logits differ by about "
         "1e-3");
   }
-  return warnings;
 }
 
 }  // namespace
@@ -109,8 +106,12 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
     }
     sources.push_back({name, tensor, type});
   }
-  write_gguf(path, metadata_of(architecture, config, tokenizer, options), sources);
-  return warnings_for(architecture, halves);
+  GgufVocabulary vocabulary = options.tokenizer.empty()
+                                  ? gguf_vocabulary(tokenizer, config.vocab_size)
+                                  : GgufVocabulary{options.tokenizer};
+  write_gguf(path, metadata_of(architecture, config, std::move(vocabulary.keys), options), sources);
+  add_warnings(architecture, halves, vocabulary.warnings);
+  return std::move(vocabulary.warnings);
 }
 
 }  // namespace headlight

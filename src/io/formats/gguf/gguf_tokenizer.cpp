@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <tuple>
 #include <unordered_map>
 
@@ -101,6 +102,7 @@ struct GgufTokens {
   std::int32_t begin = -1;               // -1: the file names none
   std::int32_t end = -1;
   std::int32_t unknown = -1;
+  std::deque<std::string> respelled = {};  // names that are not the file's own
 };
 
 void read_names(const TokenizerKeys& keys, GgufTokens& tokens) {
@@ -157,6 +159,29 @@ GgufTokens read_tokens(const TokenizerKeys& keys, bool sentencepiece) {
   tokens.begin = read_id(keys, tokens, "bos_token_id", sentencepiece ? 1 : -1);
   tokens.end = read_id(keys, tokens, "eos_token_id", sentencepiece ? 2 : -1);
   return tokens;
+}
+
+// Gemma's runs of blanks stand in the files of llama.cpp as in a text, with any score; the
+// tokenizer.json has marks in them, which are merged before anything else.
+void respell_blanks(GgufTokens& tokens, std::vector<float>& scores) {
+  constexpr float kFirst = 1 << 24;  // above all scores; less one, and again, is exact
+  for (std::size_t id = 0; id < tokens.names.size(); ++id) {
+    const std::string_view name = tokens.names[id];
+    if (tokens.types[id] != kUserDefined || name.find_first_not_of(' ') != name.npos) {
+      continue;
+    }
+    std::string marks;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      marks += kMark;
+    }
+    if (!tokens.ids.contains(marks)) {
+      tokens.ids.erase(name);
+      tokens.names[id] = tokens.respelled.emplace_back(std::move(marks));
+      tokens.ids.emplace(tokens.names[id], static_cast<std::int32_t>(id));
+      tokens.types[id] = kNormal;
+      scores[id] = kFirst - static_cast<float>(id);
+    }
+  }
 }
 
 // Tokens that are found in the text before anything else is done to it.
@@ -287,17 +312,23 @@ std::size_t characters_of(std::string_view text) {
   }));
 }
 
+std::vector<float> read_scores(const TokenizerKeys& keys, const GgufTokens& tokens) {
+  std::vector<float> scores = list_of_all<float>(keys, tokens, "scores", "a list of float32");
+  require(!scores.empty(), keys.at("scores"), ": is missing");
+  for (std::size_t id = 0; id < scores.size(); ++id) {
+    require(std::isfinite(scores[id]), keys.at("scores"), ": token ", id,
+            ": expected a finite number");
+  }
+  return scores;
+}
+
 // All pairs of tokens that make one. SentencePiece merges the pair whose result has the highest
 // score; among those of one score the order of transformers' generate_merges() is taken.
 class MergesByScore {
  public:
-  MergesByScore(const TokenizerKeys& keys, const GgufTokens& tokens)
-      : keys_(keys), tokens_(tokens) {
-    scores_ = list_of_all<float>(keys, tokens, "scores", "a list of float32");
-    require(!scores_.empty(), keys.at("scores"), ": is missing");
+  MergesByScore(const TokenizerKeys& keys, const GgufTokens& tokens, std::vector<float> scores)
+      : keys_(keys), tokens_(tokens), scores_(std::move(scores)) {
     for (std::size_t id = 0; id < tokens.names.size(); ++id) {
-      require(std::isfinite(scores_[id]), keys.at("scores"), ": token ", id,
-              ": expected a finite number");
       if (is_piece(id)) {
         add_pairs(id);
       }
@@ -375,7 +406,11 @@ void add_mark_steps(bool prefix, Json& root) {
   root["decoder"] = sequence("decoders", std::move(blanks));
 }
 
-Json sentencepiece_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
+Json sentencepiece_json(const TokenizerKeys& keys, GgufTokens& tokens, bool gemma) {
+  std::vector<float> scores = read_scores(keys, tokens);
+  if (gemma) {
+    respell_blanks(tokens, scores);
+  }
   Json root = {{"version", "1.0"}, {"added_tokens", added_tokens(tokens)}};
   add_mark_steps(keys.flag("add_space_prefix", true), root);
   root["post_processor"] = template_of(keys, tokens, true);
@@ -384,7 +419,7 @@ Json sentencepiece_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
                    {"fuse_unk", true},
                    {"byte_fallback", tokens.ids.contains("<0x00>")},
                    {"vocab", vocabulary(tokens)},
-                   {"merges", MergesByScore(keys, tokens).json()}};
+                   {"merges", MergesByScore(keys, tokens, std::move(scores)).json()}};
   return root;
 }
 
@@ -396,13 +431,11 @@ std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file) {
   const bool bytes = model == "gpt2";
   require(bytes || model == "llama", keys.at("model"), ": expected gpt2 or llama, got ",
           quoted_text(model));
-  // Gemma's scores are not the order of its merges.
   const GgufValue* family = file.find_value("general.architecture");
   const auto* name = family == nullptr ? nullptr : std::get_if<std::string>(family);
-  require(bytes || name == nullptr || !name->starts_with("gemma"), keys.at("model"),
-          ": that of the family gemma is not supported");
-  const GgufTokens tokens = read_tokens(keys, !bytes);
-  const Json root = bytes ? byte_level_json(keys, tokens) : sentencepiece_json(keys, tokens);
+  const bool gemma = name != nullptr && name->starts_with("gemma");
+  GgufTokens tokens = read_tokens(keys, !bytes);
+  const Json root = bytes ? byte_level_json(keys, tokens) : sentencepiece_json(keys, tokens, gemma);
   const std::string end(tokens.end < 0 ? "" : tokens.names[static_cast<std::size_t>(tokens.end)]);
   return parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), shown(file.path()), end);
 }

@@ -1,6 +1,8 @@
 #include "io/formats/gguf/gguf_vocabulary.h"
 
+#include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "base/json.h"
 #include "base/printable.h"
@@ -21,6 +23,11 @@ constexpr std::int32_t kUnknown = 2;
 constexpr std::int32_t kControl = 3;
 constexpr std::int32_t kUserDefined = 4;
 constexpr std::int32_t kUnused = 5;
+constexpr std::int32_t kByte = 6;
+
+constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
+constexpr std::string_view kMark = "\u2581";  // in the place of blanks
+constexpr float kScoreOfAdded = -1000;        // that llama.cpp writes, and does not read
 
 bool is_type(const Json& step, std::string_view type) {
   return step.is_object() && step.value("type", Json()) == Json(type);
@@ -129,6 +136,185 @@ Tokens tokens_of(const Tokenizer& tokenizer, const Json& root, Index vocab_size)
   return tokens;
 }
 
+GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
+  const bool in_characters = tokenizer.kind() == "char";
+  const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
+  require(!pieces.empty() && has_known_normalizer(root), kCannot,
+          "llama.cpp has SentencePiece's with bytes, and of byte-level BPE the pieces of GPT-2, "
+          "SmolLM, Llama 3 and Qwen 2");
+  return {{"tokenizer.ggml.model", std::string("gpt2")},
+          {"tokenizer.ggml.pre", pieces},
+          {"tokenizer.ggml.merges",
+           GgufArray(in_characters ? merges_of_characters(tokenizer) : merges_of_file(root))}};
+}
+
+// How blanks become marks.
+struct MarkStyle {
+  bool prefix = false;   // with one more before a text
+  bool alone = false;    // what follows the next mark is another piece
+  bool differs = false;  // llama.cpp puts more of them before texts
+};
+
+bool replaces_blanks(const Json& step) {
+  return is_type(step, "Replace") && step.value("pattern", Json()) == Json({{"String", " "}}) &&
+         step.value("content", Json()) == Json(kMark);
+}
+
+// Normalized text has no blanks to be cut at.
+bool cuts_nothing(const Json& steps) {
+  return steps.empty() || (steps.size() == 1 && is_type(steps[0], "Split") &&
+                           steps[0].value("pattern", Json()) == Json({{"String", " "}}));
+}
+
+std::optional<MarkStyle> style_of_metaspace(const Json& step) {
+  if (!is_type(step, "Metaspace") || step.value("replacement", Json()) != Json(kMark)) {
+    return std::nullopt;
+  }
+  const Json scheme = step.value("prepend_scheme", Json());
+  const bool prefix = scheme.is_null() ? step.value("add_prefix_space", Json(true)) == Json(true)
+                                       : scheme != Json("never");
+  return MarkStyle{
+      .prefix = prefix, .alone = step.value("split", Json(true)) == Json(true), .differs = prefix};
+}
+
+// Of SentencePiece's models whose unknown characters become bytes; none for other tokenizers.
+std::optional<MarkStyle> mark_style(const Json& root) {
+  const Json& model = root["model"];
+  if (model.value("byte_fallback", Json(false)) != Json(true) ||
+      model.value("ignore_merges", Json(false)) == Json(true)) {
+    return std::nullopt;
+  }
+  const Json texts = step_list(root, "normalizer", "normalizers");
+  const Json pieces = step_list(root, "pre_tokenizer", "pretokenizers");
+  if (texts.empty() && pieces.size() == 1) {
+    return style_of_metaspace(pieces[0]);
+  }
+  const bool prefix = texts.size() == 2 && is_type(texts[0], "Prepend") &&
+                      texts[0].value("prepend", Json()) == Json(kMark);
+  const bool known = texts.size() == (prefix ? 2 : 1) && replaces_blanks(texts[texts.size() - 1]);
+  return known && cuts_nothing(pieces) ? std::optional(MarkStyle{.prefix = prefix}) : std::nullopt;
+}
+
+using TokenPlaces = std::unordered_map<std::string_view, std::size_t>;
+
+TokenPlaces places_of(const Json& vocab) {
+  TokenPlaces places;
+  places.reserve(vocab.size());
+  for (const auto& [name, id] : vocab.members()) {
+    places.emplace(name, static_cast<std::size_t>(id.natural()));
+  }
+  return places;
+}
+
+// The bytes and the unknown token.
+void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const std::string name = concat_text("<0x", kDigits[byte / 16], kDigits[byte % 16], ">");
+    tokens.types.at(places.at(name)) = kByte;
+  }
+  const Json unknown = model.value("unk_token", Json());
+  if (unknown.is_string() && places.contains(unknown.text())) {
+    tokens.types.at(places.at(unknown.text())) = kUnknown;
+  }
+}
+
+// llama.cpp merges any two tokens that make one, the one with the highest score first. Merges that
+// say the same become scores.
+class MergeScores {
+ public:
+  MergeScores(const Json& merges, const TokenPlaces& places, const Tokens& tokens)
+      : places_(places), tokens_(tokens) {
+    pairs_.resize(tokens.names.size());
+    scores_.resize(tokens.names.size(), kScoreOfAdded);
+    for (const Json& merge : merges) {
+      add(merge);
+    }
+    for (const auto& [name, id] : places_) {
+      if (tokens_.types[id] == kNormal) {
+        require_all_pairs(name, id);
+      }
+    }
+  }
+
+  std::vector<float> take() { return std::move(scores_); }
+  bool makes(std::size_t id) const { return pairs_[id] > 0; }
+
+ private:
+  void add(const Json& merge) {
+    std::string name = merge.is_string() ? merge.text() : merge[0].text() + merge[1].text();
+    if (merge.is_string()) {
+      name.erase(name.find(' '), 1);
+    }
+    const std::size_t id = places_.at(name);
+    const bool is_new = pairs_[id]++ == 0;
+    if (tokens_.types[id] != kNormal) {
+      return;  // an added token, which is found before anything merges
+    }
+    require(is_new || id == last_, kCannot, "llama.cpp has one score for all pairs that make ",
+            quoted_text(name), ", whose merges have others between them");
+    scores_[id] = -static_cast<float>(is_new ? made_++ : made_ - 1);
+    last_ = id;
+  }
+
+  bool is_piece(std::string_view text) const {
+    const auto found = places_.find(text);
+    return found != places_.end() && (tokens_.types[found->second] == kNormal ||
+                                      tokens_.types[found->second] == kUserDefined);
+  }
+
+  void require_all_pairs(std::string_view name, std::size_t id) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < name.size(); ++i) {
+      const bool begins = (static_cast<unsigned char>(name[i]) & 0xC0) != 0x80;
+      count += begins && is_piece(name.substr(0, i)) && is_piece(name.substr(i)) ? 1 : 0;
+    }
+    require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,
+            " pairs of tokens, its merges of ", pairs_[id]);
+    if (count == 0) {  // a character, which is found and not made
+      scores_[id] = -static_cast<float>(made_ + id);
+    }
+  }
+
+  const TokenPlaces& places_;
+  const Tokens& tokens_;
+  std::vector<std::size_t> pairs_;  // [V], merges that make the token
+  std::vector<float> scores_;       // [V]
+  std::size_t made_ = 0;
+  std::size_t last_ = 0;
+};
+
+std::size_t marks_of(std::string_view name) {
+  std::size_t count = 0;
+  for (; name.starts_with(kMark); name.remove_prefix(kMark.size())) {
+    ++count;
+  }
+  return name.empty() ? count : 0;
+}
+
+GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Tokens& tokens) {
+  const TokenPlaces places = places_of(model["vocab"]);
+  set_types(model, places, tokens);
+  MergeScores scores(model["merges"], places, tokens);
+  GgufMetadata keys{{"tokenizer.ggml.model", std::string("llama")},
+                    {"tokenizer.ggml.pre", std::string("default")},
+                    {"tokenizer.ggml.add_space_prefix", style.prefix}};
+  for (const auto& [name, id] : places) {
+    const bool crosses = scores.makes(id) && name.find(kMark, 1) != name.npos;
+    require(!style.alone || !crosses, kCannot, "llama.cpp makes ", quoted_text(name),
+            ", where pieces begin at marks");
+    // Added tokens are looked for in the text as it comes.
+    if (tokens.types[id] == kUserDefined && scores.makes(id) && marks_of(name) > 0) {
+      tokens.names[id] = std::string(marks_of(name), ' ');
+    }
+    if (tokens.types[id] == kUnknown) {
+      keys.emplace_back("tokenizer.ggml.unknown_token_id", static_cast<std::uint32_t>(id));
+    }
+  }
+  keys.emplace_back("tokenizer.ggml.scores", GgufArray(scores.take()));
+  return keys;
+}
+
 // The token that ends a text, "" where the file does not say.
 std::string end_name(const GgufFile& file) {
   const GgufValue* id = file.find_value("tokenizer.ggml.eos_token_id");
@@ -150,31 +336,31 @@ std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
                                     end_name(file));
 }
 
-GgufMetadata gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
+GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   const std::string file = to_tokenizer_json(tokenizer);
   const Json root = parse_json(file, "tokenizer.json");
-  const bool in_characters = tokenizer.kind() == "char";
-  const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
-  require(!pieces.empty() && has_known_normalizer(root),
-          "gguf: this tokenizer cannot be expressed: of byte-level BPE llama.cpp has the pieces of "
-          "GPT-2, SmolLM, Llama 3 and Qwen 2");
   Tokens tokens = tokens_of(tokenizer, root, vocab_size);
+  const std::optional<MarkStyle> marks = mark_style(root);
+  GgufVocabulary result{marks ? sentencepiece_keys(root["model"], *marks, tokens)
+                              : byte_level_keys(tokenizer, root)};
+  const auto add = [&](const char* key, GgufValue value) {
+    result.keys.emplace_back(concat_text("tokenizer.ggml.", key), std::move(value));
+  };
   const auto id = [](std::int32_t token) { return static_cast<std::uint32_t>(token); };
-  GgufMetadata keys{
-      {"tokenizer.ggml.model", std::string("gpt2")},
-      {"tokenizer.ggml.pre", pieces},
-      {"tokenizer.ggml.tokens", GgufArray(std::move(tokens.names))},
-      {"tokenizer.ggml.token_type", GgufArray(std::move(tokens.types))},
-      {"tokenizer.ggml.merges",
-       GgufArray(in_characters ? merges_of_characters(tokenizer) : merges_of_file(root))},
-      {"tokenizer.ggml.bos_token_id", id(tokenizer.begin_of_text())},
-      {"tokenizer.ggml.eos_token_id", id(tokenizer.end_of_text())},
-      {"tokenizer.ggml.add_bos_token", tokenizer.prepends_end_of_text()}};
+  add("tokens", GgufArray(std::move(tokens.names)));
+  add("token_type", GgufArray(std::move(tokens.types)));
+  add("bos_token_id", id(tokenizer.begin_of_text()));
+  add("eos_token_id", id(tokenizer.end_of_text()));
+  add("add_bos_token", tokenizer.prepends_end_of_text());
   if (tokenizer.unknown()) {
-    keys.emplace_back("tokenizer.ggml.unknown_token_id", id(*tokenizer.unknown()));
+    add("unknown_token_id", id(*tokenizer.unknown()));
   }
-  keys.emplace_back(kWholeFile, root.dump(-1, Json::BadUtf8::refused));
-  return keys;
+  if (marks && marks->differs) {
+    result.warnings.emplace_back(
+        "llama.cpp puts a blank before text that begins with one or follows a special token, too");
+  }
+  result.keys.emplace_back(kWholeFile, root.dump(-1, Json::BadUtf8::refused));
+  return result;
 }
 
 }  // namespace headlight

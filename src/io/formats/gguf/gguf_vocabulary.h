@@ -11,8 +11,13 @@ namespace headlight {
 // Throws Error as gguf_tokenizer() and parse_tokenizer_json() do.
 std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file);
 
-// The keys of a tokenizer for a model of so many ids. Throws Error, "gguf: ...", for one that
-// llama.cpp cannot express.
-GgufMetadata gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size);
+struct GgufVocabulary {
+  GgufMetadata keys = {};
+  std::vector<std::string> warnings = {};  // where llama.cpp makes other ids, one line each
+};
+
+// A tokenizer for a model of so many ids: byte-level BPE, or SentencePiece's, whose merges become
+// scores. Throws Error, "gguf: ...", for one that llama.cpp cannot express.
+GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size);
 
 }  // namespace headlight
