@@ -77,6 +77,7 @@ struct GgufTensor {
   Shape shape = {};  // row-major: the sizes of the file in reverse order
   Index begin = 0;   // of the elements, in bytes from the start of the file
   Index end = 0;
+  std::size_t part = 0;  // of the files that a model is split into
 };
 
 // What a file says besides the elements. The maps hold places in the lists.
@@ -88,14 +89,18 @@ struct GgufHeader {
   std::map<std::string, std::size_t, std::less<>> names = {};
 };
 
-// An open file whose tensors are read when they are asked for, also by several threads at once.
+// An open file whose tensors are read when they are asked for, at their places and also by several
+// threads at once.
 class GgufFile {
  public:
-  // Reads and checks the header (version 2 or 3). Memory is taken for what the file still holds and
-  // not for what a number in it says. Throws Error, naming file, key or tensor and reason, for
-  // anything that does not follow the format, other types of elements, tensors that overlap or have
-  // an axis of 0, more than 4 axes, more than 65,536 tensors or keys, an alignment above 1 MiB,
-  // lists of more than 4,194,304 texts and a header of more than 256 MiB.
+  // Opens the first of the files that llama-gguf-split makes, NAME-00001-of-00003.gguf, with all
+  // others beside it: metadata is that of the first, tensors are those of all. Reads and checks the
+  // header (version 2 or 3). Memory is taken for what the file still holds and not for what a
+  // number in it says. Throws Error, naming file, key or tensor and reason, for anything that does
+  // not follow the format, other types of elements, tensors that overlap or have an axis of 0, more
+  // than 4 axes, more than 65,536 tensors or keys, an alignment above 1 MiB, lists of more than
+  // 4,194,304 texts, a header of more than 256 MiB, a part that is missing or of another model, and
+  // any but the first part.
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const;
@@ -118,7 +123,9 @@ class GgufFile {
   Tensor read_rows(const GgufTensor& tensor, Index first, Index count) const;
 
  private:
-  std::shared_ptr<const InputFile> file_;
+  void add_part(const std::filesystem::path& path);
+
+  std::vector<std::shared_ptr<const InputFile>> files_;  // in the order of the parts
   GgufHeader header_;
 };
 

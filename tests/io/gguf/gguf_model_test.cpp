@@ -263,6 +263,68 @@ TEST_CASE("a tokenizer of characters is kept, and llama.cpp gets merges that mak
   CHECK(to_tokenizer_json(*loaded.tokenizer) == to_tokenizer_json(tokenizer));
 }
 
+namespace {
+
+// Three files as llama-gguf-split makes them: metadata and two tensors, most others, the last two.
+void write_parts(const TemporaryFolder& folder) {
+  write_gguf_model(folder / "whole.gguf", *model_of(rms_config()), ByteTokenizer());
+  const Contents contents(folder / "whole.gguf");
+  const std::vector<std::size_t> ends{0, 2, contents.tensors.size() - 2, contents.tensors.size()};
+  for (std::size_t part = 0; part < 3; ++part) {
+    GgufMetadata metadata = part == 0 ? contents.metadata : GgufMetadata{};
+    metadata.emplace_back("split.no", static_cast<std::uint16_t>(part));
+    metadata.emplace_back("split.count", std::uint16_t{3});
+    const auto* tensors = contents.tensors.data();
+    write_gguf(folder / ("m-0000" + std::to_string(part + 1) + "-of-00003.gguf"), metadata,
+               {tensors + ends[part], tensors + ends[part + 1]});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a model in several GGUF files is read from the first of them") {
+  const TemporaryFolder folder;
+  write_parts(folder);
+  const auto whole = load_model(folder / "whole.gguf");
+  const auto parts = load_model(folder / "m-00001-of-00003.gguf");
+  CHECK(logits_of(*parts.model) == logits_of(*whole.model));
+  CHECK(to_tokenizer_json(*parts.tokenizer) == to_tokenizer_json(*whole.tokenizer));
+}
+
+TEST_CASE("parts of a GGUF model that are missing or mixed up are refused by name") {
+  const TemporaryFolder folder;
+  write_parts(folder);
+  const auto part = [&](int number) {
+    return folder / ("m-0000" + std::to_string(number) + "-of-00003.gguf");
+  };
+  const auto refusal = [&](const std::filesystem::path& path) {
+    return error_of([&] { GgufFile{path}; });
+  };
+  CHECK(refusal(part(1)) == "no Error");
+  CHECK(refusal(part(2)) ==
+        part(2).string() + ": part 2 of 3, expected the first, " + part(1).string());
+  std::filesystem::copy(part(1), folder / "m.gguf");
+  CHECK(refusal(folder / "m.gguf") ==
+        (folder / "m.gguf").string() +
+            ": split.count: 3 parts, expected a name that ends in -00001-of-00003.gguf");
+  std::filesystem::rename(part(3), folder / "kept");
+  CHECK(refusal(part(1)) == part(3).string() + ": part 3 of 3 is missing");
+  std::filesystem::copy(part(2), part(3));
+  CHECK(refusal(part(1)) == part(3).string() + ": expected part 3 of 3, got part 2 of 3");
+  Contents contents(folder / "whole.gguf");
+  contents.set("split.no", std::uint16_t{2});
+  contents.set("split.count", std::uint16_t{3});
+  write_gguf(part(3), contents.metadata, contents.tensors);
+  CHECK(contains(refusal(part(1)), "is in another part, too"));
+  contents.set("split.count", std::uint16_t{2000});
+  write_gguf(part(1), contents.metadata, {});
+  CHECK(refusal(part(1)) ==
+        part(1).string() + ": split.count: 2000 parts, at most 1024 are accepted");
+  contents.set("split.count", std::uint32_t{3});
+  write_gguf(part(1), contents.metadata, {});
+  CHECK(refusal(part(1)) == part(1).string() + ": split.count: expected a uint16");
+}
+
 TEST_CASE("models that llama.cpp does not compute are refused by name") {
   const auto refused = [](GptConfig config) {
     return error_of([&] { require_gguf_model(config.canonical()); });
@@ -325,7 +387,6 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
         "llama.final_logit_softcapping: 30 is not supported");
   CHECK(error_with("llama.attention.sliding_window", number(4)) ==
         "llama.attention.sliding_window: expected 0 or at least the context of 12, got 4");
-  CHECK(contains(error_with("split.count", std::uint16_t{2}), "split.count: a model in several"));
   CHECK(
       contains(error_with("llama.feed_forward_length", number(1U << 24)),
                "tensor blk.0.ffn_up.weight: expected shape [16777216, 32], as its metadata says"));

@@ -1,5 +1,7 @@
 #include "headlight/io/gguf.h"
 
+#include <algorithm>
+
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/kernels/parallel.h"
@@ -31,6 +33,45 @@ void read_elements(const InputFile& file, const GgufTensor& tensor, Index first,
   });
 }
 
+constexpr std::string_view kSplitCount = "split.count";
+constexpr std::string_view kSplitNumber = "split.no";
+
+// Which of how many parts a file is.
+struct SplitPlace {
+  std::size_t number = 0;
+  std::size_t count = 1;
+};
+
+std::size_t split_key(const GgufHeader& header, std::string_view key, std::string_view where,
+                      std::size_t otherwise) {
+  const auto found = header.keys.find(key);
+  if (found == header.keys.end()) {
+    return otherwise;
+  }
+  const auto* value = std::get_if<std::uint16_t>(&header.metadata[found->second].second);
+  require(value != nullptr, where, ": ", key, ": expected a uint16");
+  return *value;
+}
+
+SplitPlace split_place(const GgufHeader& header, std::string_view where) {
+  constexpr std::size_t kMostParts = 1024;
+  const SplitPlace place{.number = split_key(header, kSplitNumber, where, 0),
+                         .count = split_key(header, kSplitCount, where, 1)};
+  require(place.count <= kMostParts, where, ": ", kSplitCount, ": ", place.count,
+          " parts, at most ", kMostParts, " are accepted");
+  return place;
+}
+
+// "-00001-of-00003.gguf", counted from 1.
+std::string part_ending(std::size_t number, std::size_t count) {
+  const auto digits = [](std::size_t value) {
+    constexpr std::size_t kDigits = 5;
+    const std::string text = std::to_string(value);
+    return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
+  };
+  return "-" + digits(number + 1) + "-of-" + digits(count) + ".gguf";
+}
+
 std::span<float> elements_of(Tensor& tensor) {
   return {tensor.data<float>(), static_cast<std::size_t>(tensor.numel())};
 }
@@ -38,9 +79,42 @@ std::span<float> elements_of(Tensor& tensor) {
 }  // namespace
 
 GgufFile::GgufFile(const std::filesystem::path& path)
-    : file_(std::make_shared<const InputFile>(path)), header_(read_gguf_header(*file_)) {}
+    : files_{std::make_shared<const InputFile>(path)}, header_(read_gguf_header(*files_[0])) {
+  const SplitPlace place = split_place(header_, shown(path));
+  if (place.count <= 1) {
+    return;
+  }
+  const std::string name = path.string();
+  const std::string end = part_ending(place.number, place.count);
+  require(name.ends_with(end), shown(path), ": ", kSplitCount, ": ", place.count,
+          " parts, expected a name that ends in ", end);
+  const std::string start = name.substr(0, name.size() - end.size());
+  require(place.number == 0, shown(path), ": part ", place.number + 1, " of ", place.count,
+          ", expected the first, ", shown(start + part_ending(0, place.count)));
+  for (std::size_t part = 1; part < place.count; ++part) {
+    add_part(start + part_ending(part, place.count));
+  }
+}
 
-const std::filesystem::path& GgufFile::path() const { return file_->path(); }
+void GgufFile::add_part(const std::filesystem::path& path) {
+  const std::size_t part = files_.size();
+  const std::size_t count = split_place(header_, shown(path)).count;
+  require(std::filesystem::exists(path), shown(path), ": part ", part + 1, " of ", count,
+          " is missing");
+  files_.push_back(std::make_shared<const InputFile>(path));
+  GgufHeader header = read_gguf_header(*files_.back());
+  const SplitPlace place = split_place(header, shown(path));
+  require(place.number == part && place.count == count, shown(path), ": expected part ", part + 1,
+          " of ", count, ", got part ", place.number + 1, " of ", place.count);
+  for (GgufTensor& tensor : header.tensors) {
+    require(header_.names.emplace(tensor.name, header_.tensors.size()).second, shown(path),
+            ": tensor ", in_quotes(tensor.name), " is in another part, too");
+    tensor.part = part;
+    header_.tensors.push_back(std::move(tensor));
+  }
+}
+
+const std::filesystem::path& GgufFile::path() const { return files_[0]->path(); }
 
 const GgufValue* GgufFile::find_value(std::string_view key) const {
   const auto found = header_.keys.find(key);
@@ -54,13 +128,13 @@ const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
 
 Tensor GgufFile::read(const GgufTensor& tensor) const {
   Tensor values = Tensor::empty(tensor.shape);
-  read_elements(*file_, tensor, 0, elements_of(values));
+  read_elements(*files_[tensor.part], tensor, 0, elements_of(values));
   return values;
 }
 
 void GgufFile::read_into(const GgufTensor& tensor, Tensor& target) const {
   if (target.dtype() == DType::float32) {
-    read_elements(*file_, tensor, 0, elements_of(target));
+    read_elements(*files_[tensor.part], tensor, 0, elements_of(target));
   } else {
     target.copy_from(read(tensor));
   }
@@ -74,7 +148,7 @@ Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) c
   require(first >= 0 && count >= 0 && count <= rows && first <= rows - count, where, ": rows ",
           first, " to ", first + count, ", but there are ", rows);
   Tensor values = Tensor::empty({count, width});
-  read_elements(*file_, tensor, first * width, elements_of(values));
+  read_elements(*files_[tensor.part], tensor, first * width, elements_of(values));
   return values;
 }
 

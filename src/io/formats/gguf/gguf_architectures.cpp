@@ -384,13 +384,6 @@ const GgufArchitecture& architecture_of(const GgufFile& file) {
   fail_value(kKey, "expected ", listed(names), ", got ", in_quotes(*name));
 }
 
-void require_one_file(const GgufFile& file) {
-  const GgufValue* count = file.find_value("split.count");
-  const auto* parts = count == nullptr ? nullptr : std::get_if<std::uint16_t>(count);
-  require_value(count == nullptr || (parts != nullptr && *parts <= 1), "split.count",
-                "a model in several files is not supported; llama-gguf-split --merge joins them");
-}
-
 // A head of the same type that begins as the token embedding does may be the same.
 bool may_share_head(const GgufFile& file) {
   const GgufTensor* embedding = file.find_tensor(kEmbedding);
@@ -438,7 +431,6 @@ GptConfig read_sizes(GgufKeys& keys, const GgufFile& file) {
 
 GgufModel read_gguf_model(const GgufFile& file) {
   return in_place(shown(file.path()) + ": ", [&] {
-    require_one_file(file);
     const GgufArchitecture& architecture = architecture_of(file);
     GgufKeys keys(file, architecture.name);
     GptConfig config = read_sizes(keys, file);
