@@ -74,6 +74,20 @@ bool has_keys_of_its_own(const std::vector<Index>& groups) {
   return std::all_of(groups.begin(), groups.end(), [](Index size) { return size == 1; });
 }
 
+void check_llama3_bounds(const RopeOptions& rope) {
+  require_value(rope.low_freq_factor > 0 && rope.low_freq_factor <= kLargestTheta,
+                "low_freq_factor", "expected above 0 to ", kLargestTheta, ", got ",
+                rope.low_freq_factor);
+  require_value(
+      rope.high_freq_factor > rope.low_freq_factor && rope.high_freq_factor <= kLargestTheta,
+      "high_freq_factor", "expected above low_freq_factor = ", rope.low_freq_factor, " to ",
+      kLargestTheta, ", got ", rope.high_freq_factor);
+  require_value(rope.original_max_position_embeddings > 0 &&
+                    rope.original_max_position_embeddings <= kLargestSize,
+                "original_max_position_embeddings", "expected 1 to ", kLargestSize, ", got ",
+                rope.original_max_position_embeddings);
+}
+
 void check_rope(const GptConfig& config) {
   const RopeOptions& rope = config.rope;
   require_value(config.rope_local_theta >= 0 && config.rope_local_theta <= kLargestTheta,
@@ -91,11 +105,9 @@ void check_rope(const GptConfig& config) {
                 "expected an even number of the ", head_width, " elements of a head, got ", turned);
   require_value(rope.factor > 0 && rope.factor <= kLargestTheta, "rope_factor",
                 "expected above 0 to ", kLargestTheta, ", got ", rope.factor);
-  const bool has_bounds =
-      rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor &&
-      rope.high_freq_factor <= kLargestTheta && rope.original_max_position_embeddings > 0;
-  require_value(rope.scaling != RopeScaling::llama3 || has_bounds, "rope_scaling",
-                "expected rising factors above 0 and a length above 0 beside llama3");
+  if (rope.scaling == RopeScaling::llama3) {
+    check_llama3_bounds(rope);
+  }
 }
 
 }  // namespace
@@ -155,6 +167,12 @@ GptConfig GptConfig::canonical() const {
   drop(config.attention_scale, 1 / std::sqrt(static_cast<double>(width)));
   if (config.position != PositionKind::rope) {
     config.rope = {};
+  }
+  if (config.rope.scaling != RopeScaling::llama3) {
+    const RopeOptions usual;
+    config.rope.low_freq_factor = usual.low_freq_factor;
+    config.rope.high_freq_factor = usual.high_freq_factor;
+    config.rope.original_max_position_embeddings = usual.original_max_position_embeddings;
   }
   if (config.position != PositionKind::rope || config.windows.empty()) {
     config.rope_local_theta = 0;

@@ -175,11 +175,18 @@ constexpr std::array kFields{
                 kShare},
     ConfigField{.key = "rope_scaling",
                 .member = &C::rope_scaling,
-                .help = "rope: none, linear, or llama3 with the bounds of Llama 3.1",
+                .help = "rope: none, linear, or llama3, which keeps short wavelengths",
                 .role = architecture,
                 .choices = kChoiceNames<RopeScaling>},
     ConfigField{"rope_factor", &C::rope_factor, "rope_scaling: how much longer texts become",
                 architecture, kNotNegative},
+    ConfigField{"low_freq_factor", &C::low_freq_factor,
+                "llama3: waves that fit so often into the old context, or less, become longer",
+                architecture, kNotNegative},
+    ConfigField{"high_freq_factor", &C::high_freq_factor,
+                "llama3: those that fit so often are kept", architecture, kNotNegative},
+    ConfigField{"original_max_position_embeddings", &C::original_max_position_embeddings,
+                "llama3: tokens of the old context", architecture, kNotNegative},
     ConfigField{"attention_scale", &C::attention_scale,
                 "Of attention's scores; 0: 1 / sqrt(head_width)", architecture, kNotNegative},
     ConfigField{"qk_norm", &C::qk_norm, "Norms on queries and keys, head by head (Qwen 3)",
@@ -492,6 +499,9 @@ TrainConfig described(const GptConfig& model) {
   config.rope_theta = model.rope.theta;
   config.rope_scaling = name_of(model.rope.scaling);
   config.rope_factor = model.rope.factor;
+  config.low_freq_factor = model.rope.low_freq_factor;
+  config.high_freq_factor = model.rope.high_freq_factor;
+  config.original_max_position_embeddings = model.rope.original_max_position_embeddings;
   if (model.rope.width > 0) {
     config.rotary_pct =
         static_cast<double>(model.rope.width) / static_cast<double>(model.head_layout().head_width);
@@ -551,7 +561,10 @@ GptConfig TrainConfig::model(Index vocabulary) const {
   for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
   model.rope = {.theta = rope_theta,
                 .scaling = parse_name<RopeScaling>("rope_scaling", rope_scaling),
-                .factor = rope_factor};
+                .factor = rope_factor,
+                .low_freq_factor = low_freq_factor,
+                .high_freq_factor = high_freq_factor,
+                .original_max_position_embeddings = original_max_position_embeddings};
   if (rotary_pct < 1 && n_head > 0) {
     const auto head = static_cast<double>(model.head_layout().head_width);
     constexpr double kRounding = 1e-9;  // of a share that was a quotient

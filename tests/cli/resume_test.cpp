@@ -199,7 +199,19 @@ TEST_CASE("models of many keys are trained, and go on to the same bits", "[cli]"
   const Arguments neox{"--position",     "rope",   "--rotary_pct",  "0.5", "--parallel_residual",
                        "--rope_scaling", "linear", "--rope_factor", "2",   "--bias",
                        "--dropout",      "0.1"};
-  for (const Arguments& keys : {llama, gemma, neox}) {
+  const Arguments llama3{"--position",
+                         "rope",
+                         "--rope_scaling",
+                         "llama3",
+                         "--rope_factor",
+                         "4",
+                         "--low_freq_factor",
+                         "0.5",
+                         "--high_freq_factor",
+                         "2",
+                         "--original_max_position_embeddings",
+                         "32"};
+  for (const Arguments& keys : {llama, gemma, neox, llama3}) {
     const ScratchFolder folder;
     const std::string whole = folder.at("whole");
     const std::string parts = folder.at("parts");

@@ -273,6 +273,30 @@ TEST_CASE("what describes a model makes that model again", "[train]") {
   CHECK(!again.mlp);
 }
 
+TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
+  const TrainConfig config = read_back(
+      "position = \"rope\"\nrope_scaling = \"llama3\"\nrope_factor = 8\nlow_freq_factor = 2\n"
+      "high_freq_factor = 5.5\noriginal_max_position_embeddings = 64\n");
+  const RopeOptions rope = config.model(9).rope;
+  CHECK(rope == RopeOptions{.scaling = RopeScaling::llama3,
+                            .factor = 8,
+                            .low_freq_factor = 2,
+                            .high_freq_factor = 5.5,
+                            .original_max_position_embeddings = 64});
+  CHECK(described(config.model(9)).model(9).rope == rope);
+  CHECK(refusal("low_freq_factor", "0", config) ==
+        "low_freq_factor: expected above 0 to 1e+12, got 0");
+  CHECK(refusal("high_freq_factor", "2", config) ==
+        "high_freq_factor: expected above low_freq_factor = 2 to 1e+12, got 2");
+  CHECK(refusal("original_max_position_embeddings", "0", config) ==
+        "original_max_position_embeddings: expected 1 to 16777216, got 0");
+  // Without the scaling they say nothing.
+  TrainConfig other = config;
+  other.rope_scaling = "linear";
+  CHECK(other.model(9).canonical().rope ==
+        RopeOptions{.scaling = RopeScaling::linear, .factor = 8});
+}
+
 TEST_CASE("repeats need room for two copies and batches that hold nothing else", "[train]") {
   TrainConfig config;
   config.repeat_share = 0.5;

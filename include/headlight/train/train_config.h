@@ -75,6 +75,9 @@ struct TrainConfig {
   double rotary_pct = 1;
   std::string rope_scaling = "none";
   double rope_factor = 1;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  Index original_max_position_embeddings = 8192;
   double attention_scale = 0;
   bool qk_norm = false;
   std::string activation = "gelu_new";

@@ -48,6 +48,15 @@ GptConfig llama3_config() {
   return config;
 }
 
+// With other bounds than those of Llama 3.
+GptConfig bounded_config() {
+  GptConfig config = llama3_config();
+  config.rope.low_freq_factor = 0.7;
+  config.rope.high_freq_factor = 3.5;
+  config.rope.original_max_position_embeddings = 100;
+  return config;
+}
+
 GptConfig qwen3_config() {
   GptConfig config = rms_config();
   config.qk_norm = true;
@@ -98,6 +107,7 @@ std::vector<std::pair<std::string, GptConfig>> all_configs() {
   return {{"llama", rms_config()},
           {"llama, biases", biased},
           {"llama, llama3", llama3_config()},
+          {"llama, bounds", bounded_config()},
           {"qwen2", qwen2},
           {"qwen3", qwen3_config()},
           {"gemma3", gemma_config()},

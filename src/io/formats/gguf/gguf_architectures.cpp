@@ -286,6 +286,18 @@ std::string refusal_of_gptneox(const GptConfig& config) {
              : "these biases cannot be expressed: gptneox of llama.cpp has all";
 }
 
+// llama.cpp needs the factors that come of them alone, a tensor.
+void write_llama3_bounds(const RopeOptions& rope, KeyWriter& keys) {
+  const RopeOptions usual;
+  if (rope.low_freq_factor != usual.low_freq_factor ||
+      rope.high_freq_factor != usual.high_freq_factor ||
+      rope.original_max_position_embeddings != usual.original_max_position_embeddings) {
+    keys.number(kGgufLowFrequency, rope.low_freq_factor);
+    keys.number(kGgufHighFrequency, rope.high_freq_factor);
+    keys.size(kGgufOriginalContext, rope.original_max_position_embeddings);
+  }
+}
+
 void write_rope(const GptConfig& config, KeyWriter& keys) {
   const Index width = config.rope.width > 0 ? config.rope.width : head_width_of(config);
   keys.size("rope.dimension_count", width);
@@ -293,6 +305,9 @@ void write_rope(const GptConfig& config, KeyWriter& keys) {
   if (config.rope.scaling == RopeScaling::linear) {
     keys.add("rope.scaling.type", std::string("linear"));
     keys.number("rope.scaling.factor", config.rope.factor);
+  }
+  if (config.rope.scaling == RopeScaling::llama3) {
+    write_llama3_bounds(config.rope, keys);
   }
 }
 

@@ -21,10 +21,19 @@ std::vector<float> read_factors(const GgufFile& file, const GgufTensor& tensor, 
   return {values.data<float>(), values.data<float>() + values.numel()};
 }
 
-// The file holds the factors alone: which parameters they come from is found by trying.
-RopeOptions with_factors(const RopeOptions& rope, const std::vector<float>& factors,
+// Files of others hold the factors alone: which parameters they come from is found by trying.
+RopeOptions with_factors(GgufKeys& keys, RopeOptions rope, const std::vector<float>& factors,
                          Index head_width) {
   const float largest = *std::max_element(factors.begin(), factors.end());
+  rope.low_freq_factor = keys.number(kGgufLowFrequency, rope.low_freq_factor);
+  rope.high_freq_factor = keys.number(kGgufHighFrequency, rope.high_freq_factor);
+  require_value(rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor &&
+                    rope.high_freq_factor <= 1e12,
+                keys.whole(kGgufLowFrequency), "expected above 0 and below high_freq_factor, got ",
+                rope.low_freq_factor, " and ", rope.high_freq_factor);
+  if (keys.find(kGgufLowFrequency) != nullptr) {
+    rope.original_max_position_embeddings = keys.size(kGgufOriginalContext);
+  }
   for (const double factor : {static_cast<double>(largest), 8.0, 32.0}) {
     RopeOptions scaled = rope;
     scaled.scaling = RopeScaling::llama3;
@@ -33,7 +42,8 @@ RopeOptions with_factors(const RopeOptions& rope, const std::vector<float>& fact
       return scaled;
     }
   }
-  fail_value(kGgufRopeFactors, "expected the factors of Llama 3: 8 or 32, 1, 4 and 8192");
+  fail_value(kGgufRopeFactors, "expected the factors of Llama 3: 8 or 32, ", rope.low_freq_factor,
+             ", ", rope.high_freq_factor, " and ", rope.original_max_position_embeddings);
 }
 
 }  // namespace
@@ -66,7 +76,7 @@ RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_widt
                 "factors beside another scaling are not supported");
   const std::vector<float> values = read_factors(file, *factors, head_width);
   const bool idle = std::all_of(values.begin(), values.end(), [](float x) { return x == 1; });
-  return idle ? rope : with_factors(rope, values, head_width);
+  return idle ? rope : with_factors(keys, rope, values, head_width);
 }
 
 std::vector<float> llama3_factors(const RopeOptions& rope, Index head_width) {
