@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/heads_over_time.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
@@ -193,6 +194,7 @@ HeadScoreOptions score_options(const Options& options) {
   result.exclude_current_token = options.is_set("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
+  result.processes = &all_processes();
   return result;
 }
 
@@ -222,7 +224,7 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   const bool comparable = loaded.model->config().block_size > 1 &&
                           std::any_of(text.sequences.begin(), text.sequences.end(),
                                       [](const auto& ids) { return ids.size() > 1; });
-  if (redundancy.documents > 0 && comparable) {
+  if (redundancy.documents > 0 && comparable && scoring.processes->leads()) {
     CountProgress progress("comparing heads");
     redundancy.progress = [&](double share) { progress.show(share); };
     report.distances = head_distances(*loaded.model, text.sequences, redundancy);
@@ -289,6 +291,9 @@ int run(const Options& options) {
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
+  if (!scoring.processes->leads()) {
+    return 0;
+  }
   const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
   std::vector<std::string> files;
   if (options.given("out")) {

@@ -8,6 +8,7 @@
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
 #include "support/catch.h"
+#include "support/local_processes.h"
 
 // What heads are scored and called.
 using namespace headlight;
@@ -227,6 +228,33 @@ TEST_CASE("scores depend neither on threads nor on how sequences are batched", "
     CHECK(one.heads[head].score("entropy").has_interval);
     CHECK(one.heads[head].score("entropy").value.low < one.heads[head].score("entropy").value.high);
   }
+}
+
+TEST_CASE("processes share the scoring of heads", "[heads]") {
+  const auto documents = random_documents(9, 20, 11);
+  HeadScoreOptions options = quick();
+  options.batch_size = 2;
+  const auto whole_model = random_gpt(three_layers());
+  const HeadScores whole = score_heads(*whole_model, documents, options);
+  test::run_processes(4, [&](Processes& processes) {
+    const auto model = random_gpt(three_layers());
+    HeadScoreOptions own = options;
+    own.processes = &processes;
+    const HeadScores shared = score_heads(*model, documents, own);
+    for (std::size_t head = 0; head < whole.heads.size(); ++head) {
+      for (std::size_t score = 0; score < score_list().size(); ++score) {
+        const ScoreValue& expected = whole.heads[head].scores[score];
+        const ScoreValue& got = shared.heads[head].scores[score];
+        require(got.count == expected.count &&
+                    std::abs(got.value.mean - expected.value.mean) < 1e-12 &&
+                    std::abs(got.value.high - expected.value.high) < 1e-12,
+                score_list()[score].name, ": ", got.value.mean, ", not ", expected.value.mean);
+      }
+      require(std::abs(shared.heads[head].mul.induction_head -
+                       whole.heads[head].mul.induction_head) < 1e-12,
+              "the detector's score");
+    }
+  });
 }
 
 TEST_CASE("only the heads that were asked for are scored, and progress reaches its end",

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/cluster/processes.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_annotations.h"
 #include "headlight/heads/head_set.h"
@@ -96,6 +97,9 @@ struct HeadScoreOptions {
   BootstrapOptions bootstrap = {};               // resamples 0: no intervals
   bool fingerprint = false;                      // HeadScores::model_fingerprint, of all weights
   std::function<void(double share)> progress{};  // called after every batch with what is done
+  // That share the batches: all call it, and all get its result, which differs in the last digits
+  // from that of one process, where sums have another order.
+  Processes* processes = nullptr;
 };
 
 struct HeadScores {

@@ -72,6 +72,15 @@ class ScoreSums {
     });
   }
 
+  // With those of the other processes, each of which has added other sequences.
+  void add_across_processes(Processes& processes) {
+    std::vector<double> numbers;
+    for_each_number([&](double& number) { numbers.push_back(number); });
+    add_across(processes, numbers);
+    auto next = numbers.begin();
+    for_each_number([&](double& number) { number = *next++; });
+  }
+
   // Of one head and score: the sums of every group.
   const std::vector<DocumentSum>& groups(std::size_t head, std::size_t score) const {
     return groups_[head * score_definitions().size() + score];
@@ -95,6 +104,27 @@ class ScoreSums {
     std::vector<DocumentSum> scores;
     DetectorPair detector;
   };
+
+  template <class Visit>
+  void for_each_number(const Visit& visit) {
+    for (std::vector<DocumentSum>& groups : groups_) {
+      for (DocumentSum& group : groups) {
+        visit(group.sum);
+        visit(group.weight);
+      }
+    }
+    for (std::vector<double>& offsets : offsets_) {
+      std::for_each(offsets.begin(), offsets.end(), visit);
+    }
+    for (DetectorPair& pair : detector_) {
+      for (DetectorScores* scores : {&pair.mul, &pair.abs}) {
+        visit(scores->previous_token_head);
+        visit(scores->duplicate_token_head);
+        visit(scores->induction_head);
+      }
+    }
+    std::for_each(detected_.begin(), detected_.end(), visit);
+  }
 
   MapSums measure(const HeadMap& map, std::vector<double>& offsets) const {
     MapSums sums;
@@ -195,6 +225,7 @@ class HeadScoring {
       : model_(model),
         sequences_(sequences),
         options_(options),
+        processes_(options.processes == nullptr ? alone() : *options.processes),
         layout_(heads_of(model)),
         heads_(options.heads.or_all(layout_)),
         pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
@@ -244,7 +275,8 @@ class HeadScoring {
                     .detector = {options_.exclude_bos, options_.exclude_current_token}});
     EvenScores even;
     Index done = 0;
-    for (std::size_t begin = 0; begin < pieces_.size();) {
+    Index batches = 0;
+    for (std::size_t begin = 0; begin < pieces_.size(); ++batches) {
       const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
       std::vector<MeasuredSequence> batch;
       for (std::size_t i = begin; i < end; ++i) {
@@ -253,12 +285,15 @@ class HeadScoring {
         even.add(batch.back().facts);
         done += pieces_[i].length;
       }
-      add_batch(batch, sums);
+      if (is_own(batches)) {
+        add_batch(batch, sums);
+      }
       if (options_.progress) {
         options_.progress(static_cast<double>(done) / static_cast<double>(tokens_));
       }
       begin = end;
     }
+    sums.add_across_processes(processes_);
     keep_means(sums, result);
     keep_offsets(sums, result);
     for (ScoredHead& head : result.heads) {
@@ -312,10 +347,16 @@ class HeadScoring {
         facts.repeat_begin = sequence.repeat_begin;
         batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
       }
-      add_batch(batch, sums);
+      if (is_own(begin / options_.batch_size)) {
+        add_batch(batch, sums);
+      }
     }
+    sums.add_across_processes(processes_);
     keep_means(sums, result);
   }
+
+  // Processes take turns with the batches.
+  bool is_own(Index batch) const { return batch % processes_.count() == processes_.rank(); }
 
   // The means of all scores that were summed, with intervals from the same draws.
   void keep_means(const ScoreSums& sums, HeadScores& result) const {
@@ -401,6 +442,7 @@ class HeadScoring {
   const LanguageModel& model_;
   const Sequences& sequences_;
   const HeadScoreOptions& options_;
+  Processes& processes_;
   HeadLayout layout_;
   HeadSet heads_;
   std::vector<SequencePiece> pieces_;
