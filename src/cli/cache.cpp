@@ -43,8 +43,9 @@ constexpr const char* kDetails =
     "--window tokens, without the last token of a stream or document. More rows than --shard_rows\n"
     "go into OUT-00000.npz, OUT-00001.npz ..., each a whole cache of its sequences, and OUT.json\n"
     "lists them: model, type, rows, shards[{file, rows}], arrays[{name, type, shape}]. Files of\n"
-    "an earlier call with the same --out are replaced or removed. float16 holds values up to\n"
-    "65,504; larger ones become infinite.\n\n"
+    "an earlier call with the same --out are replaced or removed. Memory does not grow with a\n"
+    "file: until it is whole its values lie on the same disk once more, as float32. float16 holds\n"
+    "values up to 65,504; larger ones become infinite.\n\n"
     "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
     "together), rows, bytes.";
 

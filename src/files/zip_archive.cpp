@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <exception>
+#include <utility>
 
 #include "base/printable.h"
 #include "files/posix_file.h"
@@ -35,6 +38,65 @@ struct TemporaryFile {
 
 }  // namespace
 
+struct ZipArchive::Member {
+  std::size_t size = 0;
+  std::function<void(std::span<std::byte>)> read;
+  std::size_t left = 0;
+  std::exception_ptr failure;
+  zip_error_t error{};
+
+  zip_int64_t give(std::span<std::byte> bytes) {
+    bytes = bytes.first(std::min(bytes.size(), left));
+    try {
+      read(bytes);
+    } catch (...) {
+      failure = std::current_exception();
+      ::zip_error_set(&error, ZIP_ER_READ, 0);
+      return -1;
+    }
+    left -= bytes.size();
+    return static_cast<zip_int64_t>(bytes.size());
+  }
+
+  zip_int64_t tell(zip_stat_t& status) const {
+    ::zip_stat_init(&status);
+    status.size = size;
+    status.comp_size = size;
+    status.comp_method = ZIP_CM_STORE;
+    status.encryption_method = ZIP_EM_NONE;
+    status.valid =
+        ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+    return sizeof(zip_stat_t);
+  }
+
+  // What the library calls.
+  static zip_int64_t answer(void* member, void* data, zip_uint64_t length,
+                            zip_source_cmd_t command) {
+    Member& self = *static_cast<Member*>(member);
+    switch (command) {
+      case ZIP_SOURCE_OPEN:
+        self.left = self.size;
+        return 0;
+      case ZIP_SOURCE_READ:
+        return self.give({static_cast<std::byte*>(data), static_cast<std::size_t>(length)});
+      case ZIP_SOURCE_CLOSE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      case ZIP_SOURCE_STAT:
+        return self.tell(*static_cast<zip_stat_t*>(data));
+      case ZIP_SOURCE_ERROR:
+        return ::zip_error_to_data(&self.error, data, length);
+      case ZIP_SOURCE_SUPPORTS:
+        return ::zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
+                                                ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
+                                                -1);
+      default:
+        ::zip_error_set(&self.error, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+  }
+};
+
 ZipArchive::ZipArchive(const std::filesystem::path& path, int flags, std::string shown_as)
     : shown_as_(std::move(shown_as)) {
   int code = 0;
@@ -57,6 +119,20 @@ void ZipArchive::add(const std::string& name, std::span<const std::byte> head,
   const std::array<zip_buffer_fragment_t, 2> fragments{fragment_of(head), fragment_of(body)};
   zip_source_t* source =
       ::zip_source_buffer_fragment(archive_, fragments.data(), fragments.size(), 0);
+  add(name, source);
+}
+
+void ZipArchive::add(const std::string& name, std::size_t size,
+                     std::function<void(std::span<std::byte>)> read) {
+  auto member = std::make_unique<Member>();
+  member->size = size;
+  member->read = std::move(read);
+  ::zip_error_init(&member->error);
+  members_.push_back(std::move(member));
+  add(name, ::zip_source_function(archive_, Member::answer, members_.back().get()));
+}
+
+void ZipArchive::add(const std::string& name, zip_source_t* source) {
   check(source != nullptr);
   const zip_int64_t added = ::zip_file_add(archive_, name.c_str(), source, ZIP_FL_ENC_UTF_8);
   if (added < 0) {
@@ -71,7 +147,13 @@ void ZipArchive::add(const std::string& name, std::span<const std::byte> head,
 }
 
 void ZipArchive::close() {
-  check(::zip_close(archive_) == 0);
+  const bool is_written = ::zip_close(archive_) == 0;
+  for (const std::unique_ptr<Member>& member : members_) {
+    if (member->failure) {
+      std::rethrow_exception(member->failure);
+    }
+  }
+  check(is_written);
   archive_ = nullptr;
 }
 

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace headlight {
 
@@ -28,12 +30,20 @@ class ZipArchive {
   // bytes. The bytes must live until the archive is closed.
   void add(const std::string& name, std::span<const std::byte> head,
            std::span<const std::byte> body = {});
-  // Writes what was added.
+  // Adds a member like the other add(), of so many bytes, which close() asks for in order.
+  void add(const std::string& name, std::size_t size,
+           std::function<void(std::span<std::byte>)> read);
+  // Writes what was added. Throws what a member's `read` throws.
   void close();
 
  private:
+  struct Member;
+
+  void add(const std::string& name, zip_source_t* source);
+
   std::string shown_as_;
   zip_t* archive_ = nullptr;
+  std::vector<std::unique_ptr<Member>> members_;  // that are read by close()
 };
 
 // Makes a zip archive: `fill` adds members, of which there must be one at least, and closes it

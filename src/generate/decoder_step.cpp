@@ -163,6 +163,7 @@ class DecoderStep::Layer {
   void attend_head(Index item, Index head) const;
   // The head's query, the keys and values from a block of the cache on, and where its output goes.
   kernels::AttentionStep attention_step(Index item, Index head, Index first_block) const;
+  void make_maps();
   void attend_openly();
   void visit_maps(Point point);
   void take_results();
@@ -213,6 +214,11 @@ void DecoderStep::Layer::attend() {
       visit_projections();
       turn_all();
     }
+    const bool maps_are_watched =
+        step_.is_wanted(Point::attn_scores, number_) || step_.is_wanted(Point::pattern, number_);
+    if (maps_are_watched) {
+      step_.first(me_, [&] { make_maps(); });
+    }
     const Index all = batch * key_heads;
     for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
       if (!is_watched()) {
@@ -223,7 +229,7 @@ void DecoderStep::Layer::attend() {
     if (key_heads < heads || is_watched()) {
       me_.barrier();
     }
-    if (step_.is_wanted(Point::attn_scores, number_) || step_.is_wanted(Point::pattern, number_)) {
+    if (maps_are_watched) {
       attend_openly();
     } else {
       for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
@@ -347,15 +353,17 @@ void DecoderStep::Layer::attend_head(Index item, Index head) const {
   kernels::decode_loops().attend(step);
 }
 
+void DecoderStep::Layer::make_maps() {
+  step_.maps_.clear();
+  for (const DecodeItem& item : step_.items_) {
+    step_.maps_.push_back(
+        Tensor::empty({layer_.plan.attention.heads, 1, item.cache->length() + 1}));
+  }
+}
+
 // With whole rows of scores or weights, which a hook may change.
 void DecoderStep::Layer::attend_openly() {
   const Index heads = layer_.plan.attention.heads;
-  step_.alone(me_, [&] {
-    step_.maps_.clear();
-    for (const DecodeItem& item : step_.items_) {
-      step_.maps_.push_back(Tensor::empty({heads, 1, item.cache->length() + 1}));
-    }
-  });
   if (step_.error_) {
     return;
   }
@@ -531,8 +539,7 @@ void DecoderStep::normalize_row(const NormWeights& norm, const float* from, floa
 }
 
 template <class Body>
-void DecoderStep::alone(const TeamMember& me, const Body& body) {
-  me.barrier();
+void DecoderStep::first(const TeamMember& me, const Body& body) {
   if (me.index == 0 && !error_) {
     try {
       body();
@@ -540,6 +547,12 @@ void DecoderStep::alone(const TeamMember& me, const Body& body) {
       error_ = std::current_exception();
     }
   }
+}
+
+template <class Body>
+void DecoderStep::alone(const TeamMember& me, const Body& body) {
+  me.barrier();
+  first(me, body);
   me.barrier();
 }
 

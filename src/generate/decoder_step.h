@@ -78,7 +78,10 @@ class DecoderStep {
   bool is_wanted(Point point, Index layer) const {
     return hook_ != nullptr && hook_->wants(point, layer);
   }
-  // Calls what may throw on the first member, between two meetings.
+  // Calls what may throw on the first member.
+  template <class Body>
+  void first(const kernels::TeamMember& me, const Body& body);
+  // The same between two meetings.
   template <class Body>
   void alone(const kernels::TeamMember& me, const Body& body);
   void visit(const kernels::TeamMember& me, const Place& place, const StepVectors& rows,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <string>
 
@@ -10,8 +11,10 @@
 #include "files/zip_archive.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "io/array_source.h"
 #include "io/float16.h"
 #include "io/npy_format.h"
+#include "io/stored_elements.h"
 #include "io/tensor_file.h"
 
 namespace headlight {
@@ -193,6 +196,31 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
       const NpyArray& array = arrays.emplace_back(tensor, floats);
       archive.add(name + std::string(kSuffix), std::as_bytes(std::span(array.header)),
                   array.elements());
+    }
+    archive.close();
+  });
+}
+
+void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
+               StoredFloats floats) {
+  require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
+  replace_zip(path, [&](ZipArchive& archive) {
+    for (const ArraySource& array : arrays) {
+      check_tensor_name(path, array.name);
+      const bool half = floats == StoredFloats::float16 && array.dtype == DType::float32;
+      const NpyHeader header{array.dtype, array.shape, half};
+      std::string head = format_npy_header(header);
+      const std::size_t size =
+          head.size() + static_cast<std::size_t>(numel(array.shape)) * header.element_bytes();
+      archive.add(array.name + std::string(kSuffix), size,
+                  [head = std::move(head), elements = StoredElements(array, floats),
+                   given = std::size_t{0}](std::span<std::byte> bytes) mutable {
+                    const std::size_t left = head.size() - std::min(given, head.size());
+                    const std::size_t count = std::min(left, bytes.size());
+                    std::memcpy(bytes.data(), head.data() + head.size() - left, count);
+                    given += count;
+                    elements.read(bytes.subspan(count));
+                  });
     }
     archive.close();
   });

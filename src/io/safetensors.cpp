@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -11,8 +12,10 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "io/array_source.h"
 #include "io/float16.h"
 #include "io/safetensors_file.h"
+#include "io/stored_elements.h"
 #include "io/tensor_file.h"
 
 namespace headlight {
@@ -256,19 +259,27 @@ void fill(const Source& source, Tensor& tensor) {
 
 constexpr std::size_t kDataAlignment = 8;
 
-bool is_halved(const Tensor& tensor, StoredFloats floats) {
-  return floats != StoredFloats::float32 && tensor.dtype() == DType::float32;
+// What a file gets of one tensor.
+struct NewEntry {
+  std::string name;
+  DType dtype = DType::float32;
+  Shape shape;
+  std::function<void(FileWriter&)> write;  // its elements
+};
+
+bool is_halved(DType dtype, StoredFloats floats) {
+  return floats != StoredFloats::float32 && dtype == DType::float32;
 }
 
-std::size_t stored_size(const Tensor& tensor, StoredFloats floats) {
-  return is_halved(tensor, floats) ? sizeof(std::uint16_t) : element_size(tensor.dtype());
+std::size_t stored_size(DType dtype, StoredFloats floats) {
+  return is_halved(dtype, floats) ? sizeof(std::uint16_t) : element_size(dtype);
 }
 
-std::string_view file_type(const Tensor& tensor, StoredFloats floats) {
-  if (is_halved(tensor, floats)) {
+std::string_view file_type(DType dtype, StoredFloats floats) {
+  if (is_halved(dtype, floats)) {
     return floats == StoredFloats::float16 ? "F16" : "BF16";
   }
-  switch (tensor.dtype()) {
+  switch (dtype) {
     case DType::float64:
       return "F64";
     case DType::bfloat16:
@@ -291,35 +302,23 @@ std::string shape_text(const Shape& shape) {
   return text + "]";
 }
 
-// Larger elements first, else in the given order.
-std::vector<const NamedTensors::value_type*> data_order(const NamedTensors& tensors,
-                                                        StoredFloats floats) {
-  std::vector<const NamedTensors::value_type*> order;
-  for (const auto& tensor : tensors) {
-    order.push_back(&tensor);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
-    return stored_size(a->second, floats) > stored_size(b->second, floats);
-  });
-  return order;
-}
-
 std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
 
 // The JSON object, without padding.
-std::string header_text(const std::vector<const NamedTensors::value_type*>& order,
+std::string header_text(const std::vector<NewEntry>& entries,
                         const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   std::string text = "{";
   if (!metadata.empty()) {
     text += strict_json(kMetadataName) + ":" + strict_json(metadata);
   }
   Index begin = 0;
-  for (const auto* entry : order) {
-    const auto& [name, tensor] = *entry;
-    const Index end = begin + tensor.numel() * static_cast<Index>(stored_size(tensor, floats));
+  for (const NewEntry& entry : entries) {
+    const Index end =
+        begin + numel(entry.shape) * static_cast<Index>(stored_size(entry.dtype, floats));
     text += text.size() > 1 ? "," : "";
-    text += strict_json(name) + ":{\"dtype\":\"" + std::string(file_type(tensor, floats)) +
-            "\",\"shape\":" + shape_text(tensor.shape()) + ",\"data_offsets\":[" +
+    text += strict_json(entry.name) + ":{\"dtype\":\"" +
+            std::string(file_type(entry.dtype, floats)) +
+            "\",\"shape\":" + shape_text(entry.shape) + ",\"data_offsets\":[" +
             std::to_string(begin) + "," + std::to_string(end) + "]}";
     begin = end;
   }
@@ -342,10 +341,49 @@ void write_halves(FileWriter& writer, const Tensor& tensor, StoredFloats floats)
 }
 
 void write_elements(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
-  if (is_halved(tensor, floats)) {
+  if (is_halved(tensor.dtype(), floats)) {
     write_halves(writer, tensor, floats);
   } else {
     writer.write(bytes_of(tensor));
+  }
+}
+
+// Larger elements come first, else the given order is kept.
+void write_entries(const std::filesystem::path& path, std::vector<NewEntry> entries,
+                   const std::map<std::string, std::string>& metadata, StoredFloats floats) {
+  std::stable_sort(entries.begin(), entries.end(), [&](const NewEntry& a, const NewEntry& b) {
+    return stored_size(a.dtype, floats) > stored_size(b.dtype, floats);
+  });
+  std::string header;
+  try {
+    header = header_text(entries, metadata, floats);
+  } catch (const Error&) {
+    fail(shown(path), ": a name or the metadata is not UTF-8");
+  }
+  header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');
+  require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
+          ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
+          " can be written");
+  replace_file(path, [&](FileWriter& writer) {
+    const auto length = static_cast<std::uint64_t>(header.size());
+    writer.write(std::as_bytes(std::span(&length, 1)));
+    writer.write(header);
+    for (const NewEntry& entry : entries) {
+      entry.write(writer);
+    }
+  });
+}
+
+// In pieces.
+void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats floats) {
+  constexpr Index kPiece = Index{1} << 20;  // bytes
+  StoredElements elements(array, floats);
+  std::vector<std::byte> piece;
+  for (Index left = numel(array.shape) * static_cast<Index>(stored_size(array.dtype, floats));
+       left > 0; left -= std::ssize(piece)) {
+    piece.resize(static_cast<std::size_t>(std::min(kPiece, left)));
+    elements.read(piece);
+    writer.write(piece);
   }
 }
 
@@ -406,25 +444,25 @@ void write_safetensors(const std::filesystem::path& path, const NamedTensors& te
   for (const auto& [name, tensor] : tensors) {
     require(name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
   }
-  const auto order = data_order(tensors, floats);
-  std::string header;
-  try {
-    header = header_text(order, metadata, floats);
-  } catch (const Error&) {
-    fail(shown(path), ": a name or the metadata is not UTF-8");
+  std::vector<NewEntry> entries;
+  for (const auto& named : tensors) {
+    const Tensor& tensor = named.second;
+    entries.push_back({named.first, tensor.dtype(), tensor.shape(), [&](FileWriter& writer) {
+                         write_elements(writer, to_contiguous(tensor), floats);
+                       }});
   }
-  header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');
-  require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
-          ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
-          " can be written");
-  replace_file(path, [&](FileWriter& writer) {
-    const auto length = static_cast<std::uint64_t>(header.size());
-    writer.write(std::as_bytes(std::span(&length, 1)));
-    writer.write(header);
-    for (const auto* entry : order) {
-      write_elements(writer, to_contiguous(entry->second), floats);
-    }
-  });
+  write_entries(path, std::move(entries), metadata, floats);
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
+                       const std::map<std::string, std::string>& metadata, StoredFloats floats) {
+  std::vector<NewEntry> entries;
+  for (const ArraySource& array : arrays) {
+    check_tensor_name(path, array.name);
+    entries.push_back({array.name, array.dtype, array.shape,
+                       [&](FileWriter& writer) { write_elements(writer, array, floats); }});
+  }
+  write_entries(path, std::move(entries), metadata, floats);
 }
 
 std::map<std::string, std::string> read_shard_index(const std::filesystem::path& path) {

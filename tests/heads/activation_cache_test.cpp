@@ -15,6 +15,7 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/own_model.h"
+#include "support/program.h"
 #include "support/tensors.h"
 
 using namespace headlight;
@@ -338,6 +339,27 @@ TEST_CASE("caches are written in half of the space", "[activations]") {
   CHECK(contains(error_of([&] { error("acts.bin", StoredFloats::float32); }),
                  ".npz or .safetensors"));
   CHECK(contains(error_of([&] { error("no/acts.npz", StoredFloats::float32); }), "cannot create"));
+}
+
+TEST_CASE("the file of a cache has the bytes of one written from memory", "[activations]") {
+  const ActivationContexts contexts(dataset(), kBlock);
+  const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"})};
+  const NamedTensors tensors = cache_activations(model(), contexts, activations);
+  const TemporaryFolder folder;
+  for (const StoredFloats type :
+       {StoredFloats::float32, StoredFloats::float16, StoredFloats::bfloat16}) {
+    if (type != StoredFloats::bfloat16) {
+      write_npz(folder / "expected.npz", tensors, type);
+      write_activations(folder / "acts.npz", model(), contexts,
+                        {.activations = activations, .type = type});
+      CHECK(file_contents(folder / "acts.npz") == file_contents(folder / "expected.npz"));
+    }
+    write_safetensors(folder / "expected.safetensors", tensors, {{"format", "pt"}}, type);
+    write_activations(folder / "acts.safetensors", model(), contexts,
+                      {.activations = activations, .type = type});
+    CHECK(file_contents(folder / "acts.safetensors") ==
+          file_contents(folder / "expected.safetensors"));
+  }
 }
 
 TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {

@@ -13,8 +13,8 @@ namespace headlight {
 struct ActivationFileOptions {
   ActivationOptions activations;
   StoredFloats type = StoredFloats::float32;
-  // Most rows of a file, but always a whole context: its arrays are gathered in memory. 0: 65,536,
-  // or as many as take a gibibyte as float32.
+  // Most rows of a file, but always a whole context. 0: 65,536, or as many as take a gibibyte as
+  // float32.
   Index shard_rows = 0;
   std::string model = {};  // what the index calls it
   // Called after every batch, unless it is null.
@@ -40,10 +40,12 @@ struct ActivationFiles {
 // PATH.safetensors, or, where that would have more than options.shard_rows, to PATH-00000.npz,
 // PATH-00001.npz ..., each of which is such a cache of its contexts, and PATH.json, which lists
 // them: {model, type, rows, shards: [{file, rows}], arrays: [{name, type, shape}]}. Maps always go
-// into one file. What an earlier call left under these names is replaced or removed.
+// into one file. What an earlier call left under these names is replaced or removed. Memory does
+// not grow with a file, which is gathered beside it: while it is written it takes its place, as
+// float32, on the disk once more.
 //
-// Throws Error, and leaves none of its files behind, as cache_activations() does, for another
-// extension, for bfloat16 in .npz, which NumPy does not know, and when a write fails.
+// Throws Error, and leaves none of its files behind, as cache_activations() does but about memory,
+// for another extension, for bfloat16 in .npz, which NumPy does not know, and when a write fails.
 ActivationFiles write_activations(const std::filesystem::path& path, const LanguageModel& model,
                                   const ActivationContexts& contexts,
                                   const ActivationFileOptions& options);

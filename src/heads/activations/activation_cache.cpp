@@ -61,7 +61,14 @@ NamedTensors cache_activations(const LanguageModel& model, const ActivationConte
                                const ActivationOptions& options) {
   const ActivationPlan plan(model, options.points);
   const std::vector<ContextSpan> spans = context_spans(plan, contexts, options, 0);
-  return gather_activations(plan, contexts, spans.front(), options, nullptr);
+  require_memory(plan, contexts, spans.front(), options.positions);
+  ArraysInMemory memory;
+  NamedTensors tensors;
+  for (const KeptArray& array :
+       gather_activations(plan, contexts, spans.front(), options, nullptr, memory)) {
+    tensors.emplace_back(array.name, array.stored ? memory.tensor(*array.stored) : array.numbers);
+  }
+  return tensors;
 }
 
 }  // namespace headlight

@@ -8,9 +8,9 @@
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/io/npz.h"
-#include "headlight/io/safetensors.h"
 #include "heads/activations/activation_rows.h"
+#include "io/array_source.h"
+#include "io/tensor_file.h"
 
 namespace headlight {
 namespace {
@@ -56,28 +56,54 @@ struct NewFiles {
   std::vector<fs::path> paths;
 };
 
-void write_tensors(const fs::path& path, const NamedTensors& tensors, StoredFloats type) {
+// Numbers that are in memory.
+ArraySource source_of(const std::string& name, const Tensor& numbers) {
+  return {name, numbers.dtype(), numbers.shape(),
+          [numbers](Index offset, std::span<std::byte> bytes) {
+            std::copy_n(bytes_of(numbers).begin() + offset, bytes.size(), bytes.begin());
+          }};
+}
+
+void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, StoredFloats type) {
   if (is_npz(path)) {
-    write_npz(path, tensors, type);
+    write_npz(path, arrays, type);
   } else {
-    write_safetensors(path, tensors, {{"format", "pt"}}, type);
+    write_safetensors(path, arrays, {{"format", "pt"}}, type);
   }
 }
 
+// Reads contexts and writes the file of their activations, which lie on the same disk until then.
+std::vector<ArraySource> write_span(const fs::path& file, const ActivationPlan& plan,
+                                    const ActivationContexts& contexts, const ContextSpan& span,
+                                    const ActivationFileOptions& options) {
+  ArraysOnDisk disk(file);
+  std::vector<ArraySource> arrays;
+  for (const KeptArray& array :
+       gather_activations(plan, contexts, span, options.activations, options.on_context, disk)) {
+    arrays.push_back(array.stored ? disk.source(*array.stored, array.name)
+                                  : source_of(array.name, array.numbers));
+  }
+  write_arrays(file, arrays, options.type);
+  for (ArraySource& array : arrays) {
+    array.read = nullptr;  // the disk's
+  }
+  return arrays;
+}
+
 // The arrays of one file with the rows of all.
-std::vector<ActivationArrayInfo> infos_of(const NamedTensors& tensors, Index rows, Index contexts,
-                                          StoredFloats type) {
+std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
+                                          Index contexts, StoredFloats type) {
   std::vector<ActivationArrayInfo> arrays;
-  for (const auto& [name, tensor] : tensors) {
+  for (const ArraySource& source : sources) {
     const std::string_view stored =
-        tensor.dtype() == DType::float32 ? name_of(type) : name_of(tensor.dtype());
-    Shape shape = tensor.shape();
-    if (name == "offsets") {
+        source.dtype == DType::float32 ? name_of(type) : name_of(source.dtype);
+    Shape shape = source.shape;
+    if (source.name == "offsets") {
       *shape.begin() = contexts + 1;
-    } else if (name.find('/') == std::string::npos) {  // neither a map nor numbers of items
+    } else if (source.name.find('/') == std::string::npos) {  // neither a map nor numbers of items
       *shape.begin() = rows;
     }
-    arrays.push_back({name, std::string(stored), shape});
+    arrays.push_back({source.name, std::string(stored), shape});
   }
   return arrays;
 }
@@ -151,14 +177,12 @@ ActivationFiles write_activations(const fs::path& path, const LanguageModel& mod
   }
   NewFiles files;
   for (const ContextSpan& span : spans) {
-    const NamedTensors tensors =
-        gather_activations(plan, contexts, span, options.activations, options.on_context);
     const fs::path file = is_alone ? path : shard_path(path, files.paths.size());
-    write_tensors(file, tensors, options.type);
+    const std::vector<ArraySource> arrays = write_span(file, plan, contexts, span, options);
     files.paths.push_back(file);
     result.bytes += static_cast<Index>(fs::file_size(file));
     if (result.arrays.empty()) {
-      result.arrays = infos_of(tensors, result.rows, contexts.count(), options.type);
+      result.arrays = infos_of(arrays, result.rows, contexts.count(), options.type);
     }
   }
   result.files = files.paths;

@@ -20,8 +20,8 @@ struct Axes {
   Index width = 1;
 };
 
-// Copies elements [outer, inner, width] at some places of the first two axes to `to`; no inner
-// places: all.
+// Copies elements [outer, inner, width] at some places of the first two axes to `to`, which has
+// room for them; no inner places: all.
 void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
                  const std::vector<Index>& inner_places, float* to) {
   for (const Index outer : outer_places) {
@@ -65,12 +65,12 @@ class RowOrigins {
   Index rows() const { return std::ssize(tokens_); }
   Index contexts() const { return std::ssize(offsets_) - 1; }
 
-  void append_to(NamedTensors& tensors) const {
-    tensors.emplace_back("tokens", int32_tensor(tokens_));
-    tensors.emplace_back("positions", int32_tensor(positions_));
-    tensors.emplace_back("documents", int32_tensor(documents_));
-    tensors.emplace_back("document_positions", int32_tensor(document_positions_));
-    tensors.emplace_back("offsets", int32_tensor(offsets_));
+  void append_to(std::vector<KeptArray>& arrays) const {
+    arrays.push_back({"tokens", {}, int32_tensor(tokens_)});
+    arrays.push_back({"positions", {}, int32_tensor(positions_)});
+    arrays.push_back({"documents", {}, int32_tensor(documents_)});
+    arrays.push_back({"document_positions", {}, int32_tensor(document_positions_)});
+    arrays.push_back({"offsets", {}, int32_tensor(offsets_)});
   }
 
  private:
@@ -81,17 +81,18 @@ class RowOrigins {
   std::vector<std::int32_t> offsets_{0};
 };
 
-// Copies what passes give to the arrays of a cache.
+// Puts what passes give into the arrays of a cache.
 class RowKeeper final : public ForwardHook {
  public:
-  RowKeeper(const ActivationPlan& plan, const TokenPositions& positions, Index rows)
-      : plan_(plan), positions_(positions) {
+  RowKeeper(const ActivationPlan& plan, const TokenPositions& positions, Index rows,
+            ArrayStore& store)
+      : plan_(plan), positions_(positions), store_(store) {
     for (const ActivationArray& array : plan.arrays()) {
       Shape shape{rows};
       for (const Index size : array.row) {
         shape.push_back(size);
       }
-      values_.push_back(array.is_map() ? Tensor() : Tensor::empty(shape));
+      stored_.push_back(array.is_map() ? 0 : store.add(shape));
     }
   }
 
@@ -127,15 +128,15 @@ class RowKeeper final : public ForwardHook {
     return value;
   }
 
-  NamedTensors tensors() const {
-    NamedTensors result;
-    for (std::size_t i = 0; i < values_.size(); ++i) {
+  std::vector<KeptArray> arrays() const {
+    std::vector<KeptArray> result;
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
       const ActivationArray& array = plan_.arrays()[i];
       if (!array.is_map()) {
-        result.emplace_back(array.name(), values_[i]);
+        result.push_back({array.name(), stored_[i], {}});
       }
       if (!array.numbers.empty()) {
-        result.emplace_back(array.name() + "/items", int32_tensor(array.numbers));
+        result.push_back({array.name() + "/items", {}, int32_tensor(array.numbers)});
       }
     }
     result.insert(result.end(), maps_.begin(), maps_.end());
@@ -155,9 +156,12 @@ class RowKeeper final : public ForwardHook {
   void keep_rows(std::size_t number, const Tensor& value, const std::vector<Index>& rows,
                  Index first) {
     const ActivationArray& array = plan_.arrays()[number];
+    const Index length = numel(array.row);
+    chosen_.resize(rows.size() * static_cast<std::size_t>(length));
     copy_chosen(as_floats(value).data<float>(),
                 {value.size(1), value.rank() == 3 ? value.size(2) : 1}, rows, array.places,
-                values_[number].data<float>() + first * numel(array.row));
+                chosen_.data());
+    store_.put(stored_[number], first * length, chosen_);
   }
 
   // Heads and queries of a map [H, T, S].
@@ -165,13 +169,15 @@ class RowKeeper final : public ForwardHook {
     const ActivationArray& array = plan_.arrays()[number];
     const std::vector<Index> queries = positions_.of(map.size(1));
     const std::vector<Index> heads = array.places.empty() ? all_places(map.size(0)) : array.places;
-    Tensor kept = Tensor::empty({std::ssize(heads), std::ssize(queries), map.size(2)});
+    const Shape shape{std::ssize(heads), std::ssize(queries), map.size(2)};
+    const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {
+      chosen_.resize(static_cast<std::size_t>(numel(shape)));
       copy_chosen(as_floats(map).data<float>(), {map.size(1), map.size(2)}, heads, queries,
-                  kept.data<float>());
+                  chosen_.data());
+      store_.put(stored, 0, chosen_);
     }
-    maps_.emplace_back(array.name() + "/" + std::to_string(first_context_ + sequence),
-                       std::move(kept));
+    maps_.push_back({array.name() + "/" + std::to_string(first_context_ + sequence), stored, {}});
   }
 
   // Of some rows at a time: all logits of a batch may be more than memory holds.
@@ -192,13 +198,17 @@ class RowKeeper final : public ForwardHook {
 
   const ActivationPlan& plan_;
   const TokenPositions& positions_;
-  std::vector<Tensor> values_;  // of the plan's arrays; undefined for maps
-  NamedTensors maps_;
+  ArrayStore& store_;
+  std::vector<std::size_t> stored_;  // numbers of the plan's arrays there; of maps none
+  std::vector<KeptArray> maps_;
+  std::vector<float> chosen_;  // what is put into the store next
   RowOrigins origins_;
   std::vector<Index> kept_;  // rows of the pass
   Index first_row_ = 0;      // of the cache, that the pass gives
   Index first_context_ = 0;
 };
+
+}  // namespace
 
 void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
                     const ContextSpan& span, const TokenPositions& positions) {
@@ -210,16 +220,16 @@ void require_memory(const ActivationPlan& plan, const ActivationContexts& contex
   }
   const std::string missing = missing_memory(bytes);
   require(missing.empty(), "activations of ", span.rows, " tokens need ", missing,
-          "; take fewer points, tokens or rows of a file");
+          "; take fewer points or tokens");
 }
 
-}  // namespace
-
-NamedTensors gather_activations(const ActivationPlan& plan, const ActivationContexts& contexts,
-                                const ContextSpan& span, const ActivationOptions& options,
-                                const std::function<void(Index)>& on_batch) {
+std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
+                                          const ActivationContexts& contexts,
+                                          const ContextSpan& span, const ActivationOptions& options,
+                                          const std::function<void(Index)>& on_batch,
+                                          ArrayStore& store) {
   const NoGrad no_grad;
-  RowKeeper keeper(plan, options.positions, span.rows);
+  RowKeeper keeper(plan, options.positions, span.rows, store);
   for (Index begin = span.begin; begin < span.end; begin += options.batch_size) {
     const Index end = std::min(begin + options.batch_size, span.end);
     std::vector<ActivationContext> batch;
@@ -231,7 +241,7 @@ NamedTensors gather_activations(const ActivationPlan& plan, const ActivationCont
       on_batch(end);
     }
   }
-  return keeper.tensors();
+  return keeper.arrays();
 }
 
 std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
@@ -254,9 +264,6 @@ std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
   }
   require_value(spans.front().rows > 0, "positions", "expected places that tokens stand at, got ",
                 options.positions.range.first, "-, and the longest text ends before");
-  for (const ContextSpan& span : spans) {
-    require_memory(plan, contexts, span, options.positions);
-  }
   return spans;
 }
 

@@ -1,0 +1,79 @@
+#include "heads/activations/array_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "files/posix_file.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+// Calls transfer(bytes done) until it has moved as many bytes; -1: failed, 0: there are no more.
+template <class Transfer>
+void transfer_all(std::size_t bytes, std::string_view action, const std::filesystem::path& path,
+                  const Transfer& transfer) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ::ssize_t moved = transfer(done);
+    if (moved < 0 && errno == EINTR) {
+      continue;
+    }
+    if (moved <= 0) {
+      fail_system(action, path, moved < 0 ? errno : EIO);
+    }
+    done += static_cast<std::size_t>(moved);
+  }
+}
+
+}  // namespace
+
+std::size_t ArraysInMemory::add(const Shape& shape) {
+  arrays_.push_back(Tensor::empty(shape));
+  return arrays_.size() - 1;
+}
+
+void ArraysInMemory::put(std::size_t array, Index first, std::span<const float> values) {
+  std::copy(values.begin(), values.end(), arrays_[array].mutable_data<float>() + first);
+}
+
+ArraysOnDisk::ArraysOnDisk(const std::filesystem::path& path)
+    : path_(temporary_path(path)),
+      descriptor_(open_descriptor(path_, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {
+  if (descriptor_ < 0) {
+    fail_system("create", path_, errno);
+  }
+  ::unlink(path_.c_str());
+}
+
+ArraysOnDisk::~ArraysOnDisk() { ::close(descriptor_); }
+
+std::size_t ArraysOnDisk::add(const Shape& shape) {
+  places_.push_back({shape, end_});
+  end_ += numel(shape) * static_cast<Index>(sizeof(float));
+  return places_.size() - 1;
+}
+
+void ArraysOnDisk::put(std::size_t array, Index first, std::span<const float> values) {
+  const Index begin = places_[array].begin + first * static_cast<Index>(sizeof(float));
+  const std::span<const std::byte> bytes = std::as_bytes(values);
+  transfer_all(bytes.size(), "write", path_, [&](std::size_t done) {
+    return ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done,
+                    begin + static_cast<Index>(done));
+  });
+}
+
+ArraySource ArraysOnDisk::source(std::size_t array, const std::string& name) const {
+  const Place& place = places_[array];
+  return {name, DType::float32, place.shape,
+          [this, begin = place.begin](Index offset, std::span<std::byte> bytes) {
+            transfer_all(bytes.size(), "read", path_, [&](std::size_t done) {
+              return ::pread(descriptor_, bytes.data() + done, bytes.size() - done,
+                             begin + offset + static_cast<Index>(done));
+            });
+          }};
+}
+
+}  // namespace headlight
