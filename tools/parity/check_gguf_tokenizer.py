@@ -24,10 +24,11 @@ from transformers.tokenization_utils_base import generate_merges
 
 from check_tokenizer import ROOT, differences, every_code_point, known_to_python, random_strings
 from check_tokenizer import with_added_tokens
-from tokenizer_kinds import BY_PCRE2, BYTES, KINDS
+from tokenizer_kinds import BY_PCRE2, BYTES, KINDS, MARK
 
 # The value of tokenizer.ggml.pre for each kind; None: SentencePiece.
-PRE = {"Llama 3": "llama-bpe", "Qwen2": "qwen2", "SmolLM2": "smollm", "Mistral Nemo": "tekken", "Llama 2": None}
+PRE = {"Llama 3": "llama-bpe", "Qwen2": "qwen2", "SmolLM2": "smollm", "Mistral Nemo": "tekken", "Llama 2": None,
+       "Gemma 3": None}
 DIGITS = ("smollm", "starcoder", "refact")
 
 
@@ -63,23 +64,42 @@ def token_types(root, tokens):
     ]
 
 
-def write(path, tokenizer, pre):
+def is_run(token):
+    return len(token) > 1 and not token.strip(MARK)
+
+
+def merge_runs_first(root):
+    """Runs of marks are made of shorter ones, before anything else merges, and are no added tokens."""
+    runs = sorted((t["content"] for t in root["added_tokens"] if is_run(t["content"])), key=len)
+    root["model"]["vocab"].update({token["content"]: token["id"] for token in root["added_tokens"]})
+    root["added_tokens"] = [token for token in root["added_tokens"] if token["content"] not in runs]
+    halves = [MARK] + runs
+    pairs = [(run[:i], run[i:]) for run in runs for i in range(len(run) - 1, 0, -1)]
+    first = [pair for pair in pairs if pair[0] in halves and pair[1] in halves]
+    root["model"]["merges"] = first + [merge for merge in root["model"]["merges"] if tuple(merge) not in first]
+
+
+def write(path, tokenizer, pre, gemma=False):
     """Writes the GGUF file, and gives the tokenizer whose ids are expected."""
     root = json.loads(tokenizer.to_str())
     plain(root, pre)
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     tokens = sorted(vocabulary, key=vocabulary.get)
     types = token_types(root, tokens)
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "gemma3" if gemma else "llama")
     writer.add_tokenizer_model("llama" if pre is None else "gpt2")
     writer.add_tokenizer_pre(pre or "default")
-    writer.add_token_list(tokens)
+    user_defined = [kind == gguf.TokenType.USER_DEFINED for kind in types]
+    writer.add_token_list([" " * len(t) if u and is_run(t) else t for t, u in zip(tokens, user_defined)])
     writer.add_token_types(types)
     if pre is None:
         scores = scores_of(root["model"], tokens)
         writer.add_token_scores(scores)
         pieces = {t: s for t, s, kind in zip(tokens, scores, types) if kind == gguf.TokenType.NORMAL}
         root["model"]["merges"] = generate_merges({t: vocabulary[t] for t in pieces}, pieces)
+        if gemma:
+            writer.add_add_space_prefix(False)
+            merge_runs_first(root)
     else:
         writer.add_token_merges(merge_texts(root["model"]))
     special = [token["id"] for token in root["added_tokens"] if token["special"]]
@@ -117,7 +137,7 @@ def main():
         pairs = {str(path): (path, opened(path)) for path in options.gguf}
         for kind, pre in () if options.gguf else PRE.items():
             path = pathlib.Path(name) / f"{kind}.gguf"
-            pairs[kind] = path, write(path, KINDS[kind](corpus), pre)
+            pairs[kind] = path, write(path, KINDS[kind](corpus), pre, kind.startswith("Gemma"))
         for kind, (path, tokenizer) in pairs.items():
             texts = with_added_tokens(strings, tokenizer) + every_code_point()
             if kind in BY_PCRE2:

@@ -7,7 +7,8 @@ The models of check_gguf_model.py, small and of random weights, as F32, F16, BF1
 must make the same token ids of a text, the same logits up to rounding and, from F32, the same greedy
 text over 100 tokens. What its rounding is: GELU is looked up in a table of float16, so that models
 with it differ by a thousandth of what logits scatter; for F16, BF16 and Q8_0 it rounds what each
-matrix is multiplied with to that type, too. --file does the same with files of others. Needs
+matrix is multiplied with to that type, too. SentencePiece's tokenizers, whose merges are written as
+scores, must give the ids of Hugging Face `tokenizers`. --file does the same with files of others. Needs
 llama-cpp-python beside what check_gguf_model.py needs. Exit code 1 when a comparison fails.
 """
 
@@ -21,6 +22,10 @@ from check_gguf_model import TYPES, Headlight, Table, export, make_models
 
 import llama_cpp
 import numpy as np
+from check_gguf_tokenizer import write
+from check_tokenizer import ROOT, every_code_point, random_strings
+from tokenizer_kinds import KINDS
+from transformers import LlamaConfig, LlamaForCausalLM
 
 # Of the root mean square of differences of logits to their standard deviation.
 LIMITS = {"f32": 1e-5, "f16": 3e-3, "bf16": 3e-2, "q8_0": 1e-1}
@@ -92,6 +97,24 @@ def compare(table, program, path, architecture, kind, limit):
     llama.close()
 
 
+def check_tokenizer(table, program, kind):
+    """A small Llama with a tokenizer whose merges are those of scores, exported."""
+    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
+    folder = program.folder / kind.replace(" ", "_")
+    expected = write(program.folder / "scores.gguf", KINDS[kind](corpus), None, kind.startswith("Gemma"))
+    config = LlamaConfig(vocab_size=expected.get_vocab_size(), hidden_size=32, intermediate_size=64,
+                         num_hidden_layers=1, num_attention_heads=2, max_position_embeddings=64)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    expected.save(str(folder / "tokenizer.json"))
+    llama = llama_cpp.Llama(str(export(program, folder, "f32")), vocab_only=True, verbose=False)
+    # llama.cpp ends texts at a zero byte, and puts a blank before an empty one.
+    texts = [text for text in random_strings(1000) + every_code_point()[1:] + [corpus[:100000]] if text]
+    wrong = [text for text in texts if llama.tokenize(text.encode(), add_bos=False, special=True)
+             != expected.encode(text, add_special_tokens=False).ids]
+    table.add(f"llama.cpp: texts with other ids, {kind}'s tokenizer", len(wrong), 0)
+    llama.close()
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("program", type=Path)
@@ -105,6 +128,8 @@ def main():
             for kind in TYPES:
                 limit = max(LIMITS[kind], TABLE_LIMIT if has_gelu(architecture) else 0)
                 compare(table, program, export(program, directory, kind), architecture, kind, limit)
+        for kind in ("Llama 2", "Gemma 3"):
+            check_tokenizer(table, program, kind)
         for path in options.file:
             compare(table, program, path.resolve(), path.name, "as it is", 2 * LIMITS["q8_0"])
     return 1 if table.show() else 0
