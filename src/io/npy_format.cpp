@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -27,12 +28,15 @@ constexpr std::array<NpyType, 5> kTypes{{{"<f4", DType::float32},
                                          {"<i4", DType::int32},
                                          {"|b1", DType::boolean}}};
 
-std::string_view type_name(const NpyHeader& header) {
+std::string type_name(const NpyHeader& header) {
+  if (header.characters > 0) {
+    return "<U" + std::to_string(header.characters);
+  }
   const auto* type = std::find_if(kTypes.begin(), kTypes.end(), [&](const NpyType& t) {
     return t.dtype == header.dtype && t.half == header.half;
   });
   require(type != kTypes.end(), "[npy] NumPy has no ", header.dtype);
-  return type->name;
+  return std::string(type->name);
 }
 
 // As Python spells a tuple: "()", "(5,)", "(2, 3)".
@@ -60,8 +64,9 @@ class DictionaryParser {
     }
     skip_spaces();
     check(rest_ == "\n", "does not end with one line break");
-    check(type_ != nullptr && row_major_ && shape_.has_value(), "lacks a key");
-    return {type_->dtype, *shape_, type_->half};
+    check(has_type() && row_major_ && shape_.has_value(), "lacks a key");
+    return {type_ == nullptr ? DType::float32 : type_->dtype, *shape_,
+            type_ != nullptr && type_->half, characters_};
   }
 
  private:
@@ -72,8 +77,8 @@ class DictionaryParser {
   void parse_member() {
     const std::string_view key = parse_string();
     expect(':');
-    if (key == "descr" && type_ == nullptr) {
-      type_ = parse_type();
+    if (key == "descr" && !has_type()) {
+      parse_type();
     } else if (key == "fortran_order" && !row_major_) {
       row_major_ = parse_false();
     } else if (key == "shape" && !shape_.has_value()) {
@@ -83,14 +88,23 @@ class DictionaryParser {
     }
   }
 
-  const NpyType* parse_type() {
+  bool has_type() const { return type_ != nullptr || characters_ > 0; }
+
+  void parse_type() {
+    constexpr std::size_t kMostCharacters = std::size_t{1} << 20;
     const std::string_view name = parse_string();
     for (const NpyType& type : kTypes) {
-      if (type.name == name) {
-        return &type;
-      }
+      type_ = type.name == name ? &type : type_;
     }
-    fail(where_, ": element type ", in_quotes(name), " is not <f4, <f2, <f8, <i4 or |b1");
+    if (type_ == nullptr && name.starts_with("<U")) {
+      const char* end = name.data() + name.size();
+      const auto [stop, error] = std::from_chars(name.data() + 2, end, characters_);
+      check(
+          error == std::errc{} && stop == end && characters_ > 0 && characters_ <= kMostCharacters,
+          "has texts of no length, or too long");
+    }
+    require(has_type(), where_, ": element type ", in_quotes(name),
+            " is not <f4, <f2, <f8, <i4, |b1 or <U");
   }
 
   bool parse_false() {
@@ -158,6 +172,7 @@ class DictionaryParser {
   std::string_view rest_;
   std::string_view where_;
   const NpyType* type_ = nullptr;
+  std::size_t characters_ = 0;  // of texts
   std::optional<Shape> shape_;
   bool row_major_ = false;
 };

@@ -14,8 +14,12 @@ struct NpyHeader {
   DType dtype = DType::float32;
   Shape shape;
   bool half = false;  // float32 in memory, float16 in the file
+  // Of texts, which no tensor holds: code points of an element, four bytes each; 0: numbers.
+  std::size_t characters = 0;
 
-  std::size_t element_bytes() const { return half ? 2 : element_size(dtype); }
+  std::size_t element_bytes() const {
+    return characters > 0 ? 4 * characters : half ? 2 : element_size(dtype);
+  }
 };
 
 // Magic bytes, version 1.0, header length: what has to be read to know how much text follows.

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 
+#include "base/display_text.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "files/zip_archive.h"
@@ -43,6 +44,25 @@ struct NpyArray {
 
   Tensor values;  // undefined where halves are written
   std::vector<std::uint16_t> halves;
+  std::string header;
+};
+
+// A list of texts as it goes into a file.
+struct NpyTexts {
+  explicit NpyTexts(const std::vector<std::string>& texts) {
+    std::size_t width = 1;
+    for (const std::string& text : texts) {
+      width = std::max(width, code_points(text).size());
+    }
+    for (const std::string& text : texts) {
+      std::u32string points = code_points(text);
+      points.resize(width);
+      characters += points;
+    }
+    header = format_npy_header({.shape = {std::ssize(texts)}, .characters = width});
+  }
+
+  std::u32string characters;
   std::string header;
 };
 
@@ -171,6 +191,31 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
   }
 }
 
+void write_members(const std::filesystem::path& path, const NamedTensors& tensors,
+                   const NamedTexts& texts, StoredFloats floats) {
+  if (tensors.empty() && texts.empty()) {  // the library writes no file then
+    constexpr std::size_t kOtherFieldsBytes = 18;
+    return write_file(path, "PK\x05\x06" + std::string(kOtherFieldsBytes, '\0'));
+  }
+  replace_zip(path, [&](ZipArchive& archive) {
+    const auto add = [&](const std::string& name, const std::string& header,
+                         std::span<const std::byte> elements) {
+      archive.add(name + std::string(kSuffix), std::as_bytes(std::span(header)), elements);
+    };
+    std::deque<NpyArray> arrays;
+    for (const auto& [name, tensor] : tensors) {
+      const NpyArray& array = arrays.emplace_back(tensor, floats);
+      add(name, array.header, array.elements());
+    }
+    std::deque<NpyTexts> lists;
+    for (const auto& [name, list] : texts) {
+      const NpyTexts& array = lists.emplace_back(list);
+      add(name, array.header, std::as_bytes(std::span(array.characters)));
+    }
+    archive.close();
+  });
+}
+
 }  // namespace
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
@@ -186,19 +231,17 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                StoredFloats floats) {
   check_tensors(path, tensors);
   require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
-  if (tensors.empty()) {  // the library writes no file then
-    constexpr std::size_t kOtherFieldsBytes = 18;
-    return write_file(path, "PK\x05\x06" + std::string(kOtherFieldsBytes, '\0'));
+  write_members(path, tensors, {}, floats);
+}
+
+void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
+               const NamedTexts& texts) {
+  NamedTensors all = tensors;  // a name is one of both
+  for (const auto& [name, list] : texts) {
+    all.emplace_back(name, Tensor::zeros({1}));
   }
-  replace_zip(path, [&](ZipArchive& archive) {
-    std::deque<NpyArray> arrays;
-    for (const auto& [name, tensor] : tensors) {
-      const NpyArray& array = arrays.emplace_back(tensor, floats);
-      archive.add(name + std::string(kSuffix), std::as_bytes(std::span(array.header)),
-                  array.elements());
-    }
-    archive.close();
-  });
+  check_tensors(path, all);
+  write_members(path, tensors, texts, StoredFloats::float32);
 }
 
 void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
@@ -230,7 +273,9 @@ NamedTensors read_npz(const std::filesystem::path& path) {
   NamedTensors tensors;
   for_each_member(path, [&](MemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
-    tensors.emplace_back(member.name, read_elements(reader, header, member.where));
+    if (header.characters == 0) {
+      tensors.emplace_back(member.name, read_elements(reader, header, member.where));
+    }
   });
   return tensors;
 }
@@ -239,7 +284,9 @@ std::vector<ArrayInfo> read_npz_header(const std::filesystem::path& path) {
   std::vector<ArrayInfo> arrays;
   for_each_member(path, [&](MemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
-    arrays.push_back({member.name, header.dtype, header.shape});
+    if (header.characters == 0) {
+      arrays.push_back({member.name, header.dtype, header.shape});
+    }
   });
   return arrays;
 }

@@ -338,6 +338,29 @@ TEST_CASE("an array with a right checksum but wrong content is refused") {
       "does not take the 0 bytes"));
 }
 
+TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four bytes a character") {
+  const TemporaryFolder folder;
+  const NamedTensors tensors{{"a", Tensor::scalar(1)}};
+  write_npz(folder / "a.npz", tensors, NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
+  const std::string bytes = read_bytes(folder / "a.npz");
+  CHECK(contains(bytes, "{'descr': '<U3', 'fortran_order': False, 'shape': (3,), }"));
+  CHECK(contains(bytes, "{'descr': '<U1', 'fortran_order': False, 'shape': (0,), }"));
+  CHECK(contains(bytes, std::string("0\0\0\0.\0\0\0"
+                                    "1\0\0\0\x58\xd5\0\0\x98\xb2",
+                                    18)));
+  const NamedTensors read = read_npz(folder / "a.npz");
+  REQUIRE(read.size() == 1);
+  CHECK(read[0].first == "a");
+  CHECK(read_npz_header(folder / "a.npz").size() == 1);
+  CHECK(contains(error_of([&] {
+                   write_npz(folder / "b.npz", tensors, NamedTexts{{"a", {}}});
+                 }),
+                 "a"));
+  CHECK(contains(text_error(npy_text("<U0", "False", "(3,)")), "texts of no length"));
+  CHECK(contains(text_error(npy_text("<U99999999", "False", "(3,)")), "too long"));
+  CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "texts of no length"));
+}
+
 TEST_CASE("an archive cut at any byte is refused") {
   const std::string good =
       npz_bytes({{"a", Tensor::scalar(1)}, {"b", Tensor::ones({2}, DType::boolean)}});

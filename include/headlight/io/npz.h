@@ -1,6 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "headlight/io/stored_floats.h"
 #include "headlight/tensor/named_tensors.h"
@@ -15,6 +18,9 @@ namespace headlight {
 // Throws Error for an undefined tensor and a failed write.
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
+// Lists of texts, each with a name of its own: the labels of an axis.
+using NamedTexts = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
 // Writes the members NAME.npy uncompressed and with a fixed date: the same tensors give the same
 // bytes. Replaces the file in one step.
 // Throws Error for an unusable or repeated name, an undefined tensor, StoredFloats::bfloat16 and a
@@ -22,8 +28,13 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                StoredFloats floats = StoredFloats::float32);
 
+// The same with lists of texts behind the tensors, of type <U and so wide as the longest needs.
+void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
+               const NamedTexts& texts);
+
 // Reads an archive of uncompressed members of type <f2, which becomes float32, <f4, <f8, <i4 or |b1
-// in C order, checking each member before memory of a size that it declares is taken.
+// in C order, checking each member before memory of a size that it declares is taken. Texts, <U,
+// are passed over.
 // Throws Error, naming file, member and reason, for anything else.
 NamedTensors read_npz(const std::filesystem::path& path);
 
