@@ -1,4 +1,4 @@
-#include "views/attention/page_files.h"
+#include "views/html/page_files.h"
 
 #include <filesystem>
 

@@ -1,12 +1,11 @@
 #include "headlight/views/attention_html.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/display_text.h"
 #include "views/attention/attention_page_data.h"
 #include "views/attention/fetching_page.h"
-#include "views/attention/page_script.h"
+#include "views/html/filled_page.h"
 #include "views/plot/svg.h"
 
 namespace headlight {
@@ -42,39 +41,11 @@ std::string page_title(const std::vector<AttentionMaps>& documents) {
   return escape_markup(joined);
 }
 
-// What stands in index.html in place of {{name}}.
-using Values = std::map<std::string_view, std::string>;
-
-// index.html with values in place of the {{names}}. The values are not searched again: a title may
-// hold braces.
-std::string filled_template(std::string_view page, const Values& values) {
-  std::string out;
-  for (std::size_t open = page.find("{{"); open != page.npos; open = page.find("{{")) {
-    const std::size_t close = page.find("}}", open);
-    require(close != page.npos, "index.html: {{ without }}");
-    const std::string_view name = page.substr(open + 2, close - open - 2);
-    const auto value = values.find(name);
-    require(value != values.end(), "index.html: no value has the name {{", name, "}}");
-    out.append(page.substr(0, open)).append(value->second);
-    page.remove_prefix(close + 2);
-  }
-  return out.append(page);
-}
-
-// The page of `read`, with `values` for what its data decides. Its policy forbids every request but
-// for the data, and every script but the page's own: even a token that slipped through as markup
-// could neither run nor report home.
-std::string filled_page(const PageReader& read, Values values) {
-  values["style"] = read("style.css");
-  values["script"] = page_script(read);
-  return filled_template(read("index.html"), values);
-}
-
 }  // namespace
 
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
-  return filled_page(page_reader(options.page_files),
+  return filled_page(page_reader(options.page_files), "",
                      {{"data", attention_page_data(documents, options)},
                       {"address", ""},
                       {"connections", ""},
@@ -84,7 +55,7 @@ std::string attention_html(const std::vector<AttentionMaps>& documents,
 
 std::string fetching_attention_page(const std::string& title, const std::string& address,
                                     const std::string& page_files) {
-  return filled_page(page_reader(page_files),
+  return filled_page(page_reader(page_files), "",
                      {{"data", ""},
                       {"address", " data-address=\"" + escape_markup(address) + "\""},
                       {"connections", " connect-src 'self';"},

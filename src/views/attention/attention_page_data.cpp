@@ -1,4 +1,7 @@
 #include "views/attention/attention_page_data.h"
+#include "views/attention/attention_view.h"
+#include "views/html/filled_page.h"
+#include "views/plot/colour_scale.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +9,6 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
-#include "views/attention/attention_view.h"
-#include "views/plot/colour_scale.h"
 
 namespace headlight {
 namespace {
@@ -154,28 +155,6 @@ std::string embedded_vectors(const Tensor& vectors, Index head) {
   std::string out = "{\"scale\":" + Json(scale).dump() + ",\"code\":\"";
   append_base64(out, bytes);
   return out + "\"}";
-}
-
-// JSON that no HTML parser can take for markup: the characters that could end the element or open
-// another stand as escapes.
-std::string embedded_json(const Json& value) {
-  std::string out;
-  for (const char c : value.dump()) {
-    switch (c) {
-      case '<':
-        out += "\\u003c";
-        break;
-      case '>':
-        out += "\\u003e";
-        break;
-      case '&':
-        out += "\\u0026";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 Json palette(Ground ground) {

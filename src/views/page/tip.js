@@ -1,7 +1,5 @@
 // The box beside the pointer.
 import {byId, element} from './dom.js';
-import {view} from './state.js';
-import {shownWeights} from './weights.js';
 
 function moveTip(event) {
   const tip = byId('tip');
@@ -21,12 +19,4 @@ export function showTip(event, small, ...content) {
 
 export function hideTip() {
   byId('tip').hidden = true;
-}
-
-// "query → key: 0.873 (position i → j)".
-export function showCellTip(event, head, {query, key}) {
-  const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
-  const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
-  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
-    name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
 }

@@ -1,11 +1,12 @@
 // The grid: the heads of a layer as labelled panels.
+import {showCellTip} from '../cell_tip.js';
 import {element} from '../dom.js';
 import {drawPlot} from '../heat_map.js';
 import {cellAt} from '../heat_map_layout.js';
 import {classTag} from '../labels.js';
 import {openHead} from '../page.js';
 import {layerHeads, shownDocuments} from '../state.js';
-import {hideTip, showCellTip} from '../tip.js';
+import {hideTip} from '../tip.js';
 import {layerPicker} from '../toolbar.js';
 
 // The heads of a layer as labelled panels.

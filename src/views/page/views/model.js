@@ -1,5 +1,6 @@
 // The model view: thumbnails of every head, or one head as a heat map beside the running text.
 import {drawMarks} from '../axes.js';
+import {showCellTip} from '../cell_tip.js';
 import {element} from '../dom.js';
 import {drawPlot} from '../heat_map.js';
 import {cellAt} from '../heat_map_layout.js';
@@ -7,7 +8,7 @@ import {linksTable, listLinks} from '../links.js';
 import {chooseToken} from '../page.js';
 import {shownDocuments, view} from '../state.js';
 import {colourText, textBox} from '../text.js';
-import {hideTip, showCellTip} from '../tip.js';
+import {hideTip} from '../tip.js';
 import {headNavigator, headTools, isFine} from '../toolbar.js';
 import {closeThumbnails, focusThumbnail, markCurrent, thumbnailGrid} from './thumbnails.js';
 

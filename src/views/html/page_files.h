@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// The files of src/views/page, which make the attention page: index.html, style.css, modules.
+// The files of src/views/page, which make pages: of each index.html, style.css and modules.
 namespace headlight {
 
 // A file that is part of the program, by its path from that folder.

@@ -1,4 +1,4 @@
-#include "views/attention/page_script.h"
+#include "views/html/page_script.h"
 
 #include <filesystem>
 #include <map>
@@ -86,10 +86,10 @@ Module parse_module(const std::string& name, const std::string& text) {
   return module;
 }
 
-// Gathers main.js and what it imports, each behind its imports.
+// Gathers a module and what it imports, each behind its imports.
 class Bundle {
  public:
-  explicit Bundle(const PageReader& read) : read_(read) { add("main.js"); }
+  Bundle(const PageReader& read, const std::string& main) : read_(read) { add(main); }
 
   std::string script() && { return std::move(script_); }
 
@@ -131,6 +131,8 @@ class Bundle {
 
 }  // namespace
 
-std::string page_script(const PageReader& read) { return Bundle(read).script(); }
+std::string page_script(const PageReader& read, const std::string& main) {
+  return Bundle(read, main).script();
+}
 
 }  // namespace headlight

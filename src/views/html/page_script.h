@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "views/attention/page_files.h"
+#include "views/html/page_files.h"
 
 namespace headlight {
 
-// main.js and all modules that it imports as one module.
+// `main` and all modules that it imports as one module.
 //
 // Each follows those that it imports, without its import statements, the word `export` and comments
 // that are not indented: what the modules declare then stands in one scope. That keeps the page one
@@ -17,6 +17,6 @@ namespace headlight {
 // under that name, no two modules declare the same name, and none imports itself by a detour.
 //
 // Throws Error, naming the module, where one is not written so.
-std::string page_script(const PageReader& read);
+std::string page_script(const PageReader& read, const std::string& main = "main.js");
 
 }  // namespace headlight

@@ -1,0 +1,13 @@
+// What the box beside the pointer says of a cell of a heat map.
+import {element} from './dom.js';
+import {view} from './state.js';
+import {showTip} from './tip.js';
+import {shownWeights} from './weights.js';
+
+// "query → key: 0.873 (position i → j)".
+export function showCellTip(event, head, {query, key}) {
+  const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
+  const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
+  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
+    name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
+}
