@@ -1,4 +1,4 @@
-#include "views/attention/page_script.h"
+#include "views/html/page_script.h"
 
 #include <map>
 
@@ -19,7 +19,8 @@ std::string script_of(const Modules& modules) {
 }  // namespace
 
 TEST_CASE("The page's modules fit together as one") {
-  const std::string script = page_script(page_reader(""));
+  const PageReader read = page_reader("");
+  const std::string script = page_script(read) + page_script(read, "results/main.js");
   int exporting = 0;
   for (const EmbeddedFile& file : page_files()) {
     const std::string_view text = file.contents;

@@ -149,6 +149,24 @@ large_page() {
   expect 'and draws only what is in sight' "document.querySelector('.between canvas').height < 2000" true
 }
 
+results_page() {
+  open_page "$work/results.html"
+  expect 'a page of results has a table for each grid' "$(count_of '.result table')" 3
+  expect 'markup among its labels stays text' "$(count_of 'main b, main script')" 0
+  expect 'its cells hold values' "$(text_of '.result:first-child tbody tr:nth-child(1) td:nth-child(2)')" -0.25
+  expect 'a value that is missing has no cell' "$(count_of '.result:first-child .missing')" 1
+  expect 'wide grids leave values to the pointer' "$(count_of '.result:nth-child(2) .written')" 0
+  point '.result:first-child tbody tr:nth-child(2) td:nth-child(3)'
+  wait_for "!document.getElementById('tip').hidden"
+  expect 'the pointer reads a cell' "$(text_of '#tip')" \
+    '0.5layer 1, position 1 하늘 · 95 % interval 0.375 to 0.625'
+  expect 'colours follow the values' "getComputedStyle(document.querySelector('.result td[data-place=\"8\"]')).backgroundColor !== getComputedStyle(document.querySelector('.result td[data-place=\"2\"]')).backgroundColor" true
+  expect 'the circuit has its nodes' "$(count_of '.graph [data-node]')" 4
+  point '.graph [data-node="mlp.2"]'
+  wait_for "$(count_of '.graph .aside')"
+  expect 'a node shows its own lines alone' "$(count_of '.graph .aside')" 2
+}
+
 take_pictures() {
   local view size scheme
   mkdir -p "$pictures"
@@ -160,6 +178,8 @@ take_pictures() {
         sleep 0.5
         screenshot "$pictures/${view//\//_}_${size}_$scheme.png"
       done
+      open_page "$work/results.html"
+      screenshot "$pictures/results_${size}_$scheme.png"
       stop_browser
     done
   done
@@ -180,6 +200,7 @@ head_view
 neuron_view
 grid_and_pickers
 large_page
+results_page
 expect 'the page asked the network for nothing' "performance.getEntriesByType('resource').length" 0
 expect_none
 stop_browser

@@ -1,14 +1,16 @@
 // Writes the pages that the scripts here open in a browser: small.html (two documents side by side,
 // Korean, emoji and markup among the tokens, classes of heads, queries and keys), large.html (512
-// tokens in 12 layers of 12 heads), and fetching.html, which fetches small.json, the data of the
-// first.
+// tokens in 12 layers of 12 heads), fetching.html, which fetches small.json, the data of the first,
+// and results.html (heat maps with intervals and markup, one with gaps, and a circuit).
 #include <cmath>
 #include <fstream>
 #include <iostream>
 
 #include "headlight/views/attention_html.h"
+#include "headlight/views/circuit_plot.h"
 #include "views/attention/attention_page_data.h"
 #include "views/attention/fetching_page.h"
+#include "views/result/result.h"
 
 using namespace headlight;
 
@@ -90,6 +92,45 @@ AttentionMaps large_document() {
   return maps;
 }
 
+ResultPage results() {
+  CircuitResult circuit;
+  const CircuitNode embed;
+  const CircuitNode head{CircuitPart::head, 1, 2, 2};
+  const CircuitNode mlp{CircuitPart::mlp, 2};
+  const CircuitNode logits{CircuitPart::logits};
+  circuit.edges = {{embed, head, Point::k, 0.75, true},
+                   {head, mlp, {}, -0.25, true},
+                   {mlp, logits, {}, 0.5, true},
+                   {head, logits, {}, 0.375, true}};
+  MatrixPlot shares{.title = "Recovered by resid_pre",
+                    .row_title = "layer",
+                    .column_title = "position",
+                    .rows = numbers_to(4),
+                    .columns = {"0 <b>", "1 하늘", "2 🙂", "3 </script>", "4 cat"},
+                    .limit = 1};
+  for (int i = 0; i < 20; ++i) {
+    shares.values.push_back(i == 7 ? std::nan("") : (i % 9) / 8.0 - 0.25);
+    shares.lows.push_back(shares.values.back() - 0.125);
+    shares.highs.push_back(shares.values.back() + 0.125);
+  }
+  MatrixPlot wide{.title = "Wide",
+                  .row_title = "layer",
+                  .column_title = "neuron",
+                  .rows = numbers_to(3),
+                  .columns = numbers_to(40),
+                  .note = "caution: a note",
+                  .doubtful = true};
+  for (int i = 0; i < 120; ++i) {
+    wide.values.push_back(std::sin(i));
+  }
+  MatrixPlot list{.title = "Loss", .row_title = "layer", .rows = numbers_to(3), .columns = {""}};
+  list.values = {3.5, 2.25, 1};
+  return {.title = "What <resid_pre> carries",
+          .note = "logit of 'a' less that of 'b': clean +2.000, corrupt -1.000.",
+          .graph = circuit_svg(circuit, "Circuit", "4 edges"),
+          .grids = {{"recovered", shares}, {"wide", wide}, {"loss", list}}};
+}
+
 void write_page(const std::string& path, const std::string& page) {
   std::ofstream file(path, std::ios::binary);
   file << page;
@@ -109,6 +150,7 @@ int main(int argc, char** argv) {
     write_page(directory + "/small.html", attention_html({first, second}, options));
     write_page(directory + "/small.json", attention_page_data({first, second}, options));
     write_page(directory + "/fetching.html", fetching_attention_page("small", "small.json"));
+    write_page(directory + "/results.html", result_html(results()));
     write_page(directory + "/large.html", attention_html(large_document()));
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";

@@ -150,9 +150,10 @@ std::string path_of(const Line& line, const Layout& layout) {
 // Thicker and less faint the stronger it is.
 std::string line_svg(const Line& line, const Layout& layout, double strongest) {
   const double share = std::abs(line.score) / strongest;
-  return concat_text("<path d=\"", path_of(line, layout), "\" fill=\"none\" stroke=\"",
-                     line.score >= 0 ? kHelps : kHinders, "\" stroke-width=\"",
-                     svg_number(0.6 + 5.4 * share), "\" stroke-opacity=\"",
+  return concat_text("<path d=\"", path_of(line, layout), "\" data-from=\"", line.from,
+                     "\" data-to=\"", line.to, line.score >= 0 ? "" : "\" class=\"against",
+                     "\" fill=\"none\" stroke=\"", line.score >= 0 ? kHelps : kHinders,
+                     "\" stroke-width=\"", svg_number(0.6 + 5.4 * share), "\" stroke-opacity=\"",
                      svg_number(0.18 + 0.72 * std::sqrt(share)), "\"><title>",
                      escape_markup(line.from), " to ", escape_markup(line.to),
                      line.ports.empty() ? "" : " (" + line.ports + ")", ": ",
@@ -160,12 +161,12 @@ std::string line_svg(const Line& line, const Layout& layout, double strongest) {
 }
 
 std::string node_svg(const std::string& name, double x, double y) {
-  return concat_text("<rect x=\"", svg_number(x - kBoxWidth / 2), "\" y=\"",
-                     svg_number(y - kBoxHeight / 2), "\" width=\"", svg_number(kBoxWidth),
-                     "\" height=\"", svg_number(kBoxHeight),
-                     "\" rx=\"6\" fill=\"#ffffff\" stroke=\"#5b5b6b\"/>\n",
-                     svg_text(x, y + 4, "font-size=\"11\" text-anchor=\"middle\" fill=\"#1b1b28\"",
-                              escape_markup(name)));
+  return concat_text(
+      "<g data-node=\"", name, "\"><rect x=\"", svg_number(x - kBoxWidth / 2), "\" y=\"",
+      svg_number(y - kBoxHeight / 2), "\" width=\"", svg_number(kBoxWidth), "\" height=\"",
+      svg_number(kBoxHeight), "\" rx=\"6\" fill=\"#ffffff\" stroke=\"#5b5b6b\"/>\n",
+      svg_text(x, y + 4, "font-size=\"11\" text-anchor=\"middle\" fill=\"#1b1b28\"", name),
+      "</g>\n");
 }
 
 }  // namespace
@@ -181,9 +182,8 @@ std::string circuit_svg(const CircuitResult& circuit, const std::string& title,
   const double width = std::max(
       layout.width, 2 * kMargin + kFont * std::max(1.3 * text_width(title), text_width(note)));
   std::string svg = svg_start(width, layout.height, title);
-  svg += svg_text(kMargin, 26, "font-size=\"14\" font-weight=\"bold\" fill=\"#1b1b28\"",
-                  escape_markup(title));
-  svg += svg_text(kMargin, 44, "font-size=\"11\" fill=\"#5b5b6b\"", escape_markup(note));
+  svg += svg_text(kMargin, 26, "font-size=\"14\" font-weight=\"bold\" fill=\"#1b1b28\"", title);
+  svg += svg_text(kMargin, 44, "font-size=\"11\" fill=\"#5b5b6b\"", note);
   for (const Line& line : lines) {
     svg += line_svg(line, layout, strongest);
   }

@@ -58,6 +58,10 @@ void check(const MatrixPlot& plot) {
           plot.values.size());
   require(plot.texts.empty() || plot.texts.size() == plot.values.size(),
           "[matrix_plot_svg] expected ", plot.values.size(), " texts, got ", plot.texts.size());
+  require(plot.lows.size() == plot.highs.size() &&
+              (plot.lows.empty() || plot.lows.size() == plot.values.size()),
+          "[matrix_plot_svg] expected ", plot.values.size(), " intervals, got ", plot.lows.size(),
+          " and ", plot.highs.size(), " ends");
 }
 
 Cells cells_for(const MatrixPlot& plot) {
@@ -122,10 +126,16 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
   }
   constexpr double kFaint = 0.3;
   const Colour colour = colour_of(plot.doubtful ? kFaint * value : value, limit);
-  std::array<char, 64> shown;
-  std::snprintf(shown.data(), shown.size(), "%.6g", value);
+  std::array<char, 96> shown;
+  if (plot.lows.empty()) {
+    std::snprintf(shown.data(), shown.size(), "%.6g", value);
+  } else {
+    std::snprintf(shown.data(), shown.size(), "%.6g (%.6g to %.6g)", value, plot.lows[place],
+                  plot.highs[place]);
+  }
   std::string out =
-      "<g><title>" + escape_markup(printable_text(plot.rows[row])) + ", " +
+      "<g><title>" + escape_markup(printable_text(plot.rows[row])) +
+      (plot.columns[column].empty() ? "" : ", ") +
       escape_markup(printable_text(plot.columns[column])) + ": " + shown.data() +
       (plot.texts.empty() ? "" : ", " + escape_markup(printable_text(plot.texts[place]))) +
       "</title><rect x=\"" + svg_number(cells.x(column)) + "\" y=\"" + svg_number(cells.y(row)) +
@@ -144,7 +154,9 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
 std::string labels(const MatrixPlot& plot, const Cells& cells) {
   const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
   const double title = kTitle + (plot.note.empty() ? 0 : kNote);
-  std::string out = svg_text(cells.left, title, small + "start\"", plot.column_title + " →");
+  std::string out = plot.column_title.empty()
+                        ? ""
+                        : svg_text(cells.left, title, small + "start\"", plot.column_title + " →");
   out += svg_text(kMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
   for (std::size_t column = 0; column < plot.columns.size(); ++column) {
     const double centre = cells.x(column) + cells.width / 2;

@@ -1,0 +1,42 @@
+// Makes the drawing of a circuit answer the pointer: a line tells what it carries, and a node shows
+// its own lines alone.
+import {element} from '../dom.js';
+import {hideTip, showTip} from '../tip.js';
+
+// Thin lines are hard to hit: a wider one, which nobody sees, lies over each.
+function widen(line, tell) {
+  const reach = line.cloneNode();
+  reach.setAttribute('class', 'reach');
+  reach.addEventListener('pointermove', (event) => {
+    showTip(event, tell.small, element('b', {textContent: tell.value}));
+  });
+  reach.addEventListener('pointerleave', hideTip);
+  return reach;
+}
+
+// "0.1 to 2.0 (kv): 0.43": what stands in a line's title.
+export function readTitle(text) {
+  const colon = text.lastIndexOf(': ');
+  return {small: text.slice(0, colon), value: text.slice(colon + 2)};
+}
+
+function showLinesOf(name, lines) {
+  for (const line of lines) {
+    const {from, to} = line.dataset;
+    line.classList.toggle('aside', name !== null && from !== name && to !== name);
+  }
+}
+
+export function enlivenGraph(graph) {
+  const lines = [...graph.querySelectorAll('path[data-from]')];
+  const reaches = lines.map((line) => {
+    const title = line.querySelector('title');
+    title.remove();  // the browser's own box would cover the page's
+    return widen(line, readTitle(title.textContent));
+  });
+  lines.at(-1)?.after(...reaches);
+  for (const node of graph.querySelectorAll('[data-node]')) {
+    node.addEventListener('pointerenter', () => showLinesOf(node.dataset.node, lines));
+    node.addEventListener('pointerleave', () => showLinesOf(null, lines));
+  }
+}
