@@ -1,18 +1,16 @@
 #include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/lens.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/io/npz.h"
 #include "views/report/json_output.h"
 #include "views/report/lens_report.h"
 
@@ -34,7 +32,9 @@ constexpr const char* kDetails =
     "With --data the means over all tokens of a text. --npz writes an archive for numpy.load:\n"
     "probability, log_probability, rank, entropy, kl [R, P], top_ids, top_probabilities [R, P, "
     "k],\n"
-    "layers [R] (-1: embed; the number of layers: final), positions, tokens, targets [P].\n"
+    "layers [R] (-1: embed; the number of layers: final), positions, tokens, targets [P], and the\n"
+    "names rows [R] and token_labels [P]; with --data loss, accuracy, entropy, kl and the names\n"
+    "layer [R].\n"
     "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
     "JSON keys: point, positions[{position, id, token, target{id, token}}], rows[{row, layer,\n"
     "readings[{probability, logprob, rank, entropy, kl, top[{id, token, probability}]}]}]. With\n"
@@ -56,9 +56,8 @@ Options make_options() {
       .value("layers", "Layers, such as 3, 0-5 or 4-; default: all")
       .value("positions", "Tokens of the text, from 0, such as 3, 0-5 or last; default: all")
       .value("target", "Token that should follow the text; the likeliest by default")
-      .value("top_k", "Likeliest tokens to tell; the table shows as many as fit", "5")
-      .value("svg", "Also draw a heat map, or with --data curves, to this file")
-      .value("npz", "Also write the numbers to this file");
+      .value("top_k", "Likeliest tokens to tell; the table shows as many as fit", "5");
+  add_result_options(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
@@ -79,7 +78,7 @@ void check_source(const Options& options) {
     refuse({"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
            "--data");
   } else {
-    refuse({"positions", "target", "top_k", "npz"}, "--text");
+    refuse({"positions", "target", "top_k"}, "--text");
   }
 }
 
@@ -114,15 +113,7 @@ LensTask task_of(const Options& options, const LoadedModel& loaded) {
   return task;
 }
 
-// The file of an option; asked for before anything is computed.
-std::optional<std::string> output_option(const Options& options, const char* name,
-                                         std::string_view extension) {
-  return options.given(name) ? std::optional(output_file(options, name, extension)) : std::nullopt;
-}
-
-void read_text(const Options& options, const LoadedModel& loaded) {
-  const std::optional<std::string> svg = output_option(options, "svg", ".svg");
-  const std::optional<std::string> npz = output_option(options, "npz", ".npz");
+void read_text(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {
   LensTask task = task_of(options, loaded);
   LensResult result;
   {
@@ -130,12 +121,16 @@ void read_text(const Options& options, const LoadedModel& loaded) {
     task.progress = [&](double share) { progress.show(share); };
     result = logit_lens(*loaded.model, task);
   }
-  if (svg) {
-    write_file(*svg, matrix_plot_svg(lens_plot(result, task.view, *loaded.tokenizer)));
-  }
-  if (npz) {
-    write_npz(*npz, lens_arrays(result));
-  }
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  files.write({.svg = [&] { return matrix_plot_svg(lens_plot(result, task.view, tokenizer)); },
+               .arrays = [&] { return lens_arrays(result, tokenizer); },
+               .page =
+                   [&] {
+                     return ResultPage{.title = "Logit lens",
+                                       .note = "",
+                                       .graph = "",
+                                       .grids = lens_grids(result, task.view, tokenizer)};
+                   }});
   if (options.json()) {
     print_json(lens_json(result, task.view, *loaded.tokenizer));
   } else {
@@ -156,13 +151,19 @@ LensMeansResult means_of(const Options& options, const LoadedModel& loaded, cons
                      .progress = [&](double share) { progress.show(share); }});
 }
 
-void read_data(const Options& options, const LoadedModel& loaded) {
-  const std::optional<std::string> svg = output_option(options, "svg", ".svg");
+void read_data(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {
   const LensView view = view_of(options);
   const LensMeansResult result = means_of(options, loaded, view);
-  if (svg) {
-    write_file(*svg, lens_means_svg(result));
-  }
+  const std::vector<ResultGrid> grids = lens_means_grids(result);
+  files.write({.svg = [&] { return lens_means_svg(result); },
+               .arrays = [&] { return arrays_of(grids); },
+               .page =
+                   [&] {
+                     return ResultPage{.title = "Logit lens",
+                                       .note = concat_text("Means over ", result.tokens, " tokens"),
+                                       .graph = "",
+                                       .grids = grids};
+                   }});
   if (options.json()) {
     print_json(lens_means_json(result, view));
   } else {
@@ -172,12 +173,13 @@ void read_data(const Options& options, const LoadedModel& loaded) {
 
 int run(const Options& options) {
   check_source(options);
+  const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
   if (options.given("text")) {
-    read_text(options, loaded);
+    read_text(options, loaded, files);
   } else {
-    read_data(options, loaded);
+    read_data(options, loaded, files);
   }
   return 0;
 }

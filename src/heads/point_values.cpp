@@ -66,12 +66,17 @@ Tensor RowMeans::row(DType dtype) const {
   return convert(Tensor::from(mean, {std::ssize(mean)}), dtype);
 }
 
-PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
+PointValues values_of(const Gpt& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants) {
   const NoGrad no_grad;
   KeepValues hook(std::move(wants));
-  model.hidden(make_batch({tokens}), {.hook = &hook});
+  model.hidden(batch, {.hook = &hook});
   return std::move(hook.values);
+}
+
+PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
+                      std::function<bool(Point, Index)> wants) {
+  return values_of(model, make_batch({tokens}), std::move(wants));
 }
 
 }  // namespace headlight

@@ -55,7 +55,10 @@ class RowMeans {
   double rows_ = 0;
 };
 
-// What a pass over one sequence comes by. Records no gradient.
+// What a pass comes by, of maps those of its last sequence. Records no gradient.
+PointValues values_of(const Gpt& model, const Batch& batch,
+                      std::function<bool(Point, Index)> wants);
+// The same of one sequence.
 PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
                       std::function<bool(Point, Index)> wants);
 

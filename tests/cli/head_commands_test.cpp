@@ -196,8 +196,9 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
       {"patch", given.model, "--clean", "abc", "--corrupt", "ab", "--answer", "a", "--wrong", "b"},
       {"--corrupt", "3", "2"});
   check_refused({"patch", given.model, "--clean", "abc"}, {"--corrupt"});
-  check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab"},
-                {"--answer", "one token", "2 tokens"});
+  check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab",
+                 "--wrong", "a"},
+                {"--wrong", "beginning of the other"});
   check_refused({"attribute", given.model}, {"--text"});
   check_refused({"attribute", given.model, "--text", "abc", "--position", "3"},
                 {"--position", "0 to 2", "3"});

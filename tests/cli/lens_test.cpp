@@ -125,7 +125,7 @@ TEST_CASE("lens refuses bad input in one line", "[cli]") {
   check_refused({"lens", given.model}, {"--text", "--data"});
   refused({"--data", given.text}, {"--text", "not both"});
   refused({"--documents", "line"}, {"--documents", "--data"});
-  check_refused({"lens", given.model, "--data", given.text, "--npz", "a.npz"}, {"--npz", "--text"});
+  check_refused({"lens", given.model, "--data", given.text, "--top_k", "3"}, {"--top_k", "--text"});
   refused({"--point", "q"}, {"--point", "resid_pre, resid_mid, resid_post, attn_out or mlp_out"});
   refused({"--layers", "2"}, {"--layers", "0 to 1", "2"});
   refused({"--layers", "x"}, {"--layers", "x"});

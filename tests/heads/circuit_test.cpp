@@ -15,7 +15,7 @@ using namespace headlight::test;
 
 namespace {
 
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, 3, 8};
+const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
 
 double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
   const NoGrad no_grad;
@@ -68,7 +68,7 @@ TEST_CASE("a circuit of all edges is the model, and one of none the other text",
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
     const CircuitGraph graph(*gpt);
-    const SenderRows other = sender_rows(*gpt, graph, kTask.corrupt);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({kTask.corrupt}));
     const auto all = kept_edges(graph, true);
     const auto none = kept_edges(graph, false);
     EdgeCut whole(*gpt, graph, all, other);
@@ -78,6 +78,42 @@ TEST_CASE("a circuit of all edges is the model, and one of none the other text",
     CHECK(difference_with(*gpt, kTask.clean, &nothing) ==
           Approx(difference_with(*gpt, kTask.corrupt, nullptr)));
   }
+}
+
+TEST_CASE("a circuit of answers of several tokens is measured behind each of them", "[heads]") {
+  const PatchingTask task{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
+  const auto gpt = random_gpt(kinds()[1]);
+  const CircuitGraph graph(*gpt);
+  const CircuitResult result = find_circuit(*gpt, {task}, {.edges = 40});
+  auto kept = kept_edges(graph, false);
+  for (const CircuitEdge& edge : result.edges) {
+    for (std::size_t r = 0; r < kept.size(); ++r) {
+      const CircuitGraph::Receiver& receiver = graph.receivers()[r];
+      for (std::size_t sender = 0; sender < kept[r].size(); ++sender) {
+        if (edge.is_kept && edge.to == receiver.node && edge.into == receiver.into &&
+            edge.from == graph.senders()[sender]) {
+          kept[r][sender] = true;
+        }
+      }
+    }
+  }
+  const auto with_cut = [&](const Ids& answer) {
+    const NoGrad no_grad;
+    Ids corrupt = task.corrupt;
+    corrupt.insert(corrupt.end(), answer.begin(), answer.end() - 1);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({corrupt}));
+    EdgeCut cut(*gpt, graph, kept, other);
+    return log_probability(*gpt, task.clean, answer, &cut);
+  };
+  const auto difference = [&](const Ids& text) {
+    return log_probability(*gpt, text, task.answer) - log_probability(*gpt, text, task.wrong);
+  };
+  const double corrupt = difference(task.corrupt);
+  CHECK(result.clean_difference == Approx(difference(task.clean)));
+  CHECK(result.corrupt_difference == Approx(corrupt));
+  CHECK(result.faithfulness == Approx((with_cut(task.answer) - with_cut(task.wrong) - corrupt) /
+                                      (difference(task.clean) - corrupt)));
+  CHECK(result.curve.back().faithfulness == Approx(1));
 }
 
 TEST_CASE("between texts that hardly differ the score of an edge is what cutting it costs",
@@ -95,7 +131,7 @@ TEST_CASE("between texts that hardly differ the score of an edge is what cutting
       }
     }
     const CircuitGraph graph(*gpt);
-    const SenderRows other = sender_rows(*gpt, graph, kTask.corrupt);
+    const SenderRows other = sender_rows(*gpt, graph, make_batch({kTask.corrupt}));
     const double clean = difference_with(*gpt, kTask.clean, nullptr);
     const double corrupt = difference_with(*gpt, kTask.corrupt, nullptr);
     const CircuitResult result = find_circuit(*gpt, {kTask}, {.steps = 1});
@@ -154,7 +190,7 @@ TEST_CASE("a planted circuit is found, and nothing else is in it", "[heads]") {
 TEST_CASE("edges that lead nowhere are not kept, and a budget is one", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const CircuitResult result =
-      find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, 5, 9}}, {.edges = 30});
+      find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, {5}, {9}}}, {.edges = 30});
   CHECK(result.kept <= 30);
   CHECK(result.edges.size() == 9 * (1 + 5 + 9) + (4 + 8 + 12) + 13);
   std::set<std::string> writers;
@@ -177,7 +213,7 @@ TEST_CASE("circuits refuse pairs that they cannot read", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {}); }), {"pairs: "}));
   CHECK(mentions(error_of([&] {
-                   find_circuit(*gpt, {kTask, {{}, {}, 3, 8}});
+                   find_circuit(*gpt, {kTask, {{}, {}, {3}, {8}}});
                  }),
                  {"pair 2: clean"}));
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }), {"steps: "}));

@@ -135,7 +135,7 @@ TEST_CASE("every combination of keys is scored, ablated, weighed and patched") {
     const ImportanceResult importance = head_importance(*gpt, documents, {});
     CHECK(std::isfinite(importance.heads.back().sensitivity.mean));
     const PatchingResult patching = patch_heads(
-        *gpt, {.clean = {0, 1, 2, 3, 0}, .corrupt = {3, 1, 2, 0, 1}, .answer = 1, .wrong = 2});
+        *gpt, {.clean = {0, 1, 2, 3, 0}, .corrupt = {3, 1, 2, 0, 1}, .answer = {1}, .wrong = {2}});
     CHECK(patching.heads.size() == heads);
   }
 }

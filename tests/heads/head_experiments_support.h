@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
 #include "nn/nn_support.h"
@@ -39,6 +41,25 @@ inline void silence(const Gpt& gpt, Index layer, Index head) {
       weight.strided_view({weight.size(0), width}, {weight.size(1), 1}, head * width).fill(0);
     }
   }
+}
+
+// log p(answer | text), token by token, from the logits of a whole pass.
+inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer,
+                              ForwardHook* hook = nullptr) {
+  Ids read = text;
+  read.insert(read.end(), answer.begin(), answer.end() - 1);
+  const std::vector<double> logits = gpt.logits(make_batch({read}), {.hook = hook}).to_vector();
+  const auto vocabulary = static_cast<std::size_t>(gpt.vocab_size());
+  double sum = 0;
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    const auto row = logits.begin() + static_cast<Index>((text.size() - 1 + i) * vocabulary);
+    double whole = 0;
+    for (auto logit = row; logit != row + static_cast<Index>(vocabulary); ++logit) {
+      whole += std::exp(*logit);
+    }
+    sum += row[answer[i]] - std::log(whole);
+  }
+  return sum;
 }
 
 }  // namespace headlight::test

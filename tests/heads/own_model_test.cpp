@@ -76,7 +76,7 @@ TEST_CASE("heads of a model of one's own matter as much as those of a Gpt", "[he
     CHECK(own.heads[i].sensitivity.mean > 0);
     CHECK(std::abs(own.heads[i].sensitivity.mean - gpt.heads[i].sensitivity.mean) < 1e-5);
   }
-  const PatchingTask task{.clean = {1, 2, 3}, .corrupt = {1, 4, 3}, .answer = 5, .wrong = 6};
+  const PatchingTask task{.clean = {1, 2, 3}, .corrupt = {1, 4, 3}, .answer = {5}, .wrong = {6}};
   const PatchingResult patched = patch_heads(pair.own, task);
   CHECK(std::abs(patched.heads[4].recovered - patch_heads(pair.gpt, task).heads[4].recovered) <
         1e-4);
@@ -91,7 +91,7 @@ TEST_CASE("a model of one's own that shows no heads is refused by its type", "[h
   CHECK_THROWS_WITH(ablate_heads(pair.own, pair.data), refusal);
   CHECK_THROWS_WITH(head_importance(pair.own, pair.data), refusal);
   CHECK_THROWS_WITH(
-      patch_heads(pair.own, {.clean = {1, 2}, .corrupt = {1, 4}, .answer = 5, .wrong = 6}),
+      patch_heads(pair.own, {.clean = {1, 2}, .corrupt = {1, 4}, .answer = {5}, .wrong = {6}}),
       refusal);
   CHECK_THROWS_WITH(record_attention(pair.own, build_char_tokenizer("ab"), "ab"), refusal);
 }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
@@ -13,7 +15,9 @@ using namespace headlight::test;
 
 namespace {
 
-const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, 3, 8};
+const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
+// Answers of several tokens, and of different lengths.
+const PatchingTask kLong{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
 
 // Makes of the value of one point what a function says.
 class Puts final : public ForwardHook {
@@ -29,10 +33,34 @@ class Puts final : public ForwardHook {
   std::function<Tensor(const Tensor&)> what_;
 };
 
-double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
-  const std::vector<double> logits =
-      gpt.next_logits(make_batch({text}), {.hook = hook}).to_vector();
-  return logits[3] - logits[8];
+using MakeHook = std::function<std::unique_ptr<ForwardHook>(const Ids& answer)>;
+
+// What is measured, with a hook for the pass that reads each of the answers.
+double difference_with(const Gpt& gpt, const PatchingTask& task, const Ids& text,
+                       const MakeHook& hook) {
+  return log_probability(gpt, text, task.answer, hook(task.answer).get()) -
+         log_probability(gpt, text, task.wrong, hook(task.wrong).get());
+}
+
+// A text with all of an answer but its last token behind it.
+Ids followed(Ids text, const Ids& answer) {
+  text.insert(text.end(), answer.begin(), answer.end() - 1);
+  return text;
+}
+
+// One position, item or all of another value.
+Tensor with_part(const Tensor& value, const Tensor& other, Point point, std::optional<Index> item,
+                 const std::vector<Index>& positions) {
+  Tensor changed = to_contiguous(value).clone();
+  const ValueLayout layout(point, value.shape());
+  for (const Index position : positions) {
+    for (Index i = item.value_or(0); i < (item ? *item + 1 : layout.items); ++i) {
+      const Index begin = position * layout.row_stride + i * layout.item_stride;
+      changed.strided_view({layout.width}, {1}, begin)
+          .copy_from(other.strided_view({layout.width}, {1}, begin));
+    }
+  }
+  return changed;
 }
 
 Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
@@ -64,41 +92,87 @@ TEST_CASE("a cell of any point is a run with these values replaced", "[heads]") 
   for (const Case& shape :
        {Case{Point::resid_mid, false}, Case{Point::k, true}, Case{Point::pattern, true},
         Case{Point::mlp_post, true}, Case{Point::mlp_out, false}}) {
-    for (const bool noising : {false, true}) {
-      INFO(name_of(shape.point) << (noising ? ", noising" : ""));
-      const PatchGrid grid = patch_grid(*gpt, kTask,
-                                        {.point = shape.point,
-                                         .by_item = shape.by_item,
-                                         .by_position = true,
-                                         .noising = noising});
-      const PatchCell& cell = grid.cells[grid.cells.size() / 2];
-      const Ids& read = noising ? kTask.clean : kTask.corrupt;
-      const Tensor other =
-          value_of(*gpt, noising ? kTask.corrupt : kTask.clean, shape.point, cell.layer);
-      Puts hook(shape.point, cell.layer, [&](const Tensor& value) {
-        Tensor changed = to_contiguous(value).clone();
-        const ValueLayout layout(shape.point, value.shape());
-        const Index first = shape.by_item ? *cell.item : 0;
-        for (Index item = first; item < (shape.by_item ? first + 1 : layout.items); ++item) {
-          const Index begin = *cell.position * layout.row_stride + item * layout.item_stride;
-          changed.strided_view({layout.width}, {1}, begin)
-              .copy_from(other.strided_view({layout.width}, {1}, begin));
-        }
-        return changed;
-      });
-      CHECK(cell.difference == Approx(difference_with(*gpt, read, &hook)).margin(1e-9));
+    for (const PatchingTask& task : {kTask, kLong}) {
+      for (const bool noising : {false, true}) {
+        INFO(name_of(shape.point) << (noising ? ", noising" : "") << task.answer.size());
+        const PatchGrid grid = patch_grid(*gpt, task,
+                                          {.point = shape.point,
+                                           .by_item = shape.by_item,
+                                           .by_position = true,
+                                           .noising = noising});
+        const PatchCell& cell = grid.cells[grid.cells.size() / 2];
+        const auto hook = [&](const Ids& answer) {
+          const Tensor other = value_of(*gpt, followed(noising ? task.corrupt : task.clean, answer),
+                                        shape.point, cell.layer);
+          return std::make_unique<Puts>(shape.point, cell.layer, [=](const Tensor& value) {
+            return with_part(value, other, shape.point, cell.item, {*cell.position});
+          });
+        };
+        const Ids& read = noising ? task.clean : task.corrupt;
+        CHECK(cell.difference == Approx(difference_with(*gpt, task, read, hook)).margin(1e-9));
+      }
     }
   }
 }
 
+TEST_CASE("a group's cell is a run with the values of all its tokens replaced", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchingTask task = kLong;
+  task.groups = {{"names", {1, 3}}, {"end", {4}}};
+  const PatchGrid grid =
+      patch_grid(*gpt, task, {.point = Point::v, .by_item = true, .by_group = true});
+  REQUIRE(grid.cells.size() == 3 * 3 * 2);
+  const PatchCell& cell = grid.cells[8];  // layer 1, head 1, names
+  CHECK(cell.group == "names");
+  CHECK_FALSE(cell.position.has_value());
+  const auto hook = [&](const Ids& answer) {
+    const Tensor other = value_of(*gpt, followed(task.clean, answer), Point::v, 1);
+    return std::make_unique<Puts>(Point::v, 1, [=](const Tensor& value) {
+      return with_part(value, other, Point::v, 1, {1, 3});
+    });
+  };
+  CHECK(cell.difference == Approx(difference_with(*gpt, task, task.corrupt, hook)).margin(1e-9));
+}
+
+TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchingTask first = kTask;
+  first.groups = {{"names", {1, 3}}, {"end", {4}}};
+  PatchingTask second{{1, 2, 4}, {1, 7, 4}, {3, 1}, {8}};
+  second.groups = {{"end", {2}}, {"names", {1}}};
+  const PatchGridOptions options{.point = Point::resid_pre, .by_item = false, .by_group = true};
+  const PatchStudy study = patch_pairs(*gpt, {first, second}, options);
+  const PatchGrid alone = patch_grid(*gpt, second, options);
+  REQUIRE(study.cells.size() == 3 * 2);
+  CHECK(study.cells[0].cell.group == "names");
+  CHECK(study.cells[1].cell.group == "end");
+  CHECK(study.pairs[1].cells[0].recovered == Approx(alone.cells[1].recovered));
+  CHECK(study.cells[0].cell.recovered ==
+        Approx((study.pairs[0].cells[0].recovered + alone.cells[1].recovered) / 2));
+  const auto refused = [&](const std::vector<TokenGroup>& groups) {
+    PatchingTask other = second;
+    other.groups = groups;
+    return error_of([&] { patch_pairs(*gpt, {first, other}, options); });
+  };
+  CHECK(mentions(refused({{"end", {2}}}), {"pairs: ", "names, end", "got end in pair 2"}));
+  CHECK(mentions(refused({}), {"pairs: ", "got none in pair 2"}));
+  CHECK(mentions(refused({{"end", {3}}, {"names", {1}}}), {"pair 2: group: ", "'end'", "0 to 2"}));
+  CHECK(mentions(refused({{"end", {}}, {"names", {1}}}), {"group: ", "'end'", "got none"}));
+  CHECK(mentions(error_of([&] { patch_grid(*gpt, kTask, options); }), {"group: ", "got none"}));
+  first.groups = {{"a", {1}}, {"a", {2}}};
+  CHECK(mentions(error_of([&] { patch_grid(*gpt, first, options); }), {"group: ", "'a' twice"}));
+}
+
 TEST_CASE("a whole stream at all positions recovers everything", "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  for (const bool noising : {false, true}) {
-    const PatchGrid grid =
-        patch_grid(*gpt, kTask, {.point = Point::resid_post, .by_item = false, .noising = noising});
-    REQUIRE(grid.cells.size() == 3);
-    for (const PatchCell& cell : grid.cells) {
-      CHECK(cell.recovered == Approx(1));
+  for (const PatchingTask& task : {kTask, kLong}) {
+    for (const bool noising : {false, true}) {
+      const PatchGrid grid = patch_grid(
+          *gpt, task, {.point = Point::resid_post, .by_item = false, .noising = noising});
+      REQUIRE(grid.cells.size() == 3);
+      for (const PatchCell& cell : grid.cells) {
+        CHECK(cell.recovered == Approx(1));
+      }
     }
   }
 }
@@ -106,24 +180,29 @@ TEST_CASE("a whole stream at all positions recovers everything", "[heads]") {
 TEST_CASE("attribution is the slope of patching at its start", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   for (const Point point : {Point::z, Point::resid_pre, Point::pattern}) {
-    INFO(name_of(point));
-    const PatchGrid grid =
-        patch_grid(*gpt, kTask, {.point = point, .by_item = false, .attribution = true});
-    const Tensor clean = value_of(*gpt, kTask.clean, point, 1);
-    constexpr double kStep = 1e-5;
-    const auto at = [&](double step) {
-      Puts hook(point, 1, [&](const Tensor& value) { return value + (clean - value) * step; });
-      return difference_with(*gpt, kTask.corrupt, &hook);
-    };
-    const double slope = (at(kStep) - at(-kStep)) / (2 * kStep);
-    CHECK(grid.cells[1].attribution ==
-          Approx(slope / (grid.clean_difference - grid.corrupt_difference)).margin(1e-7));
+    for (const PatchingTask& task : {kTask, kLong}) {
+      INFO(name_of(point) << task.answer.size());
+      const PatchGrid grid =
+          patch_grid(*gpt, task, {.point = point, .by_item = false, .attribution = true});
+      constexpr double kStep = 1e-5;
+      const auto at = [&](double step) {
+        const auto hook = [&](const Ids& answer) {
+          const Tensor clean = value_of(*gpt, followed(task.clean, answer), point, 1);
+          return std::make_unique<Puts>(
+              point, 1, [=](const Tensor& value) { return value + (clean - value) * step; });
+        };
+        return difference_with(*gpt, task, task.corrupt, hook);
+      };
+      const double slope = (at(kStep) - at(-kStep)) / (2 * kStep);
+      CHECK(grid.cells[1].attribution ==
+            Approx(slope / (grid.clean_difference - grid.corrupt_difference)).margin(1e-7));
+    }
   }
 }
 
 TEST_CASE("pairs give means with intervals, and what attribution is worth", "[heads]") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingTask other{{2, 2, 3, 4, 6}, {2, 7, 3, 4, 6}, 5, 9};
+  const PatchingTask other{{2, 2, 3, 4, 6}, {2, 7, 3, 4, 6}, {5}, {9}};
   const PatchStudy study = patch_pairs(*gpt, {kTask, other}, {.attribution = true});
   REQUIRE(study.pairs.size() == 2);
   for (std::size_t i = 0; i < study.cells.size(); ++i) {
@@ -135,32 +214,39 @@ TEST_CASE("pairs give means with intervals, and what attribution is worth", "[he
   }
   CHECK(std::abs(study.correlation) <= 1);
   CHECK(std::isnan(patch_pairs(*gpt, {kTask}, {}).correlation));
-  const PatchingTask longer{{1, 2, 3, 4, 5, 6}, {1, 7, 3, 4, 5, 6}, 3, 8};
+  const PatchingTask longer{{1, 2, 3, 4, 5, 6}, {1, 7, 3, 4, 5, 6}, {3}, {8}};
   const auto refused = [&](const std::vector<PatchingTask>& tasks,
                            const PatchGridOptions& options) {
     return error_of([&] { patch_pairs(*gpt, tasks, options); });
   };
   CHECK(mentions(refused({kTask, longer}, {.by_position = true}), {"pairs: ", "5", "6", "pair 2"}));
-  CHECK(mentions(refused({kTask, {{}, {}, 3, 8}}, {}), {"pair 2: clean"}));
+  CHECK(mentions(refused({kTask, {{}, {}, {3}, {8}}}, {}), {"pair 2: clean"}));
 }
 
 TEST_CASE("a path carries what the sender alone writes into the receiver", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   for (const Point into : {Point::q, Point::k, Point::v}) {
-    const PatchCell cell = patch_path(*gpt, kTask, {.from = {0, 1}, .to = {2, 0}, .into = into});
-    const Tensor change = value_of(*gpt, kTask.clean, Point::result, 0) -
-                          value_of(*gpt, kTask.corrupt, Point::result, 0);
-    const Tensor written = reshape(slice(change, 1, 1, 2), {5, change.size(2)});  // of head 1
-    Puts stream(Point::resid_pre, 2, [&](const Tensor& x) { return x + written; });
-    KeepValues keep([&](Point point, Index layer) { return point == into && layer == 2; });
-    HookPair both(&stream, &keep);
-    difference_with(*gpt, kTask.corrupt, &both);
-    const Tensor read = keep.values.at({into, 2});
-    Puts receiver(into, 2, [&](const Tensor& value) {
-      return concat({slice(read, 1, 0, 1), slice(value, 1, 1, value.size(1))}, 1);
-    });
-    CHECK(cell.difference == Approx(difference_with(*gpt, kTask.corrupt, &receiver)).margin(1e-9));
-    CHECK(std::abs(cell.recovered) > 1e-6);
+    for (const PatchingTask& task : {kTask, kLong}) {
+      const PatchCell cell = patch_path(*gpt, task, {.from = {0, 1}, .to = {2, 0}, .into = into});
+      const auto hook = [&](const Ids& answer) {
+        const Ids corrupt = followed(task.corrupt, answer);
+        const Tensor change = value_of(*gpt, followed(task.clean, answer), Point::result, 0) -
+                              value_of(*gpt, corrupt, Point::result, 0);
+        const Tensor written =  // of head 1
+            reshape(slice(change, 1, 1, 2), {change.size(0), change.size(2)});
+        Puts stream(Point::resid_pre, 2, [&](const Tensor& x) { return x + written; });
+        KeepValues keep([&](Point point, Index layer) { return point == into && layer == 2; });
+        HookPair both(&stream, &keep);
+        gpt->hidden(make_batch({corrupt}), {.hook = &both});
+        const Tensor read = keep.values.at({into, 2});
+        return std::make_unique<Puts>(into, 2, [=](const Tensor& value) {
+          return concat({slice(read, 1, 0, 1), slice(value, 1, 1, value.size(1))}, 1);
+        });
+      };
+      CHECK(cell.difference ==
+            Approx(difference_with(*gpt, task, task.corrupt, hook)).margin(1e-9));
+      CHECK(std::abs(cell.recovered) > 1e-6);
+    }
   }
   const auto refused = [&](const PatchPath& path) {
     return error_of([&] { patch_path(*gpt, kTask, path); });

@@ -1,6 +1,7 @@
 #include "headlight/heads/patching.h"
 
 #include "headlight/heads/attribution.h"
+#include "headlight/heads/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
 using namespace headlight;
@@ -21,7 +22,7 @@ double logit_difference(const Gpt& gpt, const Ids& text, std::size_t a, std::siz
 
 TEST_CASE("patching tells how much of the clean text's answer each head brings back") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, 3, 8});
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
   CHECK(result.clean_difference == Approx(logit_difference(*gpt, kClean, 3, 8)));
   CHECK(result.corrupt_difference == Approx(logit_difference(*gpt, kCorrupt, 3, 8)));
   REQUIRE(result.heads.size() == 9);
@@ -35,6 +36,27 @@ TEST_CASE("patching tells how much of the clean text's answer each head brings b
   CHECK(moved > 1e-3);
 }
 
+TEST_CASE("answers of several tokens are read behind the text, token by token") {
+  const auto gpt = random_gpt(three_layers());
+  const Ids answer{3, 6, 1};
+  const Ids wrong{8, 2};
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, answer, wrong});
+  const auto difference = [&](const Ids& text) {
+    return log_probability(*gpt, text, answer) - log_probability(*gpt, text, wrong);
+  };
+  CHECK(result.clean_difference == Approx(difference(kClean)).epsilon(1e-10));
+  CHECK(result.corrupt_difference == Approx(difference(kCorrupt)).epsilon(1e-10));
+  CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
+  const PatchGrid grid = patch_grid(*gpt, {kClean, kCorrupt, answer, wrong}, {});
+  REQUIRE(grid.cells.size() == result.heads.size());
+  for (std::size_t i = 0; i < grid.cells.size(); ++i) {
+    CHECK(grid.cells[i].recovered == Approx(result.heads[i].recovered).margin(1e-9));
+  }
+  // Of two single tokens the logarithms' sums are the same on both sides, and the logits are left.
+  CHECK(patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}}).clean_difference ==
+        Approx(log_probability(*gpt, kClean, {3}) - log_probability(*gpt, kClean, {8})));
+}
+
 TEST_CASE("a head that alone carries the difference recovers all of it, a silent one nothing") {
   GptConfig config = three_layers();
   config.n_layer = 1;
@@ -42,7 +64,7 @@ TEST_CASE("a head that alone carries the difference recovers all of it, a silent
   silence(*gpt, 0, 0);
   silence(*gpt, 0, 2);
   // The last tokens agree, so that the difference reaches the last position through heads alone.
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, 3, 8});
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
   CHECK(result.heads[0].recovered == 0);
   CHECK(result.heads[1].recovered == Approx(1).epsilon(1e-9));
   CHECK(result.heads[2].recovered == 0);
@@ -53,12 +75,17 @@ TEST_CASE("patching refuses texts and tokens that cannot be compared") {
   const auto refusal = [&](const PatchingTask& task) {
     return error_of([&] { patch_heads(*gpt, task); });
   };
-  CHECK(mentions(refusal({kClean, {1, 2}, 3, 8}), {"corrupt", "5", "2"}));
-  CHECK(mentions(refusal({{}, {}, 3, 8}), {"clean"}));
-  CHECK(mentions(refusal({kClean, kCorrupt, 3, 3}), {"wrong", "3"}));
-  CHECK(mentions(refusal({kClean, kCorrupt, 11, 3}), {"answer", "0 to 10", "11"}));
-  CHECK(mentions(refusal({kClean, kClean, 3, 8}), {"corrupt"}));
-  CHECK(mentions(refusal({Ids(9, 1), Ids(9, 2), 3, 8}), {"block of 8"}));
+  CHECK(mentions(refusal({kClean, {1, 2}, {3}, {8}}), {"corrupt", "5", "2"}));
+  CHECK(mentions(refusal({{}, {}, {3}, {8}}), {"clean"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3}, {3}}), {"wrong", "3"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {11}, {3}}), {"answer", "0 to 10", "11"}));
+  CHECK(mentions(refusal({kClean, kClean, {3}, {8}}), {"corrupt"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3}}), {"wrong", "beginning", "2 and 1", "1"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3, 4}}), {"wrong", "3 and so on", "both"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {}, {3}}), {"answer", "at least one token"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3}, {4, 11}}), {"wrong", "0 to 10", "11"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, Ids(5, 1), {3}}), {"answer", "block of 8", "5"}));
+  CHECK(mentions(refusal({Ids(9, 1), Ids(9, 2), {3}, {8}}), {"block of 8"}));
 }
 
 TEST_CASE("the likeliest next token is the one with the highest logit") {
@@ -133,7 +160,7 @@ TEST_CASE("patching says when the model does not do the task") {
 
 TEST_CASE("patching names the likeliest token after each text") {
   const auto gpt = random_gpt(three_layers());
-  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, 3, 8});
+  const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
   CHECK(result.clean_next.id == likeliest_next(*gpt, kClean));
   CHECK(result.corrupt_next.id == likeliest_next(*gpt, kCorrupt));
   double sum = 0;

@@ -196,11 +196,11 @@ std::unique_ptr<Gpt> suppression_model() {
 }
 
 // Token 1 was followed by 2, or by 4.
-const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, 2, 4};
+const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, {2}, {4}};
 // What 3 or 4 has, when asked by 1.
-const PatchingTask kRecall{{5, 6, 7, 6, 3, 1}, {5, 6, 7, 6, 4, 1}, 2, 5};
+const PatchingTask kRecall{{5, 6, 7, 6, 3, 1}, {5, 6, 7, 6, 4, 1}, {2}, {5}};
 // A 1 or a 6 speaks, and both 2 and 4 were said before.
-const PatchingTask kSaidBefore{{5, 2, 7, 4, 3, 1}, {5, 2, 7, 4, 3, 6}, 2, 4};
+const PatchingTask kSaidBefore{{5, 2, 7, 4, 3, 1}, {5, 2, 7, 4, 3, 6}, {2}, {4}};
 
 // The weakest of some scores by the strongest of the others: above 1 where they come first.
 double margin_of(const std::vector<std::pair<std::string, double>>& scores,

@@ -17,7 +17,8 @@ struct PatchGridOptions {
   Point point = Point::z;  // of every layer
   NumberRange layers = {};
   bool by_item = true;       // each head (neuron, element) apart, where the point has some
-  bool by_position = false;  // each token apart
+  bool by_position = false;  // each token of the text apart
+  bool by_group = false;     // or each of PatchingTask::groups
   NumberRange positions = {};
   // The clean text is read with values of the corrupt one: what is needed, where denoising tells
   // what suffices.
@@ -31,8 +32,9 @@ struct PatchGridOptions {
 struct PatchCell {
   Index layer = 0;
   std::optional<Index> item = {};      // number of the head, or of the neuron or element; none: all
-  std::optional<Index> position = {};  // none: all
-  double difference = 0;               // as HeadPatch, of a run with these values replaced
+  std::optional<Index> position = {};  // none: all, with those of an answer read behind the text
+  std::optional<std::string> group = {};  // in place of a position
+  double difference = 0;                  // as HeadPatch, of a run with these values replaced
   // 0: as the text that is read, 1: as the other one.
   double recovered = 0;
   // The same as far as a straight line from the text that is read tells it: the difference of the
@@ -44,11 +46,14 @@ struct PatchCell {
 struct PatchGrid {
   double clean_difference = 0;
   double corrupt_difference = 0;
-  std::vector<PatchCell> cells = {};  // layer by layer, item by item, position by position
+  // Layer by layer, item by item, position by position or group by group.
+  std::vector<PatchCell> cells = {};
 };
 
 // Patches every cell of the options. Throws Error as patch_heads does, about "point" for one that
-// is no layer's or that the model does not compute, and about "layers" and "positions" for none.
+// is no layer's or that the model does not compute, about "layers" and "positions" for none, and
+// about "group" where groups are asked for and there are none, their positions are not in the text,
+// or two have one name.
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
 
 // A cell of several pairs, with intervals over the pairs.
@@ -65,8 +70,9 @@ struct PatchStudy {
   double correlation = 0;
 };
 
-// Throws Error as patch_grid() does, naming the pair from 1, and about "pairs" for texts of
-// different lengths when positions are apart.
+// The groups of all pairs have the names of the first one's, in any order. Throws Error as
+// patch_grid() does, naming the pair from 1, and about "pairs" for texts of different lengths when
+// positions are apart, and for other groups when these are.
 PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
                        const PatchGridOptions& options);
 

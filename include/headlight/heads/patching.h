@@ -9,19 +9,29 @@
 
 namespace headlight {
 
+// Tokens of a text that play one role in it, "the name that comes twice".
+struct TokenGroup {
+  std::string name;
+  std::vector<Index> positions;  // from 0
+};
+
 // Two texts of equally many tokens that differ in what matters, such as "When Tom and Mina met, Tom
-// gave it to" with another name, and the next tokens that each should have.
+// gave it to" with another name, and what should follow each.
 struct PatchingTask {
   std::vector<std::int32_t> clean;    // [T]
   std::vector<std::int32_t> corrupt;  // [T]
-  std::int32_t answer = 0;            // what follows the clean text
-  std::int32_t wrong = 0;             // what follows the corrupt one
+  std::vector<std::int32_t> answer;   // what follows the clean text, one token or more
+  std::vector<std::int32_t> wrong;    // what follows the corrupt one
+  std::vector<TokenGroup> groups = {};
 };
 
 struct HeadPatch {
   HeadId head;
-  double difference = 0;  // logit of the answer less that of the wrong one
-  double recovered = 0;   // 0: as the corrupt text, 1: as the clean one
+  // Logarithm of the probability that the answer follows, less that of the wrong one. Of single
+  // tokens that is the difference of their logits. Of several it is the sum over the tokens, each
+  // read behind the text and the tokens before it.
+  double difference = 0;
+  double recovered = 0;  // 0: as the corrupt text, 1: as the clean one
 };
 
 // A token that may come next.
@@ -49,14 +59,16 @@ struct PatchingResult {
 };
 
 // Activation patching (Meng et al., arXiv 2202.05262; for heads Wang et al., arXiv 2211.00593): the
-// model reads the corrupt text, with the output of one head replaced, at every position, by what it
-// puts out on the clean text. A head that recovers much carries what the texts differ in.
-// Throws Error when the texts differ in length, are empty or longer than the block, an id is
-// outside the vocabulary, answer and wrong are the same, or both texts have the same difference.
+// model reads the corrupt text, with the output of one head replaced, at every position (also those
+// of an answer that is read behind the text), by what it puts out on the clean text. A head that
+// recovers much carries what the texts differ in.
+// Throws Error when the texts differ in length, are empty or longer than the block (with the answer
+// behind them), an id is outside the vocabulary, one of answer and wrong is the other or its
+// beginning, or both texts have the same difference.
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task);
 
 // In one line, why `recovered` cannot be relied on; "" when the task is done clearly. The labels
-// are those of the task's two tokens.
+// are those of the task's two answers.
 std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
                              const std::string& wrong_label);
 

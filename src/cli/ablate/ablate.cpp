@@ -8,11 +8,10 @@
 #include "cli/terminal/launched.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/ablation.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/views/matrix_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -38,6 +37,9 @@ constexpr const char* kDetails =
     "are zero and mean.\n"
     "--text takes a text in the place of a file. --svg FILE draws the rises: of heads and of\n"
     "--off as a heat map, of --each over the layers, or over the neurons, the largest rise first.\n"
+    "--npz holds rise, rise_low and rise_high, of heads [R, K] with the names layer and head, of\n"
+    "parts [R] with the names part; of --pairs also pair_rise and pair_beyond with _low and _high\n"
+    "and the names first and second.\n"
     "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
     "are marked ?.\n"
@@ -67,8 +69,8 @@ Options make_options() {
              "zero")
       .value("pairs", "Also ablate the pairs among so many heads that matter most", "0")
       .value("resamples", "Draws of the bootstrap", "1000")
-      .value("seed", "Of the bootstrap", "1337")
-      .value("svg", "Also draw the rises to this file");
+      .value("seed", "Of the bootstrap", "1337");
+  add_result_options(options);
   add_part_options(options);
   return options;
 }
@@ -140,32 +142,93 @@ void print(AblationResult result) {
   std::cout << "\n" << pairs.text();
 }
 
-// Layers by heads; heads that were not ablated or are not there stay empty.
-std::string heat_map(const AblationResult& result) {
+// Cells with intervals; those that nothing is set in stay empty.
+class EffectPlot {
+ public:
+  EffectPlot(std::string name, MatrixPlot plot, Index sequences) : grid_{std::move(name), {}} {
+    plot.note = few_documents_caution(sequences);
+    plot.doubtful = !plot.note.empty();
+    plot.values.assign(plot.rows.size() * plot.columns.size(),
+                       std::numeric_limits<double>::quiet_NaN());
+    plot.lows = plot.highs = plot.values;
+    grid_.plot = std::move(plot);
+  }
+
+  void set(std::size_t row, std::size_t column, const Interval& effect) {
+    const std::size_t place = row * grid_.plot.columns.size() + column;
+    grid_.plot.values[place] = effect.mean;
+    grid_.plot.lows[place] = effect.low;
+    grid_.plot.highs[place] = effect.high;
+  }
+  ResultGrid grid() && { return std::move(grid_); }
+
+ private:
+  ResultGrid grid_;
+};
+
+// Layers by heads.
+ResultGrid head_grid(const AblationResult& result) {
   Index layers = 0;
   Index heads = 0;
   for (const HeadEffect& effect : result.heads) {
     layers = std::max(layers, effect.head.layer + 1);
     heads = std::max(heads, effect.head.head + 1);
   }
-  MatrixPlot plot{.title = "Rise of the loss without each head",
-                  .row_title = "layer",
-                  .column_title = "head",
-                  .note = few_documents_caution(result.sequences)};
-  plot.doubtful = !plot.note.empty();
-  for (Index layer = 0; layer < layers; ++layer) {
-    plot.rows.push_back(std::to_string(layer));
-  }
-  for (Index head = 0; head < heads; ++head) {
-    plot.columns.push_back(std::to_string(head));
-  }
-  plot.values.assign(static_cast<std::size_t>(layers * heads),
-                     std::numeric_limits<double>::quiet_NaN());
+  EffectPlot plot("rise",
+                  {.title = "Rise of the loss without each head",
+                   .row_title = "layer",
+                   .column_title = "head",
+                   .rows = numbers_to(layers),
+                   .columns = numbers_to(heads)},
+                  result.sequences);
   for (const HeadEffect& effect : result.heads) {
-    plot.values[static_cast<std::size_t>(effect.head.layer * heads + effect.head.head)] =
-        effect.rise.mean;
+    plot.set(static_cast<std::size_t>(effect.head.layer),
+             static_cast<std::size_t>(effect.head.head), effect.rise);
   }
-  return matrix_plot_svg(plot);
+  return std::move(plot).grid();
+}
+
+// The heads of pairs by one another, above the diagonal.
+ResultGrid pair_grid(const AblationResult& result, const std::string& name,
+                     const std::string& title, Interval PairEffect::*measure) {
+  std::vector<HeadId> heads;
+  for (const PairEffect& pair : result.pairs) {
+    heads.push_back(pair.first);
+    heads.push_back(pair.second);
+  }
+  std::sort(heads.begin(), heads.end());
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+  std::vector<std::string> labels;
+  for (const HeadId& head : heads) {
+    labels.push_back(head_name(head));
+  }
+  EffectPlot plot(name,
+                  {.title = title,
+                   .row_title = "first",
+                   .column_title = "second",
+                   .rows = labels,
+                   .columns = labels},
+                  result.sequences);
+  const auto place = [&](const HeadId& head) {
+    return static_cast<std::size_t>(std::lower_bound(heads.begin(), heads.end(), head) -
+                                    heads.begin());
+  };
+  for (const PairEffect& pair : result.pairs) {
+    const auto [low, high] = std::minmax({place(pair.first), place(pair.second)});
+    plot.set(low, high, pair.*measure);
+  }
+  return std::move(plot).grid();
+}
+
+std::vector<ResultGrid> grids_of(const AblationResult& result) {
+  std::vector<ResultGrid> grids{head_grid(result)};
+  if (!result.pairs.empty()) {
+    grids.push_back(
+        pair_grid(result, "pair_rise", "Rise of the loss without both heads", &PairEffect::rise));
+    grids.push_back(pair_grid(result, "pair_beyond", "What a pair costs beyond both heads alone",
+                              &PairEffect::beyond));
+  }
+  return grids;
 }
 
 TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
@@ -186,8 +249,18 @@ void check_text_options(const Options& options) {
   }
 }
 
+ResultPage page_of(const Interval& loss, Index sequences, std::vector<ResultGrid> grids) {
+  return {.title = "What the loss loses without parts",
+          .note = concat_text("The loss of the whole model is ", fixed_number(loss.mean, 4),
+                              " nats a token over ",
+                              counted(static_cast<std::size_t>(sequences), "sequence"),
+                              "; a rise means that the part is missed."),
+          .graph = "",
+          .grids = std::move(grids)};
+}
+
 void show_parts(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
-                const AblationOptions& ablation) {
+                const AblationOptions& ablation, const ResultFiles& files) {
   const PartsReport report = ablate_parts_of(options, loaded, data, ablation);
   if (!ablation.processes->leads()) {
     return;
@@ -197,9 +270,9 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
                              .pairs = {},
                              .sequences = report.result.sequences,
                              .tokens = report.result.tokens};
-  if (options.given("svg")) {
-    write_file(output_file(options, "svg", ".svg"), parts_svg(report, options));
-  }
+  files.write({.svg = [&] { return parts_svg(report, options); },
+               .arrays = [&] { return arrays_of({parts_grid(report)}); },
+               .page = [&] { return page_of(whole.loss, whole.sequences, {parts_grid(report)}); }});
   if (options.json()) {
     Json json = json_of(whole, ablation.mode);
     json["parts"] = parts_json(report);
@@ -211,14 +284,14 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
 }
 
 void show_heads(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
-                const AblationOptions& ablation) {
+                const AblationOptions& ablation, const ResultFiles& files) {
   const AblationResult result = ablate_heads(*loaded.model, data, ablation);
   if (!ablation.processes->leads()) {
     return;
   }
-  if (options.given("svg")) {
-    write_file(output_file(options, "svg", ".svg"), heat_map(result));
-  }
+  files.write({.svg = [&] { return matrix_plot_svg(head_grid(result).plot); },
+               .arrays = [&] { return arrays_of(grids_of(result)); },
+               .page = [&] { return page_of(result.loss, result.sequences, grids_of(result)); }});
   if (options.json()) {
     print_json(json_of(result, ablation.mode));
   } else {
@@ -230,15 +303,13 @@ int run(const Options& options) {
   const AblationOptions ablation = ablation_options(options);
   const bool of_parts = asks_for_parts(options);
   check_text_options(options);
-  if (options.given("svg")) {
-    output_file(options, "svg", ".svg");  // what is wrong with it is said before the work
-  }
+  const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_data(options, *loaded.tokenizer);
   if (of_parts) {
-    show_parts(options, loaded, data, ablation);
+    show_parts(options, loaded, data, ablation, files);
   } else {
-    show_heads(options, loaded, data, ablation);
+    show_heads(options, loaded, data, ablation, files);
   }
   return 0;
 }

@@ -7,7 +7,6 @@
 #include "cli/terminal/progress.h"
 #include "headlight/heads/interventions.h"
 #include "headlight/views/line_plot.h"
-#include "headlight/views/matrix_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -167,17 +166,23 @@ std::string parts_svg(const PartsReport& report, const Options& options) {
     }
     return line_plot_svg(plot);
   }
-  MatrixPlot plot{.title = "Rise of the loss",
-                  .row_title = "without",
-                  .column_title = "nats a token",
-                  .columns = {"rise"}};
+  return matrix_plot_svg(parts_grid(report).plot);
+}
+
+ResultGrid parts_grid(const PartsReport& report) {
+  const PartAblationResult& result = report.result;
+  MatrixPlot plot{.title = "Rise of the loss without each part, nats a token",
+                  .row_title = "part",
+                  .columns = {""}};
   for (const PartEffect& effect : result.parts) {
     plot.rows.push_back(effect.name);
     plot.values.push_back(effect.rise.mean);
+    plot.lows.push_back(effect.rise.low);
+    plot.highs.push_back(effect.rise.high);
   }
   plot.note = few_documents_caution(result.sequences);
   plot.doubtful = !plot.note.empty();
-  return matrix_plot_svg(plot);
+  return {"rise", std::move(plot)};
 }
 
 }  // namespace headlight::cli

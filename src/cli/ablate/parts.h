@@ -7,6 +7,7 @@
 #include "cli/terminal/options.h"
 #include "headlight/heads/part_ablation.h"
 #include "headlight/io/model_directory.h"
+#include "views/result/result.h"
 
 // `headlight ablate` on parts other than heads one by one: --off and --each.
 namespace headlight::cli {
@@ -32,5 +33,7 @@ std::string parts_table(const PartsReport& report, const Options& options);
 // Of --each a curve over the layers, or over all neurons from the largest rise on; of --off a heat
 // map with a row for each set.
 std::string parts_svg(const PartsReport& report, const Options& options);
+// A row for each set.
+ResultGrid parts_grid(const PartsReport& report);
 
 }  // namespace headlight::cli

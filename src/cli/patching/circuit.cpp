@@ -1,12 +1,16 @@
+#include <algorithm>
+#include <cmath>
 #include <iostream>
+#include <limits>
+#include <map>
 
-#include "base/display_text.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/patching/patch_grid.h"
+#include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/result_files.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/circuit.h"
 #include "headlight/views/circuit_plot.h"
@@ -23,7 +27,7 @@ constexpr const char* kDetails =
     "from a writer (embed, heads, MLPs) to a reader (query, key and value of heads, MLPs, logits)\n"
     "is scored by edge attribution patching with integrated gradients: the share of the "
     "difference\n"
-    "of two logits, answer less wrong, that it carries from the clean text. The strongest edges "
+    "between the texts in what is measured that it carries from the clean one. The strongest edges "
     "are\n"
     "kept, --edges of them or as many as reach --faithfulness, less those that lead nowhere, and\n"
     "checked: the model reads the clean text while all others carry what they do on the corrupt\n"
@@ -32,10 +36,16 @@ constexpr const char* kDetails =
     "stands behind a part, or behind the stream it went into, an edge carries what that norm "
     "makes\n"
     "of it.\n\n"
-    "--svg draws the graph, --curve faithfulness against edges. Several pairs (--pairs) make a\n"
+    "--svg and --png draw the graph, --curve faithfulness against edges, --html both. Several "
+    "pairs (--pairs) make a\n"
     "circuit of the task and not of one text. The circuit is one of this metric and of what these\n"
     "texts differ in: what both use alike is not in it.\n\n"
-    "JSON keys: pairs, pairs_done, caution, clean_difference, corrupt_difference, edges (in the\n"
+    "--npz holds of every edge of the model, the strongest first, score, kept (1 or 0) and the "
+    "names from, to\n"
+    "and into [E], and curve_edges and curve_faithfulness [P].\n\n"
+    "JSON keys: metric (logit_difference or log_probability_difference), pairs, pairs_done, "
+    "caution,\n"
+    "clean_difference, corrupt_difference, edges (in the\n"
     "model), kept, faithfulness, circuit[{from, to, into, score}], curve[{edges, faithfulness}].";
 
 Options make_options() {
@@ -43,7 +53,7 @@ Options make_options() {
       {.name = "circuit",
        .summary = "The edges among heads and MLPs that a task uses, checked by cutting the rest.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kTaskDetails + std::string("\n") + kDetails,
        .examples = {
            "headlight circuit runs/toy --clean \"Mina could not find her red key. She "
            "looked under the table, but there was no red\" --corrupt \"Mina could not "
@@ -56,8 +66,8 @@ Options make_options() {
       .value("faithfulness", "Keep as few edges as reach this", "0.8")
       .value("steps", "Points of the integrated gradients; 1: at the clean text alone", "5")
       .value("limit", "Rows of the table; 0: all", "20")
-      .value("svg", "Draw the circuit to this file")
       .value("curve", "Draw faithfulness against edges to this file");
+  add_result_options(options);
   return options;
 }
 
@@ -82,9 +92,11 @@ std::string caution_of(const CircuitResult& result, std::size_t pairs) {
   return "";
 }
 
-Json json_of(const CircuitResult& result, std::size_t pairs) {
+Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks) {
+  const std::size_t pairs = tasks.size();
   const std::string caution = caution_of(result, pairs);
-  Json json{{"pairs", pairs},
+  Json json{{"metric", metric_name(tasks)},
+            {"pairs", pairs},
             {"pairs_done", result.pairs_done},
             {"caution", caution.empty() ? Json() : Json(caution)},
             {"clean_difference", result.clean_difference},
@@ -113,17 +125,17 @@ std::string summary(const CircuitResult& result) {
                      fixed_number(result.faithfulness, 2));
 }
 
-void print(const CircuitResult& result, std::size_t pairs, Index limit) {
-  const std::string caution = caution_of(result, pairs);
-  std::cout << caution << (caution.empty() ? "" : "\n")
-            << "logit of the answer less that of the wrong token: clean "
-            << signed_number(result.clean_difference, 3) << ", corrupt "
-            << signed_number(result.corrupt_difference, 3);
-  if (pairs > 1) {
-    std::cout << " (means of " << pairs << " pairs; the model does " << result.pairs_done
-              << " clearly)";
-  }
-  std::cout << "\ncircuit: " << summary(result) << "\n\n";
+std::string differences_text(const CircuitResult& result, const std::vector<PatchingTask>& tasks,
+                             const Tokenizer& tokenizer) {
+  const std::string text = concat_text(measured_name(tasks, tokenizer), ": clean ",
+                                       signed_number(result.clean_difference, 3), ", corrupt ",
+                                       signed_number(result.corrupt_difference, 3));
+  return tasks.size() == 1 ? text
+                           : concat_text(text, " (means of ", tasks.size(),
+                                         " pairs; the model does ", result.pairs_done, " clearly)");
+}
+
+Table edge_table(const CircuitResult& result, Index limit) {
   Table table({{"edge", true}, {"share", false}});
   Index shown = 0;
   for (const CircuitEdge& edge : result.edges) {
@@ -132,9 +144,16 @@ void print(const CircuitResult& result, std::size_t pairs, Index limit) {
       ++shown;
     }
   }
-  std::cout << table.text();
-  if (shown < result.kept) {
-    std::cout << "(the strongest " << shown << "; --limit 0 shows all)\n";
+  return table;
+}
+
+void print(const CircuitResult& result, const std::string& caution, const std::string& differences,
+           Index limit) {
+  std::cout << caution << (caution.empty() ? "" : "\n") << differences
+            << "\ncircuit: " << summary(result) << "\n\n"
+            << edge_table(result, limit).text();
+  if (limit > 0 && limit < result.kept) {
+    std::cout << "(the strongest " << limit << "; --limit 0 shows all)\n";
   }
   Table curve({{"edges", false}, {"faithfulness", false}});
   for (const CircuitFit& fit : result.curve) {
@@ -156,29 +175,103 @@ std::string curve_svg(const CircuitResult& result) {
                         .series = {series}});
 }
 
+ResultArrays arrays_of(const CircuitResult& result) {
+  std::vector<double> scores;
+  std::vector<std::int32_t> kept;  // 1 or 0
+  std::vector<std::string> from;
+  std::vector<std::string> to;
+  std::vector<std::string> into;
+  for (const CircuitEdge& edge : result.edges) {
+    scores.push_back(edge.score);
+    kept.push_back(edge.is_kept ? 1 : 0);
+    from.push_back(node_name(edge.from));
+    to.push_back(node_name(edge.to));
+    into.emplace_back(edge.into ? name_of(*edge.into) : "");
+  }
+  std::vector<std::int32_t> edges;
+  std::vector<double> faithfulness;
+  for (const CircuitFit& fit : result.curve) {
+    edges.push_back(static_cast<std::int32_t>(fit.edges));
+    faithfulness.push_back(fit.faithfulness);
+  }
+  const Shape all{std::ssize(scores)};
+  const Shape points{std::ssize(edges)};
+  return {.tensors = {{"score", Tensor::from(scores, all)},
+                      {"kept", Tensor::from(kept, all)},
+                      {"curve_edges", Tensor::from(edges, points)},
+                      {"curve_faithfulness", Tensor::from(faithfulness, points)}},
+          .texts = {{"from", from}, {"to", to}, {"into", into}}};
+}
+
+// What is kept, readers by writers, the strongest first.
+ResultGrid edge_grid(const CircuitResult& result) {
+  MatrixPlot plot{.title = "Share of each edge", .row_title = "reader", .column_title = "writer"};
+  std::map<std::pair<std::size_t, std::size_t>, double> shares;
+  for (const CircuitEdge& edge : result.edges) {
+    if (edge.is_kept) {
+      const std::string port = edge.into ? "." + std::string(name_of(*edge.into)) : "";
+      const std::size_t row = place_in_axis(node_name(edge.to) + port, plot.rows);
+      shares[{row, place_in_axis(node_name(edge.from), plot.columns)}] = edge.score;
+    }
+  }
+  plot.values.assign(plot.rows.size() * plot.columns.size(),
+                     std::numeric_limits<double>::quiet_NaN());
+  for (const auto& [place, share] : shares) {
+    plot.values[place.first * plot.columns.size() + place.second] = share;
+  }
+  return {"share", std::move(plot)};
+}
+
+ResultGrid curve_grid(const CircuitResult& result) {
+  MatrixPlot plot{.title = "Faithfulness of the strongest edges",
+                  .row_title = "edges",
+                  .columns = {""},
+                  .limit = 1};
+  for (const CircuitFit& fit : result.curve) {
+    plot.rows.push_back(std::to_string(fit.edges));
+    plot.values.push_back(fit.faithfulness);
+  }
+  return {"faithfulness", std::move(plot)};
+}
+
+void write_files(const ResultFiles& files, const CircuitResult& result, const std::string& note) {
+  const auto svg = [&] { return circuit_svg(result, "Circuit", summary(result)); };
+  files.write({.svg = svg,
+               .arrays = [&] { return arrays_of(result); },
+               .page =
+                   [&] {
+                     return ResultPage{.title = "Circuit: " + summary(result),
+                                       .note = note,
+                                       .graph = svg(),
+                                       .grids = {edge_grid(result), curve_grid(result)}};
+                   }});
+}
+
+CircuitResult find(const LoadedModel& loaded, const std::vector<PatchingTask>& tasks,
+                   CircuitOptions wanted) {
+  CountProgress progress("finding the circuit");
+  wanted.progress = [&](double share) { progress.show(share); };
+  return find_circuit(*loaded.model, tasks, wanted);
+}
+
 int run(const Options& options) {
-  CircuitOptions wanted = circuit_options(options);
+  const CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
+  const ResultFiles files(options);
   const LoadedModel loaded = load_model(options.positional());
   intervene(options, loaded);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded);
-  CircuitResult result;
-  {
-    CountProgress progress("finding the circuit");
-    wanted.progress = [&](double share) { progress.show(share); };
-    result = find_circuit(*loaded.model, tasks, wanted);
-  }
-  if (options.given("svg")) {
-    write_file(output_file(options, "svg", ".svg"),
-               circuit_svg(result, "Circuit", summary(result)));
-  }
+  const CircuitResult result = find(loaded, tasks, wanted);
+  const std::string caution = caution_of(result, tasks.size());
+  const std::string differences = differences_text(result, tasks, *loaded.tokenizer);
+  write_files(files, result, caution + (caution.empty() ? "" : ". ") + differences);
   if (options.given("curve")) {
     write_file(output_file(options, "curve", ".svg"), curve_svg(result));
   }
   if (options.json()) {
-    print_json(json_of(result, tasks.size()));
+    print_json(json_of(result, tasks));
   } else {
-    print(result, tasks.size(), limit);
+    print(result, caution, differences, limit);
   }
   return 0;
 }

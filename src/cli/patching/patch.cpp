@@ -6,13 +6,12 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/patching/patch_grid.h"
+#include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
-#include "cli/terminal/prompt_tokens.h"
-#include "headlight/files/file_writer.h"
+#include "cli/terminal/result_files.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/views/matrix_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -25,97 +24,119 @@ constexpr std::size_t kCautionColumns = 100;
 constexpr const char* kDetails =
     "Activation patching: the model reads the corrupt text while the output of one head is\n"
     "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how\n"
-    "far that moves the difference of two logits after the last token, answer less wrong, from\n"
-    "the corrupt text's (0) to the clean one's (1). Both texts must have the same number of\n"
-    "tokens. Without --answer and --wrong these are the likeliest next tokens of the two texts. A\n"
-    "token is given as its text or as its number, #42. --svg FILE draws the heads as a heat map.\n"
-    "'recovered' is a share of something only when the model does the task: the answer must be\n"
-    "likelier than the wrong token after the clean text, and less likely after the corrupt one,\n"
-    "clearly so from twice as likely on (task: none, weak or clear). Otherwise the first line\n"
-    "says so, and the shares are marked ?.\n"
+    "far that moves what is measured from the corrupt text's (0) to the clean one's (1).\n"
+    "It is a share of something only when the model does the task: the answer must be likelier\n"
+    "than the wrong one after the clean text, and less likely after the corrupt one, clearly so\n"
+    "from twice as likely on (task: none, weak or clear). Otherwise the first line says so, and\n"
+    "the shares are marked ?.\n"
     "\n"
-    "--point, --by, --pairs, --noising, --method, --layers or --positions ask for a grid instead:\n"
-    "the values of a point (see headlight generate --help) are replaced part by part: by layer, "
-    "by\n"
-    "head (or neuron), by position, or by head,position. --noising reads the clean text with "
-    "values\n"
-    "of the corrupt one. --method attribution tells all parts from one gradient, a straight-line\n"
-    "guess at what patching would do; both shows how well they agree (Pearson's r). --pairs reads\n"
-    "many: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}; the shares are means over\n"
-    "pairs with 95 % intervals. --path 0.4:3.1.k lets what head 0.4 puts out on the clean text\n"
-    "reach the keys of head 3.1 directly, and nothing else.\n\n"
+    "--point, --by, --pairs, --noising, --method, --layers, --positions or --group ask for a grid\n"
+    "instead: the values of a point (see headlight generate --help) are replaced part by part: by\n"
+    "layer, head (or neuron), position or group of tokens. Positions are those of the text; where\n"
+    "they are not apart, an answer of several tokens is patched with the text. --noising reads "
+    "the\n"
+    "clean text with values of the corrupt one. --method attribution tells all parts from one\n"
+    "gradient, a straight-line guess at what patching would do; both shows how well they agree\n"
+    "(Pearson's r). --path 0.4:3.1.k lets what head 0.4 puts out on the clean text reach the keys\n"
+    "of head 3.1 directly, and nothing else.\n"
+    "\n"
+    "--pairs reads many: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}; the shares "
+    "are\n"
+    "means over pairs with 95 % intervals. Texts of different lengths have no positions in "
+    "common,\n"
+    "but groups: \"groups\": {\"name\": \"Mary\", \"again\": \"Mary#2\", \"verb\": [4, 5], "
+    "\"end\": "
+    "\"last\"}\n"
+    "in each line, or --group end=last for all, name tokens of the clean text by what stands "
+    "there\n"
+    "(#2: where it stands for the second time) or by position; --by group compares them.\n"
+    "\n"
+    "--npz holds recovered and attribution [R, K] ([R] of --by layer), and of pairs their _low "
+    "and\n"
+    "_high; without a grid recovered and difference. The axes are arrays of names: layer, head,\n"
+    "position, group.\n"
+    "\n"
     "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n"
-    "JSON keys of a grid: point, by, method, noising, pairs, pairs_done (where the model does the\n"
-    "task clearly), caution, clean_difference, corrupt_difference, correlation, cells[{layer, "
-    "item,\n"
-    "position, token, difference, recovered, recovered_low, recovered_high, attribution,\n"
-    "attribution_low, attribution_high}]; of a path: from, to, into, difference, recovered; else:\n"
-    "task, caution (null: the task is clear), clean_difference, corrupt_difference,\n"
-    "clean_next{id, token, probability} and corrupt_next{...} (the likeliest after each text),\n"
-    "answer{id, token}, wrong{id, token}, heads[{head, layer, index, difference, recovered,\n"
+    "JSON keys of a grid: point, by, method, noising, metric (logit_difference or\n"
+    "log_probability_difference), pairs, pairs_done (where the model does the task clearly),\n"
+    "caution, clean_difference, corrupt_difference, correlation, cells[{layer, item, position, "
+    "group,\n"
+    "token, difference, recovered, recovered_low, recovered_high, attribution, attribution_low,\n"
+    "attribution_high}]; of a path: from, to, into, metric, difference, recovered; else: task, "
+    "caution\n"
+    "(null: the task is clear), metric, clean_difference, corrupt_difference, clean_next{id, "
+    "token,\n"
+    "probability} and corrupt_next{...} (the likeliest after each text), answer{id, ids, token}\n"
+    "(id: of a single token), wrong{...}, heads[{head, layer, index, difference, recovered,\n"
     "reliable}].";
 
 Options make_options() {
   Options options(
       {.name = "patch",
-       .summary = "Which heads carry the difference between two texts.",
+       .summary = "Which parts carry the difference between two texts.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kTaskDetails + std::string("\n") + kDetails,
        .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\" --corrupt \"Mina could not "
                     "find her red hat. She looked under the table, but there was no red\" "
                     "--answer \" key\" --wrong \" hat\"",
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --by position "
-                    "--method both --svg stream.svg"}});
+                    "--method both --svg stream.svg",
+                    "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --group "
+                    "end=last --html stream.html"}});
   add_pair_options(options);
   options
       .value("point", "What is replaced: z, resid_pre, attn_out, mlp_out, q, pattern, mlp_post ...",
              "z")
       .value("by",
-             "Parts: layer, head, position or head,position; default: head, or position of a "
-             "point without heads")
+             "Parts: layer, head, position, group, head,position or head,group; default: head, or "
+             "position of a point without heads")
       .value("layers", "Only these layers, as 3 or 4-8")
-      .value("positions", "Only these positions, as 3 or 4-8")
-      .value("method", "patch, attribution or both", "patch")
+      .value("positions", "Only these positions, as 3 or 4-8");
+  add_group_option(options);
+  options.value("method", "patch, attribution or both", "patch")
       .value("path", "Path patching, as FROM:TO.q: 0.4:3.1.k")
       .value("limit", "Rows of the table of a grid; 0: all", "20")
-      .value("svg", "Also draw a heat map to this file")
       .flag("noising", "Read the clean text with values of the corrupt one");
+  add_result_options(options);
   add_intervene_options(options);
   return options;
 }
 
-std::string heat_map(const PatchingResult& result, const GptConfig& config) {
-  MatrixPlot plot{.title = "Recovered by each head", .row_title = "layer", .column_title = "head"};
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    plot.rows.push_back(std::to_string(layer));
-  }
+// Of all heads; [layer, head].
+ResultGrid grid_of(const PatchingResult& result, Index layers, const std::string& name,
+                   double HeadPatch::*measure) {
   Index columns = 0;  // numbers of heads go further than heads where some were pruned
   for (const HeadPatch& patch : result.heads) {
     columns = std::max(columns, patch.head.head + 1);
   }
-  for (Index head = 0; head < columns; ++head) {
-    plot.columns.push_back(std::to_string(head));
-  }
+  const TaskStrength strength = result.strength();
+  MatrixPlot plot{
+      .title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched",
+      .row_title = "layer",
+      .column_title = "head",
+      .rows = numbers_to(layers),
+      .columns = numbers_to(columns),
+      .limit = name == "recovered" ? 1.0 : 0.0,
+      .note = strength == TaskStrength::none
+                  ? "The model does not do this task: these are shares of nothing"
+              : strength == TaskStrength::weak
+                  ? "The model hardly does this task: the shares may be chance"
+                  : "",
+      .doubtful = strength != TaskStrength::clear};
   plot.values.assign(plot.rows.size() * plot.columns.size(),
                      std::numeric_limits<double>::quiet_NaN());
   for (const HeadPatch& patch : result.heads) {
     plot.values[static_cast<std::size_t>(patch.head.layer * columns + patch.head.head)] =
-        patch.recovered;
+        patch.*measure;
   }
-  plot.limit = 1;
-  plot.doubtful = result.strength() != TaskStrength::clear;
-  plot.note = result.strength() == TaskStrength::none
-                  ? "The model does not do this task: these are shares of nothing"
-              : plot.doubtful ? "The model hardly does this task: the shares may be chance"
-                              : "";
-  return matrix_plot_svg(plot);
+  return {name, std::move(plot)};
 }
 
 std::string caution_of(const PatchingResult& result, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
-  return patching_caution(result, display_label(tokenizer.token_label(task.answer)),
-                          display_label(tokenizer.token_label(task.wrong)));
+  return patching_caution(result, answer_label(task.answer, tokenizer),
+                          answer_label(task.wrong, tokenizer));
 }
 
 const char* strength_name(TaskStrength strength) {
@@ -134,12 +155,13 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
   const std::string caution = caution_of(result, task, tokenizer);
   Json json{{"task", strength_name(result.strength())},
             {"caution", caution.empty() ? Json() : Json(caution)},
+            {"metric", metric_name({task})},
             {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
             {"clean_next", next_json(result.clean_next, tokenizer)},
             {"corrupt_next", next_json(result.corrupt_next, tokenizer)},
-            {"answer", token_json(task.answer, tokenizer)},
-            {"wrong", token_json(task.wrong, tokenizer)},
+            {"answer", answer_json(task.answer, tokenizer)},
+            {"wrong", answer_json(task.wrong, tokenizer)},
             {"heads", Json::array()}};
   for (const HeadPatch& patch : result.heads) {
     Json entry = head_json(patch.head);
@@ -149,6 +171,14 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
     json["heads"].push_back(std::move(entry));
   }
   return json;
+}
+
+// What the first line says: what is measured, after both texts.
+std::string differences_text(const PatchingResult& result, const PatchingTask& task,
+                             const Tokenizer& tokenizer) {
+  return concat_text(measured_name({task}, tokenizer), ": clean ",
+                     signed_number(result.clean_difference, 3), ", corrupt ",
+                     signed_number(result.corrupt_difference, 3));
 }
 
 // "' Anna' (0.93)"
@@ -165,11 +195,7 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
   if (!caution.empty()) {
     std::cout << wrapped(caution, kCautionColumns) << "\n";
   }
-  const std::string answer = display_label(tokenizer.token_label(task.answer));
-  const std::string wrong = display_label(tokenizer.token_label(task.wrong));
-  std::cout << "logit of '" << answer << "' less that of '" << wrong << "': clean "
-            << signed_number(result.clean_difference, 3) << ", corrupt "
-            << signed_number(result.corrupt_difference, 3) << "\n"
+  std::cout << differences_text(result, task, tokenizer) << "\n"
             << "likeliest next token: clean " << next_text(result.clean_next, tokenizer)
             << ", corrupt " << next_text(result.corrupt_next, tokenizer) << "\n\n";
   Table table({{"head", true}, {"difference", false}, {"recovered", false}});
@@ -180,27 +206,40 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
   std::cout << table.text();
 }
 
-int run(const Options& options) {
-  const bool is_grid = asks_for_grid(options);
-  const LoadedModel loaded = load_model(options.positional());
-  intervene(options, loaded);
-  if (is_grid) {
-    patch_and_show_grid(options, loaded, pair_options(options, loaded));
-    return 0;
-  }
-  if (options.given("path")) {
-    show_path(options, loaded, task_option(options, loaded));
-    return 0;
-  }
-  const PatchingTask task = task_option(options, loaded);
+void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
+                const ResultFiles& files) {
   const PatchingResult result = patch_heads(*loaded.model, task);
-  if (options.given("svg")) {
-    write_file(output_file(options, "svg", ".svg"), heat_map(result, loaded.model->config()));
-  }
+  const Index layers = loaded.model->config().n_layer;
+  const std::vector<ResultGrid> grids{
+      grid_of(result, layers, "recovered", &HeadPatch::recovered),
+      grid_of(result, layers, "difference", &HeadPatch::difference)};
+  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
+               .arrays = [&] { return arrays_of(grids); },
+               .page =
+                   [&] {
+                     return ResultPage{.title = "What heads carry",
+                                       .note = differences_text(result, task, *loaded.tokenizer),
+                                       .graph = "",
+                                       .grids = grids};
+                   }});
   if (options.json()) {
     print_json(json_of(result, task, *loaded.tokenizer));
   } else {
     print(result, task, *loaded.tokenizer);
+  }
+}
+
+int run(const Options& options) {
+  const bool is_grid = asks_for_grid(options);
+  const ResultFiles files(options);  // what is wrong with them is said before the model is read
+  const LoadedModel loaded = load_model(options.positional());
+  intervene(options, loaded);
+  if (is_grid) {
+    patch_and_show_grid(options, loaded, pair_options(options, loaded), files);
+  } else if (options.given("path")) {
+    show_path(options, loaded, task_option(options, loaded));
+  } else {
+    show_heads(options, loaded, task_option(options, loaded), files);
   }
   return 0;
 }

@@ -4,23 +4,38 @@
 #include <cmath>
 #include <iostream>
 #include <limits>
-#include <map>
-#include <sstream>
+#include <span>
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
-#include "cli/terminal/prompt_tokens.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/heads/patch_grid.h"
-#include "headlight/io/text_source.h"
 #include "headlight/views/matrix_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
+
+// By what the parts are apart.
+void set_parts(const Options& options, PatchGridOptions& grid) {
+  const bool has_heads = items_of(grid.point) != PointItems::features;
+  const std::string by = options.given("by") ? options.text("by")
+                         : options.given("group") && !options.given("positions") ? "group"
+                         : has_heads                                             ? "head"
+                                                                                 : "position";
+  grid.by_item = by.starts_with("head");
+  grid.by_position = by == "position" || by == "head,position";
+  grid.by_group = by == "group" || by == "head,group";
+  require(by == "layer" || by == "head" || grid.by_position || grid.by_group,
+          "--by: expected layer, head, position, head,position, group or head,group, got '", by,
+          "'");
+  require(grid.by_position || !options.given("positions"),
+          "--positions: expected --by position beside it");
+  require(grid.by_group || !options.given("group"), "--group: expected --by group beside it");
+}
 
 PatchGridOptions grid_options(const Options& options) {
   PatchGridOptions grid;
@@ -31,14 +46,7 @@ PatchGridOptions grid_options(const Options& options) {
   if (options.given("positions")) {
     grid.positions = parse_range("positions", options.text("positions"));
   }
-  const bool has_heads = items_of(grid.point) != PointItems::features;
-  const std::string by = options.given("by") ? options.text("by") : has_heads ? "head" : "position";
-  grid.by_item = by == "head" || by == "head,position";
-  grid.by_position = by == "position" || by == "head,position";
-  require(grid.by_item || grid.by_position || by == "layer",
-          "--by: expected layer, head, position or head,position, got '", by, "'");
-  require(grid.by_position || !options.given("positions"),
-          "--positions: expected --by position beside it");
+  set_parts(options, grid);
   const std::string method = options.text("method");
   require(method == "patch" || method == "attribution" || method == "both",
           "--method: expected patch, attribution or both, got '", method, "'");
@@ -46,36 +54,6 @@ PatchGridOptions grid_options(const Options& options) {
   grid.attribution = method != "patch";
   grid.noising = options.is_set("noising");
   return grid;
-}
-
-PatchingTask pair_of(const Json& line, const LoadedModel& loaded) {
-  const Tokenizer& tokenizer = *loaded.tokenizer;
-  const auto text = [&](const char* key) {
-    const Json* value = line.find(key);
-    require(value != nullptr && value->is_string(), "key \"", key, "\": expected a text");
-    return value->text();
-  };
-  return {.clean = tokenizer.encode_prompt(text("clean")),
-          .corrupt = tokenizer.encode_prompt(text("corrupt")),
-          .answer = token_of(text("answer"), "answer", tokenizer),
-          .wrong = token_of(text("wrong"), "wrong", tokenizer)};
-}
-
-std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded) {
-  std::vector<PatchingTask> pairs;
-  std::istringstream lines(read_text_file(path));
-  std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      const std::string place = concat_text(path.string(), ": line ", number);
-      const Json json = parse_json(line, place);
-      in_place(place + ": ", [&] { pairs.push_back(pair_of(json, loaded)); });
-    }
-  }
-  require(!pairs.empty(), path.string(),
-          ": expected JSON lines with clean, corrupt, answer, wrong");
-  return pairs;
 }
 
 // What a study says of the task, as of one pair of mean differences.
@@ -101,8 +79,8 @@ Strength strength_of(const PatchStudy& study) {
 std::string caution_of(const PatchStudy& study, const Strength& strength, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
   if (study.pairs.size() == 1) {
-    return patching_caution(strength.means, display_label(tokenizer.token_label(task.answer)),
-                            display_label(tokenizer.token_label(task.wrong)));
+    return patching_caution(strength.means, answer_label(task.answer, tokenizer),
+                            answer_label(task.wrong, tokenizer));
   }
   if (2 * strength.clear < std::ssize(study.pairs)) {
     return concat_text("caution: the model does this task clearly in ", strength.clear, " of ",
@@ -115,14 +93,14 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
 struct Report {
   const PatchGridOptions& options;
   const PatchStudy& study;
-  const PatchingTask& first;  // whose tokens name positions when there is one pair
+  const std::vector<PatchingTask>& tasks;  // of one alone the tokens name positions
   const Tokenizer& tokenizer;
   Strength strength;
   std::string caution;
 
   bool is_one() const { return study.pairs.size() == 1; }
   std::string token(Index position) const {
-    const auto& text = options.noising ? first.clean : first.corrupt;
+    const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
     return is_one() ? display_label(tokenizer.token_label(text[static_cast<std::size_t>(position)]))
                     : "";
   }
@@ -130,16 +108,45 @@ struct Report {
     const std::string text = token(position);
     return std::to_string(position) + (text.empty() ? "" : " " + text);
   }
+  // Of the cell's position or group; "" where these are not apart.
+  std::string place_label(const PatchCell& cell) const {
+    return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
+  }
 };
 
+// "head,position"; the name of the axis of places alone is what follows the comma.
 std::string by_name(const PatchGridOptions& options) {
-  return options.by_item && options.by_position ? "head,position"
-         : options.by_item                      ? "head"
-         : options.by_position                  ? "position"
-                                                : "layer";
+  const std::string place = options.by_position ? "position" : options.by_group ? "group" : "";
+  return options.by_item ? "head" + (place.empty() ? "" : "," + place)
+                         : (place.empty() ? "layer" : place);
 }
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json cell_json(const MeanPatchCell& mean, const Report& report) {
+  const PatchCell& cell = mean.cell;
+  Json entry{{"layer", cell.layer},
+             {"item", cell.item ? Json(*cell.item) : Json()},
+             {"position", cell.position ? Json(*cell.position) : Json()}};
+  if (cell.group) {
+    entry["group"] = *cell.group;
+  }
+  if (cell.position && report.is_one()) {
+    entry["token"] = report.token(*cell.position);
+  }
+  if (report.options.patch) {
+    entry["difference"] = cell.difference;
+    entry["recovered"] = cell.recovered;
+    entry["recovered_low"] = mean.recovered.low;
+    entry["recovered_high"] = mean.recovered.high;
+  }
+  if (report.options.attribution) {
+    entry["attribution"] = cell.attribution;
+    entry["attribution_low"] = mean.attribution.low;
+    entry["attribution_high"] = mean.attribution.high;
+  }
+  return entry;
+}
 
 Json json_of(const Report& report) {
   const PatchGridOptions& options = report.options;
@@ -147,6 +154,7 @@ Json json_of(const Report& report) {
             {"by", by_name(options)},
             {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
             {"noising", options.noising},
+            {"metric", metric_name(report.tasks)},
             {"pairs", report.study.pairs.size()},
             {"pairs_done", report.strength.clear},
             {"caution", report.caution.empty() ? Json() : Json(report.caution)},
@@ -155,25 +163,7 @@ Json json_of(const Report& report) {
             {"correlation", number_or_null(report.study.correlation)},
             {"cells", Json::array()}};
   for (const MeanPatchCell& mean : report.study.cells) {
-    const PatchCell& cell = mean.cell;
-    Json entry{{"layer", cell.layer},
-               {"item", cell.item ? Json(*cell.item) : Json()},
-               {"position", cell.position ? Json(*cell.position) : Json()}};
-    if (cell.position && report.is_one()) {
-      entry["token"] = report.token(*cell.position);
-    }
-    if (options.patch) {
-      entry["difference"] = cell.difference;
-      entry["recovered"] = cell.recovered;
-      entry["recovered_low"] = mean.recovered.low;
-      entry["recovered_high"] = mean.recovered.high;
-    }
-    if (options.attribution) {
-      entry["attribution"] = cell.attribution;
-      entry["attribution_low"] = mean.attribution.low;
-      entry["attribution_high"] = mean.attribution.high;
-    }
-    json["cells"].push_back(std::move(entry));
+    json["cells"].push_back(cell_json(mean, report));
   }
   return json;
 }
@@ -185,28 +175,42 @@ double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
 std::string cell_name(const PatchCell& cell, const Report& report) {
   std::string name = std::string(name_of(report.options.point)) + "." + std::to_string(cell.layer);
   name += cell.item ? "." + std::to_string(*cell.item) : "";
-  return name + (cell.position ? " @" + report.position_label(*cell.position) : "");
+  const std::string place = report.place_label(cell);
+  return name + (place.empty() ? "" : " @" + place);
 }
 
-std::string interval_text(const Interval& interval, bool is_one) {
-  return signed_number(interval.mean, 3) + (is_one ? ""
-                                                   : " [" + signed_number(interval.low, 3) + ", " +
-                                                         signed_number(interval.high, 3) + "]");
+// With a question mark where the first line says that it may be chance.
+std::string interval_text(const Interval& interval, const Report& report) {
+  const std::string range =
+      " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
+  return signed_number(interval.mean, 3) + (report.is_one() ? "" : range) +
+         (report.caution.empty() ? "" : " ?");
 }
 
-void print(const Report& report, Index limit) {
-  if (!report.caution.empty()) {
-    std::cout << report.caution << "\n";
-  }
+// "clean +3.1, corrupt -2.0 (means of 5 pairs; ...)"
+std::string differences_text(const Report& report) {
+  const std::string text =
+      concat_text(measured_name(report.tasks, report.tokenizer), ": clean ",
+                  signed_number(report.strength.means.clean_difference, 3), ", corrupt ",
+                  signed_number(report.strength.means.corrupt_difference, 3));
+  return report.is_one()
+             ? text
+             : concat_text(text, " (means of ", report.study.pairs.size(),
+                           " pairs; the model does ", report.strength.clear, " clearly)");
+}
+
+// The largest first.
+std::vector<MeanPatchCell> sorted_cells(const Report& report) {
+  std::vector<MeanPatchCell> cells = report.study.cells;
+  std::stable_sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
+    return std::abs(shown_value(a.cell, report.options)) >
+           std::abs(shown_value(b.cell, report.options));
+  });
+  return cells;
+}
+
+Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   const PatchGridOptions& options = report.options;
-  std::cout << "logit of the answer less that of the wrong token: clean "
-            << signed_number(report.strength.means.clean_difference, 3) << ", corrupt "
-            << signed_number(report.strength.means.corrupt_difference, 3);
-  if (!report.is_one()) {
-    std::cout << " (means of " << report.study.pairs.size() << " pairs; the model does "
-              << report.strength.clear << " clearly)";
-  }
-  std::cout << "\n\n";
   std::vector<Table::Column> columns{
       {options.noising ? "corrupt in clean" : "clean in corrupt", true}};
   if (options.patch) {
@@ -216,127 +220,155 @@ void print(const Report& report, Index limit) {
     columns.push_back({"attribution", false});
   }
   Table table(std::move(columns));
-  std::vector<MeanPatchCell> cells = report.study.cells;
-  std::stable_sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
-    return std::abs(shown_value(a.cell, options)) > std::abs(shown_value(b.cell, options));
-  });
-  const auto rows = limit == 0 ? cells.size() : std::min(cells.size(), std::size_t(limit));
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::vector<std::string> row{cell_name(cells[i].cell, report)};
+  for (const MeanPatchCell& cell : cells) {
+    std::vector<std::string> row{cell_name(cell.cell, report)};
     if (options.patch) {
-      row.push_back(interval_text(cells[i].recovered, report.is_one()));
+      row.push_back(interval_text(cell.recovered, report));
     }
     if (options.attribution) {
-      row.push_back(interval_text(cells[i].attribution, report.is_one()));
+      row.push_back(interval_text(cell.attribution, report));
     }
     table.add(std::move(row));
   }
-  std::cout << table.text();
+  return table;
+}
+
+// How well attribution tells what patching does; "" where one was not asked for.
+std::string agreement_text(const Report& report) {
+  return report.options.patch && report.options.attribution
+             ? concat_text("attribution agrees with patching with r = ",
+                           fixed_number(report.study.correlation, 3), " over ",
+                           report.study.cells.size(), " parts")
+             : "";
+}
+
+void print(const Report& report, Index limit) {
+  std::cout << report.caution << (report.caution.empty() ? "" : "\n") << differences_text(report)
+            << "\n\n";
+  const std::vector<MeanPatchCell> cells = sorted_cells(report);
+  const auto rows = limit == 0 ? cells.size() : std::min(cells.size(), std::size_t(limit));
+  std::cout << table_of(report, std::span(cells).first(rows)).text();
   if (rows < cells.size()) {
     std::cout << "(the strongest " << rows << " of " << cells.size() << "; --limit 0 shows all)\n";
   }
-  if (options.patch && options.attribution) {
-    std::cout << "\nattribution agrees with patching with r = "
-              << fixed_number(report.study.correlation, 3) << " over " << cells.size()
-              << " parts\n";
+  const std::string agreement = agreement_text(report);
+  std::cout << (agreement.empty() ? "" : "\n" + agreement + "\n");
+}
+
+// Where the cells of a study stand: layers, or heads where these and places are apart, by heads or
+// places.
+struct Layout {
+  std::vector<std::string> rows = {};
+  std::vector<std::string> columns = {};
+  std::vector<std::size_t> places = {};  // of the cells
+};
+
+Layout layout_of(const Report& report) {
+  const bool has_places = report.options.by_position || report.options.by_group;
+  Layout layout;
+  if (!has_places) {  // some layers may lack some heads
+    Index last = 0;
+    for (const MeanPatchCell& mean : report.study.cells) {
+      last = std::max(last, mean.cell.item.value_or(0));
+    }
+    layout.columns = report.options.by_item ? numbers_to(last + 1) : std::vector<std::string>{""};
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const auto& [cell, recovered, attribution] : report.study.cells) {
+    const std::string item = cell.item ? std::to_string(*cell.item) : "";
+    const std::string row =
+        std::to_string(cell.layer) + (has_places && cell.item ? "." + item : "");
+    places.emplace_back(
+        place_in_axis(row, layout.rows),
+        place_in_axis(has_places ? report.place_label(cell) : item, layout.columns));
+  }
+  for (const auto& [row, column] : places) {
+    layout.places.push_back(row * layout.columns.size() + column);
+  }
+  return layout;
+}
+
+void set_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
+  plot.values[place] = value.mean;
+  if (!plot.lows.empty()) {
+    plot.lows[place] = value.low;
+    plot.highs[place] = value.high;
   }
 }
 
-// Layers, or heads where both are apart, by heads or positions.
-MatrixPlot plot_of(const Report& report) {
+// One measure of all cells, with intervals where there are several pairs.
+ResultGrid grid_of(const Report& report, const Layout& layout, const std::string& name,
+                   Interval MeanPatchCell::*measure) {
   const PatchGridOptions& options = report.options;
-  const bool heads_are_rows = options.by_item && options.by_position;
-  MatrixPlot plot{.title = std::string(options.patch ? "Recovered" : "Attributed") + " by " +
+  const bool has_places = options.by_position || options.by_group;
+  const bool is_doubtful = 2 * report.strength.clear < std::ssize(report.study.pairs);
+  MatrixPlot plot{.title = (name == "recovered" ? "Recovered by " : "Attributed by ") +
                            std::string(name_of(options.point)),
-                  .row_title = heads_are_rows ? "head" : "layer",
+                  .row_title = has_places && options.by_item ? "head" : "layer",
                   .column_title = options.by_position ? "position"
+                                  : options.by_group  ? "group"
                                   : options.by_item   ? "head"
-                                                      : ""};
-  std::map<std::string, std::size_t> row_of;
-  std::map<Index, std::size_t> column_of;
-  const auto row_name = [&](const PatchCell& cell) {
-    return std::to_string(cell.layer) +
-           (heads_are_rows ? "." + std::to_string(*cell.item) : std::string());
-  };
-  const auto column = [&](const PatchCell& cell) {
-    return options.by_position ? *cell.position : cell.item.value_or(0);
-  };
-  for (const MeanPatchCell& mean : report.study.cells) {
-    if (row_of.emplace(row_name(mean.cell), row_of.size()).second) {
-      plot.rows.push_back(row_name(mean.cell));
-    }
-    column_of.emplace(column(mean.cell), 0);
-  }
-  for (auto& [number, place] : column_of) {
-    place = plot.columns.size();
-    plot.columns.push_back(options.by_position ? report.position_label(number)
-                                               : std::to_string(number));
-  }
+                                                      : "",
+                  .rows = layout.rows,
+                  .columns = layout.columns,
+                  .limit = 1,
+                  .note = is_doubtful ? "The model does not do this task clearly" : "",
+                  .doubtful = is_doubtful};
   plot.values.assign(plot.rows.size() * plot.columns.size(),
                      std::numeric_limits<double>::quiet_NaN());
-  for (const MeanPatchCell& mean : report.study.cells) {
-    plot.values[row_of.at(row_name(mean.cell)) * plot.columns.size() +
-                column_of.at(column(mean.cell))] = shown_value(mean.cell, options);
+  if (!report.is_one()) {
+    plot.lows = plot.highs = plot.values;
   }
-  plot.limit = 1;
-  plot.doubtful = 2 * report.strength.clear < std::ssize(report.study.pairs);
-  plot.note = plot.doubtful ? "The model does not do this task clearly" : "";
-  return plot;
+  for (std::size_t i = 0; i < layout.places.size(); ++i) {
+    set_cell(report.study.cells[i].*measure, layout.places[i], plot);
+  }
+  return {name, std::move(plot)};
+}
+
+// What was asked for, patching first.
+std::vector<ResultGrid> grids_of(const Report& report) {
+  const Layout layout = layout_of(report);
+  std::vector<ResultGrid> grids;
+  if (report.options.patch) {
+    grids.push_back(grid_of(report, layout, "recovered", &MeanPatchCell::recovered));
+  }
+  if (report.options.attribution) {
+    grids.push_back(grid_of(report, layout, "attribution", &MeanPatchCell::attribution));
+  }
+  return grids;
+}
+
+ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
+  const std::string agreement = agreement_text(report);
+  return {
+      .title = "What " + std::string(name_of(report.options.point)) + " carries",
+      .note = concat_text(report.caution, report.caution.empty() ? "" : ". ",
+                          differences_text(report), agreement.empty() ? "" : "; ", agreement, "."),
+      .graph = "",
+      .grids = grids};
 }
 
 }  // namespace
 
 bool asks_for_grid(const Options& options) {
   bool is_grid = options.is_set("noising");
-  for (const char* name : {"pairs", "point", "by", "layers", "positions", "method"}) {
+  for (const char* name : {"pairs", "point", "by", "layers", "positions", "group", "method"}) {
     is_grid = is_grid || options.given(name);
   }
   require(!is_grid || !options.given("path"),
-          "--path: does not go with --pairs, --point, --by, --layers, --positions, --method and "
-          "--noising");
+          "--path: does not go with --pairs, --point, --by, --layers, --positions, --group, "
+          "--method and --noising");
+  for (const char* name : {"svg", "png", "npz", "html"}) {
+    require(!options.given("path") || !options.given(name), "--", name,
+            ": does not go with --path, which gives a single number");
+  }
   require(is_grid || !options.given("limit"),
           "--limit: expected --point, --by or --pairs beside it");
   return is_grid;
 }
 
-void add_pair_options(Options& options) {
-  options.value("clean", "Text whose answer is wanted")
-      .value("corrupt", "Text of as many tokens with another answer")
-      .value("answer", "Token that should follow the clean text")
-      .value("wrong", "Token that should follow the corrupt text")
-      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place");
-}
-
-PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
-  for (const char* name : {"clean", "corrupt"}) {
-    require(options.given(name), "--", name, ": is missing");
-  }
-  const Tokenizer& tokenizer = *loaded.tokenizer;
-  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
-                    .corrupt = block_tokens(options, "corrupt", loaded)};
-  const auto token = [&](const char* name, const std::vector<std::int32_t>& text) {
-    return options.given(name) ? token_option(options, name, tokenizer)
-                               : likeliest_next(*loaded.model, text);
-  };
-  task.answer = token("answer", task.clean);
-  task.wrong = token("wrong", task.corrupt);
-  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
-          tokenizer.token_label(task.wrong), "' for both; name them with --answer and --wrong");
-  return task;
-}
-
-std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded) {
-  if (!options.given("pairs")) {
-    return {task_option(options, loaded)};
-  }
-  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
-    require(!options.given(name), "--", name, ": does not go with --pairs");
-  }
-  return read_pairs(options.text("pairs"), loaded);
-}
-
 void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
-                         const std::vector<PatchingTask>& tasks) {
+                         const std::vector<PatchingTask>& tasks, const ResultFiles& files) {
   PatchGridOptions grid = grid_options(options);
   const Index limit = count_option(options, "limit", 0);
   PatchStudy study;
@@ -345,11 +377,12 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
     grid.progress = [&](double share) { progress.show(share); };
     study = patch_pairs(*loaded.model, tasks, grid);
   }
-  Report report{grid, study, tasks.front(), *loaded.tokenizer, strength_of(study), ""};
+  Report report{grid, study, tasks, *loaded.tokenizer, strength_of(study), ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
-  if (options.given("svg")) {
-    write_file(output_file(options, "svg", ".svg"), matrix_plot_svg(plot_of(report)));
-  }
+  const std::vector<ResultGrid> grids = grids_of(report);
+  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
+               .arrays = [&] { return arrays_of(grids); },
+               .page = [&] { return page_of(report, grids); }});
   if (options.json()) {
     print_json(json_of(report));
   } else {
@@ -377,6 +410,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
     print_json({{"from", head_name(path.from)},
                 {"to", head_name(path.to)},
                 {"into", name_of(path.into)},
+                {"metric", metric_name({task})},
                 {"difference", cell.difference},
                 {"recovered", cell.recovered}});
   } else {

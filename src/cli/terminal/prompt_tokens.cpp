@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
@@ -38,19 +39,35 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
   return tokens;
 }
 
+namespace {
+
+// Of "#42".
+std::int32_t numbered_token(const std::string& text, const std::string& about,
+                            const Tokenizer& tokenizer) {
+  std::int32_t id = -1;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
+  require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), about,
+          ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text, "'");
+  return id;
+}
+
+bool is_numbered(const std::string& text) { return text.size() > 1 && text[0] == '#'; }
+
+bool is_one_behind_blank(const std::string& text, const Tokenizer& tokenizer) {
+  return tokenizer.encode(" " + text).size() == 1;
+}
+
+}  // namespace
+
 std::int32_t token_of(const std::string& text, const std::string& about,
                       const Tokenizer& tokenizer) {
-  if (text.size() > 1 && text[0] == '#') {
-    std::int32_t id = -1;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
-    require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), about,
-            ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text, "'");
-    return id;
+  if (is_numbered(text)) {
+    return numbered_token(text, about, tokenizer);
   }
   require_utf8(text, about);
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
-  const bool one_after_blank = ids.size() != 1 && tokenizer.encode(" " + text).size() == 1;
+  const bool one_after_blank = ids.size() != 1 && is_one_behind_blank(text, tokenizer);
   require(ids.size() == 1, about, ": expected the text of one token, or its number as #42, got ",
           ids.size(), " tokens in '", text, "'",
           one_after_blank ? concat_text("; with the blank before a word, ' ", text, "', it is one")
@@ -58,6 +75,33 @@ std::int32_t token_of(const std::string& text, const std::string& about,
   require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), about,
           ": the tokenizer does not know '", text, "'");
   return ids[0];
+}
+
+std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
+                                    const Tokenizer& tokenizer, const std::string& place) {
+  if (is_numbered(text)) {
+    std::vector<std::int32_t> ids;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      require(is_numbered(word), about, ": expected numbers of tokens, as #42 #7, got '", text,
+              "'");
+      ids.push_back(numbered_token(word, about, tokenizer));
+    }
+    return ids;
+  }
+  require_utf8(text, about);
+  const std::vector<std::int32_t> ids = tokenizer.encode(text);
+  if (ids.size() == 1) {
+    return {token_of(text, about, tokenizer)};
+  }
+  require(!ids.empty(), about, ": expected a text, got none");
+  require(std::count(ids.begin(), ids.end(), tokenizer.unknown()) == 0, about,
+          ": the tokenizer does not know all of '", text, "'");
+  if (is_one_behind_blank(text, tokenizer)) {
+    log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
+                            " tokens; with the blank before a word, ' ", text, "', it is one"));
+  }
+  return ids;
 }
 
 std::int32_t token_option(const Options& options, const std::string& name,

@@ -22,7 +22,12 @@ void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer
 // exactly one token.
 std::int32_t token_of(const std::string& text, const std::string& about,
                       const Tokenizer& tokenizer);
-// The token that an option names in that way.
+// The tokens of a text, or of their numbers as "#42 #7". A warning, beginning with `place`, when
+// the text is one token only with a blank before it, which is easily forgotten. Throws Error about
+// `about` when the text is empty.
+std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
+                                    const Tokenizer& tokenizer, const std::string& place = {});
+// The token that an option names, as token_of() reads it.
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer);
 

@@ -12,20 +12,10 @@
 #include "heads/circuit/circuit_graph.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/circuit/stream_reader.h"
-#include "heads/effects/patching_task.h"
+#include "heads/effects/answer_contrast.h"
 
 namespace headlight {
 namespace {
-
-// The logit of the answer less that of the wrong token, with gradients where they are recorded.
-Tensor difference_of(const Gpt& model, const PatchingTask& task,
-                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
-  const Tensor& head = model.head_weight();
-  const Tensor answers = slice(head, 0, task.answer, task.answer + 1) -
-                         slice(head, 0, task.wrong, task.wrong + 1);  // [1, C]
-  const Batch batch = make_batch({text});
-  return reshape(linear(last_rows(model.hidden(batch, {.hook = hook}), batch), answers), {});
-}
 
 // Reads a text whose embedding is another, and keeps gradients where nodes read, and the streams
 // that they read.
@@ -74,14 +64,13 @@ class ReaderGradients final : public ForwardHook {
 class CircuitPair {
  public:
   CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
-      : model_(model), graph_(graph), task_(task) {
-    check_task(task, model);
+      : model_(model), graph_(graph), task_(task), contrast_(model, task) {
     const NoGrad no_grad;
-    clean_ = difference_of(model, task, task.clean, nullptr).item();
-    corrupt_ = difference_of(model, task, task.corrupt, nullptr).item();
+    clean_ = contrast_.after(model, task.clean, nullptr).item();
+    corrupt_ = contrast_.after(model, task.corrupt, nullptr).item();
     require_different(clean_, corrupt_);
-    written_clean_ = sender_rows(model, graph, task.clean);
-    written_corrupt_ = sender_rows(model, graph, task.corrupt);
+    written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
+    written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
   }
 
   double clean() const { return clean_; }
@@ -96,7 +85,7 @@ class CircuitPair {
       const Tensor from = embedding_of(written_corrupt_);
       ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(),
                            from + (embedding_of(written_clean_) - from) * at);
-      backward(difference_of(model_, task_, task_.clean, &hook));
+      backward(contrast_.after(model_, task_.clean, &hook));
       const double weight = 1 / (static_cast<double>(steps) * (clean_ - corrupt_));
       add_scores_of(hook, weight, scores);
     }
@@ -106,7 +95,7 @@ class CircuitPair {
   double difference_with(const std::vector<std::vector<bool>>& kept) const {
     const NoGrad no_grad;
     EdgeCut hook(model_, graph_, kept, written_corrupt_);
-    return difference_of(model_, task_, task_.clean, &hook).item();
+    return contrast_.after(model_, task_.clean, &hook).item();
   }
 
  private:
@@ -167,6 +156,7 @@ class CircuitPair {
   const Gpt& model_;
   const CircuitGraph& graph_;
   const PatchingTask& task_;
+  AnswerContrast contrast_;
   double clean_ = 0;
   double corrupt_ = 0;
   SenderRows written_clean_;

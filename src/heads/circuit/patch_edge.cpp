@@ -4,19 +4,10 @@
 #include "headlight/base/error.h"
 #include "headlight/heads/circuit.h"
 #include "heads/circuit/edge_cut.h"
-#include "heads/effects/patching_task.h"
+#include "heads/effects/answer_contrast.h"
 
 namespace headlight {
 namespace {
-
-double difference_of(const Gpt& model, const PatchingTask& task,
-                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
-  const NoGrad no_grad;
-  const std::vector<double> logits =
-      model.next_logits(make_batch({text}), {.hook = hook}).to_vector();
-  return logits[static_cast<std::size_t>(task.answer)] -
-         logits[static_cast<std::size_t>(task.wrong)];
-}
 
 // All edges of a graph but one.
 std::vector<std::vector<bool>> all_but(const CircuitGraph& graph, const CircuitEdge& edge) {
@@ -38,15 +29,16 @@ std::vector<std::vector<bool>> all_but(const CircuitGraph& graph, const CircuitE
 }  // namespace
 
 EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge) {
-  check_task(task, model);
+  const NoGrad no_grad;
+  const AnswerContrast contrast(model, task);
   const CircuitGraph graph(model);
   const std::vector<std::vector<bool>> kept = all_but(graph, edge);
-  const double clean = difference_of(model, task, task.clean, nullptr);
-  const double corrupt = difference_of(model, task, task.corrupt, nullptr);
+  const double clean = contrast.after(model, task.clean, nullptr).item();
+  const double corrupt = contrast.after(model, task.corrupt, nullptr).item();
   require_different(clean, corrupt);
-  const SenderRows other = sender_rows(model, graph, task.clean);
+  const SenderRows other = sender_rows(model, graph, contrast.batch(task.clean));
   EdgeCut hook(model, graph, kept, other);
-  const double difference = difference_of(model, task, task.corrupt, &hook);
+  const double difference = contrast.after(model, task.corrupt, &hook).item();
   return {.difference = difference, .recovered = (difference - corrupt) / (clean - corrupt)};
 }
 

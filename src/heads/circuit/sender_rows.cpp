@@ -46,8 +46,7 @@ Tensor head_rows(const Gpt& model, Index layer, const Tensor& result) {
                          : divided(*norm, shares, scale_of(*norm, sum(shares, {.axes = {0}})));
 }
 
-SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph,
-                       const std::vector<std::int32_t>& text) {
+SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph, const Batch& text) {
   const NoGrad no_grad;
   const bool is_post = is_post_norm(model);
   const PointValues values = values_of(model, text, [&](Point point, Index layer) {

@@ -16,8 +16,7 @@ struct SenderRows {
   PointValues scales;  // at ln1_scale and ln2_scale of post-norms, [N, 1]
 };
 
-SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph,
-                       const std::vector<std::int32_t>& text);
+SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph, const Batch& text);
 
 // The rows [H, N, C] of a layer's heads, from the value of `result` [N, H, C].
 Tensor head_rows(const Gpt& model, Index layer, const Tensor& result);

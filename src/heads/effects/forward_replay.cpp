@@ -48,14 +48,15 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) 
 
 }  // namespace
 
-ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch)
+ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also)
     : model_(model),
       gpt_(dynamic_cast<const Gpt*>(&model)),
       batch_(std::move(batch)),
       outputs_(model.heads().numbers.size()) {
   const NoGrad no_grad;
-  KeepOutputs hook(outputs_);
-  const ForwardContext context{.hook = &hook};
+  KeepOutputs outputs(outputs_);
+  HookPair hook(&outputs, also);
+  const ForwardContext context{.hook = hook.get()};
   if (gpt_ == nullptr) {
     ends_ = model.logits(batch_, context);
   } else {

@@ -12,7 +12,8 @@ namespace headlight {
 // Records no gradient. The model must outlive it.
 class ForwardReplay {
  public:
-  ForwardReplay(const LanguageModel& model, Batch batch);
+  // `also` sees what its hook sees, in the same pass.
+  ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also = nullptr);
 
   const Batch& batch() const { return batch_; }
   // Of a Gpt: the residual stream as it enters a layer, [N, C]; n_layer: as it leaves the last one.

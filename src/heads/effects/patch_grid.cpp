@@ -1,7 +1,6 @@
 #include "headlight/heads/patch_grid.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -11,9 +10,7 @@
 #include "headlight/base/error.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
-#include "heads/effects/patching_task.h"
+#include "heads/effects/answer_contrast.h"
 #include "heads/point_values.h"
 
 namespace headlight {
@@ -22,7 +19,33 @@ namespace {
 // Copies of the text that one pass reads at once: products of many rows are faster.
 constexpr Index kRowsAtOnce = 1024;
 
-// Adds a leaf to the value of a point in every layer, whose gradient is that of the value.
+// What a pass comes by at one point, by layer: of maps one value for each sequence, else one of all
+// rows.
+using LayerValues = std::map<Index, std::vector<Tensor>>;
+
+void keep(LayerValues& values, const Place& place, const Tensor& value) {
+  std::vector<Tensor>& of_layer = values[place.layer];
+  const auto number = static_cast<std::size_t>(place.sequence);
+  of_layer.resize(std::max(of_layer.size(), number + 1));
+  of_layer[number] = value;
+}
+
+class KeepLayers final : public ForwardHook {
+ public:
+  explicit KeepLayers(Point point) : point_(point) {}
+  bool wants(Point point, Index) const override { return point == point_; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    keep(values, place, to_contiguous(value.detach()).clone());
+    return value;
+  }
+
+  LayerValues values;
+
+ private:
+  Point point_;
+};
+
+// Adds a leaf to every value of a point, whose gradient is that of the value.
 class KeepGradients final : public ForwardHook {
  public:
   explicit KeepGradients(Point point) : point_(point) {}
@@ -30,78 +53,63 @@ class KeepGradients final : public ForwardHook {
   Tensor visit(const Place& place, const Tensor& value) override {
     Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
     leaf.set_requires_grad(true);
-    leaves[place.layer] = leaf;
+    keep(leaves, place, leaf);
+    keep(values, place, value.detach());
     return value + leaf;
   }
 
-  std::map<Index, Tensor> leaves;
+  LayerValues leaves;
+  LayerValues values;
 
  private:
   Point point_;
 };
 
-Index place_of_number(Index number, const std::vector<Index>& numbers) {
-  return std::find(numbers.begin(), numbers.end(), number) - numbers.begin();
-}
+// Elements of a value of LayerValues that lie side by side.
+struct Elements {
+  std::size_t value = 0;
+  Index begin = 0;
+  Index count = 0;
+};
 
-// In copy b of a text the values of cell b are those of another text.
-class ReplaceCells final : public ForwardHook {
+// In copy b of what is read, elements [b] of a layer's values are those of another text.
+class ReplaceElements final : public ForwardHook {
  public:
-  ReplaceCells(Point point, const HeadLayout& heads, const Tensor& other,
-               std::span<const PatchCell> cells)
-      : point_(point), heads_(heads), other_(other), cells_(cells) {}
+  ReplaceElements(Place where, const std::vector<Tensor>& other,
+                  const std::vector<std::vector<Elements>>& elements)
+      : where_(where), other_(other), elements_(elements) {}
 
   bool wants(Point point, Index layer) const override {
-    return point == point_ && layer == cells_.front().layer;
+    return point == where_.point && layer == where_.layer;
   }
   Tensor visit(const Place& place, const Tensor& value) override {
     Tensor changed = to_contiguous(value).clone();
-    const bool is_map = items_of(point_) == PointItems::maps;  // of one sequence at a time
-    const ValueLayout whole(point_, changed.shape());
-    const ValueLayout from(point_, other_.shape());
-    for (std::size_t b = 0; b < cells_.size(); ++b) {
-      if (!is_map) {
-        replace(cells_[b], changed, whole, static_cast<Index>(b) * from.rows, from);
-      } else if (place.sequence == static_cast<Index>(b)) {
-        replace(cells_[b], changed, whole, 0, from);
-      }
+    if (items_of(where_.point) == PointItems::maps) {  // those of one sequence
+      const auto number = static_cast<std::size_t>(place.sequence);
+      replace(elements_[number / other_.size()], number % other_.size(), 0, changed);
+      return changed;
+    }
+    for (std::size_t copy = 0; copy < elements_.size(); ++copy) {
+      replace(elements_[copy], 0, static_cast<Index>(copy) * other_[0].numel(), changed);
     }
     return changed;
   }
 
  private:
-  Index place_of_item(const PatchCell& cell, Index items) const {
-    return place_of_number(*cell.item, item_numbers(point_, cell.layer, items, heads_));
-  }
-  void replace(const PatchCell& cell, Tensor& changed, const ValueLayout& whole, Index first_row,
-               const ValueLayout& from) const {
-    const Index begin = cell.position.value_or(0);
-    const Index end = cell.position ? begin + 1 : from.rows;
-    const Index first = cell.item ? place_of_item(cell, from.items) : 0;
-    const Index last = cell.item ? first + 1 : from.items;
-    for (Index row = begin; row < end; ++row) {
-      for (Index item = first; item < last; ++item) {
-        const Index to = (first_row + row) * whole.row_stride + item * whole.item_stride;
-        changed.strided_view({from.width}, {1}, to)
-            .copy_from(other_.strided_view({from.width}, {1},
-                                           row * from.row_stride + item * from.item_stride));
+  void replace(const std::vector<Elements>& elements, std::size_t value, Index shift,
+               Tensor& changed) const {
+    for (const Elements& run : elements) {
+      if (run.value == value) {
+        changed.strided_view({run.count}, {1}, shift + run.begin)
+            .copy_from(other_[value].strided_view({run.count}, {1}, run.begin));
       }
     }
   }
 
-  Point point_;
-  const HeadLayout& heads_;
-  const Tensor& other_;
-  std::span<const PatchCell> cells_;  // of one layer
+  Place where_;
+  const std::vector<Tensor>& other_;
+  const std::vector<std::vector<Elements>>& elements_;
 };
-
-std::map<Index, Tensor> by_layer(const PointValues& values) {
-  std::map<Index, Tensor> result;
-  for (const auto& [spot, value] : values) {
-    result[spot.second] = value;
-  }
-  return result;
-}
 
 // A pair whose texts have been read: the one that is changed, and the one that gives values.
 class PatchRun {
@@ -109,209 +117,247 @@ class PatchRun {
   PatchRun(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options)
       : model_(model),
         options_(options),
+        task_(task),
         base_(options.noising ? task.clean : task.corrupt),
         heads_(model.heads()),
-        answers_(slice(model.head_weight(), 0, task.answer, task.answer + 1) -
-                 slice(model.head_weight(), 0, task.wrong, task.wrong + 1)) {
-    const NoGrad no_grad;
-    const auto wants = [&](Point point, Index) { return point == options.point; };
-    KeepValues other(wants);
-    other_difference_ =
-        read(options.noising ? task.corrupt : task.clean, &other).to_vector().front();
-    others_ = by_layer(other.values);
-    const Batch batch = make_batch({base_});
-    KeepValues own(wants);
-    residuals_.push_back(model.residual(batch, 0).detach());
-    for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-      residuals_.push_back(
-          model.run_layers(layer, layer + 1, residuals_.back(), batch, {.hook = &own}).detach());
-    }
-    own_ = by_layer(own.values);
-    difference_ = differences(model.config().n_layer, 1, nullptr).front();
+        contrast_(model, task),
+        replay_(read_base()),
+        difference_(difference_of(replay_)) {
+    KeepLayers other(options.point);
+    const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
+    other_difference_ = difference_of(ForwardReplay(model, contrast_.batch(text), &other));
+    others_ = std::move(other.values);
   }
 
   double base_difference() const { return difference_; }
   double other_difference() const { return other_difference_; }
 
   std::vector<PatchCell> cells() const;
-  // Sets `difference` of cells of one layer.
-  void patch(std::span<PatchCell> cells) const;
+  // Sets `difference` of all cells.
+  void patch(std::vector<PatchCell>& cells) const;
   // Sets `attribution`, in units of the logits.
   void attribute(std::vector<PatchCell>& cells) const;
 
  private:
-  // The logit of the answer less that of the wrong token, [1].
-  Tensor read(const std::vector<std::int32_t>& text, ForwardHook* hook) const {
-    const Batch batch = make_batch({text});
-    return difference_of(model_.hidden(batch, {.hook = hook}), batch);
+  // Read with a hook, as cells are: attention that shows its maps rounds otherwise.
+  ForwardReplay read_base() const {
+    KeepLayers own(options_.point);
+    return ForwardReplay(model_, contrast_.batch(base_), &own);
   }
-  Tensor difference_of(const Tensor& hidden, const Batch& batch) const {
-    return reshape(linear(last_rows(hidden, batch), answers_), {batch.sequence_count()});
-  }
-  // Of copies of the text from a layer on, with a hook.
-  std::vector<double> differences(Index layer, Index copies, ForwardHook* hook) const {
+  // As patch_together() computes it, to the last bit.
+  double difference_of(const ForwardReplay& replay) const {
     const NoGrad no_grad;
-    const Batch batch =
-        make_batch(std::vector<std::vector<std::int32_t>>(static_cast<std::size_t>(copies), base_));
-    const Tensor& one = residuals_[static_cast<std::size_t>(layer)];  // [T, C]
-    const Tensor many = reshape(
-        expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
-        {copies * one.size(0), one.size(1)});
-    return difference_of(model_.hidden_from(layer, many, batch, {.hook = hook}), batch).to_vector();
+    const Index layers = model_.config().n_layer;
+    const Tensor hidden = model_.hidden_from(layers, replay.residual(layers), replay.batch());
+    return contrast_.of_copies(model_, hidden, replay.batch()).front();
   }
-  Index place_in(const PatchCell& cell, Index items) const {
-    return place_of_number(*cell.item, item_numbers(options_.point, cell.layer, items, heads_));
-  }
+  std::vector<PatchCell> places() const;
+  std::vector<std::optional<Index>> items(Index layer) const;
+  std::vector<Index> rows_of(const PatchCell& cell, Index rows) const;
+  std::vector<Elements> elements_of(const PatchCell& cell) const;
+  void patch_together(std::span<PatchCell> cells) const;
 
   const Gpt& model_;
   const PatchGridOptions& options_;
-  std::vector<std::int32_t> base_;  // [T]
+  const PatchingTask& task_;
+  const std::vector<std::int32_t>& base_;  // [T]
   HeadLayout heads_;
-  Tensor answers_;  // [1, C]
+  AnswerContrast contrast_;
+  ForwardReplay replay_;  // of the base
   double difference_ = 0;
   double other_difference_ = 0;
-  std::map<Index, Tensor> others_;  // of the other text, by layer
-  std::map<Index, Tensor> own_;
-  std::vector<Tensor> residuals_;  // [L + 1] of [T, C]
+  LayerValues others_;
 };
+
+// Where values can be apart within an item.
+std::vector<PatchCell> PatchRun::places() const {
+  std::vector<PatchCell> places;
+  if (options_.by_group) {
+    for (const TokenGroup& group : task_.groups) {
+      places.push_back({.group = group.name});
+    }
+  } else if (options_.by_position) {
+    for (Index position = 0; position < std::ssize(base_); ++position) {
+      if (options_.positions.contains(position)) {
+        places.push_back({.position = position});
+      }
+    }
+  } else {
+    places.push_back({});
+  }
+  return places;
+}
+
+std::vector<std::optional<Index>> PatchRun::items(Index layer) const {
+  if (!options_.by_item) {
+    return {std::nullopt};
+  }
+  const ValueLayout layout(options_.point, others_.at(layer).front().shape());
+  const std::vector<Index> numbers = item_numbers(options_.point, layer, layout.items, heads_);
+  return {numbers.begin(), numbers.end()};
+}
 
 std::vector<PatchCell> PatchRun::cells() const {
   std::vector<PatchCell> cells;
-  const auto length = static_cast<Index>(base_.size());
-  for (const auto& [layer, value] : others_) {
+  const std::vector<PatchCell> places = this->places();
+  for (const auto& [layer, values] : others_) {
     if (!options_.layers.contains(layer)) {
       continue;
     }
-    std::vector<std::optional<Index>> items{std::nullopt};
-    if (options_.by_item) {
-      const ValueLayout layout(options_.point, value.shape());
-      const std::vector<Index> numbers = item_numbers(options_.point, layer, layout.items, heads_);
-      items.assign(numbers.begin(), numbers.end());
-    }
-    for (const std::optional<Index>& item : items) {
-      if (!options_.by_position) {
-        cells.push_back({.layer = layer, .item = item});
-        continue;
-      }
-      for (Index position = 0; position < length; ++position) {
-        if (options_.positions.contains(position)) {
-          cells.push_back({.layer = layer, .item = item, .position = position});
-        }
+    for (const std::optional<Index>& item : items(layer)) {
+      for (PatchCell cell : places) {
+        cell.layer = layer;
+        cell.item = item;
+        cells.push_back(cell);
       }
     }
   }
   require_value(!others_.empty(), "point", "this model computes no ", name_of(options_.point));
-  require_value(!cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
-                options_.by_position ? concat_text(" and positions 0 to ", length - 1) : "",
-                ", got none of them");
+  require_value(
+      !cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
+      options_.by_position ? concat_text(" and positions 0 to ", std::ssize(base_) - 1) : "",
+      ", got none of them");
   return cells;
 }
 
-void PatchRun::patch(std::span<PatchCell> cells) const {
+// Of a value with so many rows; of values that are not maps they are those of all sequences.
+std::vector<Index> PatchRun::rows_of(const PatchCell& cell, Index rows) const {
+  std::vector<Index> places;
+  if (cell.group) {
+    places = std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
+               return group.name == *cell.group;
+             })->positions;
+  } else if (cell.position) {
+    places = {*cell.position};
+  } else {
+    places.resize(static_cast<std::size_t>(rows));
+    std::iota(places.begin(), places.end(), Index{0});
+    return places;
+  }
+  if (items_of(options_.point) == PointItems::maps) {
+    return places;
+  }
+  std::vector<Index> all;
+  for (std::size_t i = 0; i + 1 < contrast_.starts().size(); ++i) {
+    for (const Index place : places) {
+      all.push_back(contrast_.starts()[i] + place);
+    }
+  }
+  return all;
+}
+
+std::vector<Elements> PatchRun::elements_of(const PatchCell& cell) const {
+  std::vector<Elements> elements;
+  const std::vector<Tensor>& values = others_.at(cell.layer);
+  for (std::size_t value = 0; value < values.size(); ++value) {
+    const ValueLayout layout(options_.point, values[value].shape());
+    Index first = 0;
+    Index last = layout.items - 1;
+    if (cell.item) {
+      const std::vector<Index> numbers =
+          item_numbers(options_.point, cell.layer, layout.items, heads_);
+      first = last = std::find(numbers.begin(), numbers.end(), *cell.item) - numbers.begin();
+    }
+    for (const Index row : rows_of(cell, layout.rows)) {
+      for (Index item = first; item <= last; ++item) {
+        const Index begin = row * layout.row_stride + item * layout.item_stride;
+        if (!elements.empty() && elements.back().value == value &&
+            elements.back().begin + elements.back().count == begin) {
+          elements.back().count += layout.width;
+        } else {
+          elements.push_back({value, begin, layout.width});
+        }
+      }
+    }
+  }
+  return elements;
+}
+
+// Cells of one layer, each in a copy of its own.
+void PatchRun::patch_together(std::span<PatchCell> cells) const {
+  const NoGrad no_grad;
   const Index layer = cells.front().layer;
-  ReplaceCells hook(options_.point, heads_, others_.at(layer), cells);
-  const std::vector<double> found = differences(layer, std::ssize(cells), &hook);
+  std::vector<std::vector<Elements>> elements;
+  for (const PatchCell& cell : cells) {
+    elements.push_back(elements_of(cell));
+  }
+  ReplaceElements hook({.point = options_.point, .layer = layer}, others_.at(layer), elements);
+  const auto copies = std::ssize(cells);
+  const Batch batch = contrast_.batch(base_, copies);
+  const Tensor& one = replay_.residual(layer);  // [R, C]
+  const Tensor many = reshape(
+      expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
+      {copies * one.size(0), one.size(1)});
+  const std::vector<double> found =
+      contrast_.of_copies(model_, model_.hidden_from(layer, many, batch, {.hook = &hook}), batch);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells[i].difference = found[i];
   }
 }
 
-void PatchRun::attribute(std::vector<PatchCell>& cells) const {
-  KeepGradients hook(options_.point);
-  backward(reshape(read(base_, &hook), {}));
-  std::map<Index, std::vector<double>> effects;  // (other - own) gradient, element by element
-  for (const auto& [layer, leaf] : hook.leaves) {
-    const NoGrad no_grad;
-    effects[layer] = to_contiguous((others_.at(layer) - own_.at(layer)) * leaf.grad()).to_vector();
-  }
-  for (PatchCell& cell : cells) {
-    const ValueLayout value(options_.point, others_.at(cell.layer).shape());
-    const std::vector<double>& effect = effects.at(cell.layer);
-    const Index first = cell.item ? place_in(cell, value.items) : 0;
-    const Index last = cell.item ? first + 1 : value.items;
-    for (Index row = cell.position.value_or(0);
-         row < (cell.position ? *cell.position + 1 : value.rows); ++row) {
-      for (Index item = first; item < last; ++item) {
-        const auto begin = effect.begin() + row * value.row_stride + item * value.item_stride;
-        cell.attribution = std::accumulate(begin, begin + value.width, cell.attribution);
-      }
-    }
-  }
-}
-
-// Cells of one layer at a time, as many as a pass takes.
-void patch_all(const PatchRun& run, std::vector<PatchCell>& cells, Index length,
-               const std::function<void(double)>& progress) {
-  const auto most = static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / length));
+void PatchRun::patch(std::vector<PatchCell>& cells) const {
+  const auto most = static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
   for (std::size_t begin = 0; begin < cells.size();) {
     std::size_t end = begin;
     while (end < cells.size() && end - begin < most && cells[end].layer == cells[begin].layer) {
       ++end;
     }
-    run.patch(std::span(cells).subspan(begin, end - begin));
+    patch_together(std::span(cells).subspan(begin, end - begin));
     begin = end;
-    if (progress) {
-      progress(static_cast<double>(end) / static_cast<double>(cells.size()));
+    if (options_.progress) {
+      options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
     }
   }
 }
 
-double correlation_of(const std::vector<MeanPatchCell>& cells) {
-  const auto count = static_cast<double>(cells.size());
-  double mean_a = 0;
-  double mean_b = 0;
-  for (const MeanPatchCell& cell : cells) {
-    mean_a += cell.cell.recovered / count;
-    mean_b += cell.cell.attribution / count;
+void PatchRun::attribute(std::vector<PatchCell>& cells) const {
+  KeepGradients hook(options_.point);
+  backward(contrast_.after(model_, base_, &hook));
+  // (other - own) gradient, element by element.
+  std::map<Index, std::vector<std::vector<double>>> effects;
+  for (const auto& [layer, leaves] : hook.leaves) {
+    const NoGrad no_grad;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const Tensor change = others_.at(layer)[i] - hook.values.at(layer)[i];
+      effects[layer].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
+    }
   }
-  double aa = 0;
-  double bb = 0;
-  double ab = 0;
-  for (const MeanPatchCell& cell : cells) {
-    const double a = cell.cell.recovered - mean_a;
-    const double b = cell.cell.attribution - mean_b;
-    aa += a * a;
-    bb += b * b;
-    ab += a * b;
+  for (PatchCell& cell : cells) {
+    for (const Elements& run : elements_of(cell)) {
+      const auto begin = effects.at(cell.layer)[run.value].begin() + run.begin;
+      cell.attribution = std::accumulate(begin, begin + run.count, cell.attribution);
+    }
   }
-  return ab / std::sqrt(aa * bb);
 }
 
-// Means of the same cell of every pair.
-std::vector<MeanPatchCell> mean_cells(const std::vector<PatchGrid>& pairs) {
-  std::vector<std::vector<DocumentSum>> measures;  // recovered and attribution of every cell
-  for (std::size_t cell = 0; cell < pairs[0].cells.size(); ++cell) {
-    std::vector<DocumentSum> recovered;
-    std::vector<DocumentSum> attribution;
-    for (const PatchGrid& pair : pairs) {
-      recovered.push_back({pair.cells[cell].recovered, 1});
-      attribution.push_back({pair.cells[cell].attribution, 1});
+void check_groups(const PatchingTask& task) {
+  require_value(!task.groups.empty(), "group", "expected groups of tokens, got none");
+  for (auto group = task.groups.begin(); group != task.groups.end(); ++group) {
+    require_value(!group->positions.empty(), "group", "expected positions of '", group->name,
+                  "', got none");
+    for (const Index position : group->positions) {
+      require_value(position >= 0 && position < std::ssize(task.clean), "group",
+                    "expected positions of '", group->name, "' from 0 to ", task.clean.size() - 1,
+                    ", got ", position);
     }
-    measures.push_back(std::move(recovered));
-    measures.push_back(std::move(attribution));
+    const bool is_new = std::none_of(task.groups.begin(), group, [&](const TokenGroup& other) {
+      return other.name == group->name;
+    });
+    require_value(is_new, "group", "expected names that differ, got '", group->name, "' twice");
   }
-  const std::vector<Interval> intervals = bootstrap_means(measures);
-  std::vector<MeanPatchCell> cells;
-  for (std::size_t cell = 0; cell < pairs[0].cells.size(); ++cell) {
-    MeanPatchCell mean{pairs[0].cells[cell], intervals[2 * cell], intervals[2 * cell + 1]};
-    mean.cell.recovered = mean.recovered.mean;
-    mean.cell.attribution = mean.attribution.mean;
-    mean.cell.difference = 0;
-    for (const PatchGrid& pair : pairs) {
-      mean.cell.difference += pair.cells[cell].difference / static_cast<double>(pairs.size());
-    }
-    cells.push_back(mean);
-  }
-  return cells;
 }
 
 }  // namespace
 
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
-  check_task(task, model);
   require_value(is_in_layer(options.point), "point", "expected a point of layers, got ",
                 name_of(options.point));
+  require_value(!options.by_group || !options.by_position, "by",
+                "expected either positions or groups of them");
   const PatchRun run(model, task, options);
+  if (options.by_group) {
+    check_groups(task);
+  }
   const double whole = run.other_difference() - run.base_difference();
   PatchGrid grid{
       .clean_difference = options.noising ? run.base_difference() : run.other_difference(),
@@ -319,7 +365,7 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
       .cells = run.cells()};
   require_different(grid.clean_difference, grid.corrupt_difference);
   if (options.patch) {
-    patch_all(run, grid.cells, static_cast<Index>(task.clean.size()), options.progress);
+    run.patch(grid.cells);
   }
   if (options.attribution) {
     run.attribute(grid.cells);
@@ -330,32 +376,6 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
     cell.attribution /= whole;
   }
   return grid;
-}
-
-PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
-                       const PatchGridOptions& options) {
-  require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
-  PatchStudy study;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    require_value(!options.by_position || tasks[i].clean.size() == tasks[0].clean.size(), "pairs",
-                  "positions of texts of the same length can be compared, got ",
-                  tasks[0].clean.size(), " tokens in pair 1 and ", tasks[i].clean.size(),
-                  " in pair ", i + 1);
-    PatchGridOptions of_pair = options;
-    if (options.progress) {
-      of_pair.progress = [&](double share) {
-        options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
-      };
-    }
-    const auto grid = [&] { return patch_grid(model, tasks[i], of_pair); };
-    study.pairs.push_back(tasks.size() == 1 ? grid()
-                                            : in_place(concat_text("pair ", i + 1, ": "), grid));
-  }
-  study.cells = mean_cells(study.pairs);
-  study.correlation = options.patch && options.attribution
-                          ? correlation_of(study.cells)
-                          : std::numeric_limits<double>::quiet_NaN();
-  return study;
 }
 
 }  // namespace headlight

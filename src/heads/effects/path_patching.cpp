@@ -2,8 +2,7 @@
 #include "headlight/base/error.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "heads/effects/patching_task.h"
+#include "heads/effects/answer_contrast.h"
 #include "heads/point_values.h"
 
 namespace headlight {
@@ -28,56 +27,54 @@ void copy_head(const Tensor& from, Index head, Tensor& to) {
       .copy_from(from.strided_view(shape, strides, head * to.size(2)));
 }
 
-double difference_of(const Gpt& model, const PatchingTask& task, ForwardHook* hook,
-                     const std::vector<std::int32_t>& text) {
+double difference_of(const Gpt& model, const AnswerContrast& contrast,
+                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
   const NoGrad no_grad;
-  const std::vector<double> logits =
-      model.next_logits(make_batch({text}), {.hook = hook}).to_vector();
-  return logits[static_cast<std::size_t>(task.answer)] -
-         logits[static_cast<std::size_t>(task.wrong)];
+  return contrast.after(model, text, hook).item();
 }
 
 // What the receiver reads when the sender alone puts out what it does on the clean text: heads and
 // MLPs are held as they are on the corrupt one, so that nothing else moves.
-Tensor received(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
+Tensor received(const Gpt& model, const AnswerContrast& contrast, const PatchingTask& task,
+                const PatchPath& path) {
   const auto is_written = [](Point point, Index) {
     return point == Point::z || point == Point::mlp_out;
   };
   PutValues held;
-  held.values = values_of(model, task.corrupt, is_written);
-  const PointValues clean = values_of(model, task.clean, is_written);
+  held.values = values_of(model, contrast.batch(task.corrupt), is_written);
+  const PointValues clean = values_of(model, contrast.batch(task.clean), is_written);
   const Spot sender{Point::z, path.from.layer};
   copy_head(clean.at(sender), place_of(path.from, model.heads()), held.values.at(sender));
   KeepValues receiver(
       [&](Point point, Index layer) { return point == path.into && layer == path.to.layer; });
   HookPair both(&held, &receiver);
-  difference_of(model, task, &both, task.corrupt);
+  difference_of(model, contrast, task.corrupt, &both);
   return receiver.values.at({path.into, path.to.layer});
 }
 
 }  // namespace
 
 PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
-  check_task(task, model);
+  const AnswerContrast contrast(model, task);
   require_value(path.into == Point::q || path.into == Point::k || path.into == Point::v, "path",
                 "expected q, k or v of the receiver, got ", name_of(path.into));
   const Index place = place_of(path.to, model.heads());
   place_of(path.from, model.heads());
   require_value(path.from.layer < path.to.layer, "path", "expected a receiver behind layer ",
                 path.from.layer, ", got ", head_name(path.to));
-  const double clean = difference_of(model, task, nullptr, task.clean);
-  const double corrupt = difference_of(model, task, nullptr, task.corrupt);
+  const double clean = difference_of(model, contrast, task.clean, nullptr);
+  const double corrupt = difference_of(model, contrast, task.corrupt, nullptr);
   require_different(clean, corrupt);
   const Spot receiver{path.into, path.to.layer};
   PutValues changed;
-  changed.values = values_of(model, task.corrupt, [&](Point point, Index layer) {
+  changed.values = values_of(model, contrast.batch(task.corrupt), [&](Point point, Index layer) {
     return Spot{point, layer} == receiver;
   });
   const Index head = path.into == Point::q
                          ? place
                          : block_plan(model.config(), path.to.layer).attention.key_head(place);
-  copy_head(received(model, task, path), head, changed.values.at(receiver));
-  const double difference = difference_of(model, task, &changed, task.corrupt);
+  copy_head(received(model, contrast, task, path), head, changed.values.at(receiver));
+  const double difference = difference_of(model, contrast, task.corrupt, &changed);
   return {.layer = path.to.layer,
           .item = path.to.head,
           .difference = difference,

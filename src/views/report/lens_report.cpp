@@ -177,6 +177,14 @@ Tensor list_of(const std::vector<T>& values) {
   return Tensor::from(ids, {std::ssize(ids)});
 }
 
+std::vector<std::string> token_labels(const LensResult& result, const Tokenizer& tokenizer) {
+  std::vector<std::string> labels;
+  for (const std::int32_t token : result.tokens) {
+    labels.push_back(display_label(label_of_id(token, tokenizer)));
+  }
+  return labels;
+}
+
 // The layers and the output; the embeddings alone say so little that they would press all together.
 PlotSeries series_of(const LensMeansResult& result, const char* name, double LensMeans::*value) {
   PlotSeries series;
@@ -250,19 +258,45 @@ MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Token
       plot.texts.push_back(display_label(label_of_id(reading.likeliest.front().token, tokenizer)));
     }
   }
-  for (const std::int32_t token : result.tokens) {
-    plot.columns.push_back(display_label(label_of_id(token, tokenizer)));
-  }
+  plot.columns = token_labels(result, tokenizer);
   return plot;
 }
 
-NamedTensors lens_arrays(const LensResult& result) {
+std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& view,
+                                   const Tokenizer& tokenizer) {
+  MatrixPlot shown = lens_plot(result, view, tokenizer);
+  shown.column_title = "token";
+  std::vector<ResultGrid> grids{{"probability", shown}};
+  const auto add = [&](const char* name, const char* title, const auto& value) {
+    MatrixPlot plot{.title = title,
+                    .row_title = shown.row_title,
+                    .column_title = shown.column_title,
+                    .rows = shown.rows,
+                    .columns = shown.columns};
+    for (const LensRow& row : result.rows) {
+      for (const LensReading& reading : row.readings) {
+        plot.values.push_back(value(reading));
+      }
+    }
+    grids.push_back({name, std::move(plot)});
+  };
+  add("rank", "Rank of the actual next token (1: the likeliest)",
+      [](const LensReading& reading) { return static_cast<double>(reading.rank); });
+  add("entropy", "Entropy, nats", [](const LensReading& reading) { return reading.entropy; });
+  add("kl", "KL from what the model itself says, nats",
+      [](const LensReading& reading) { return reading.divergence; });
+  return grids;
+}
+
+ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
   const auto probability = [](const auto& known) { return std::exp(known.log_probability); };
   std::vector<Index> layers;
+  std::vector<std::string> rows;
   for (const LensRow& row : result.rows) {
     layers.push_back(row.place.layer);
+    rows.push_back(row.place.name);
   }
-  return {
+  NamedTensors tensors{
       {"probability", values_of<float>(result, probability)},
       {"log_probability",
        values_of<float>(result, [](const auto& reading) { return reading.log_probability; })},
@@ -276,6 +310,7 @@ NamedTensors lens_arrays(const LensResult& result) {
       {"positions", list_of(result.positions)},
       {"tokens", list_of(result.tokens)},
       {"targets", list_of(result.targets)}};
+  return {std::move(tensors), {{"rows", rows}, {"token_labels", token_labels(result, tokenizer)}}};
 }
 
 std::string lens_means_text(const LensMeansResult& result) {
@@ -299,6 +334,23 @@ Json lens_means_json(const LensMeansResult& result, const LensView& view) {
     json["rows"].push_back(std::move(entry));
   }
   return json;
+}
+
+std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
+  std::vector<ResultGrid> grids;
+  const auto add = [&](const char* name, const char* title, double LensMeans::*value) {
+    MatrixPlot plot{.title = title, .row_title = "layer", .columns = {""}};
+    for (const LensMeans& row : result.rows) {
+      plot.rows.push_back(row.place.name);
+      plot.values.push_back(row.*value);
+    }
+    grids.push_back({name, std::move(plot)});
+  };
+  add("loss", "Loss, nats a token", &LensMeans::loss);
+  add("accuracy", "Share of tokens held for likeliest", &LensMeans::accuracy);
+  add("entropy", "Entropy, nats", &LensMeans::entropy);
+  add("kl", "KL from what the model itself says, nats", &LensMeans::divergence);
+  return grids;
 }
 
 std::string lens_means_svg(const LensMeansResult& result) {

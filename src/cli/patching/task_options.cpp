@@ -1,0 +1,288 @@
+#include "cli/patching/task_options.h"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "base/display_text.h"
+#include "cli/terminal/prompt_tokens.h"
+#include "headlight/io/text_source.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+
+const char* const kTaskDetails =
+    "What is measured is log p(answer) - log p(wrong) behind the text. For single tokens that is\n"
+    "the difference of their logits; of answers of several tokens, which may be of different\n"
+    "lengths, the logarithms of the probabilities are summed, each token read behind the text and\n"
+    "those before it. An answer is given as its text, or by numbers of tokens, \"#42\" or \"#42 "
+    "#7\".\n"
+    "Without --answer and --wrong these are the likeliest next tokens of the two texts, which "
+    "must\n"
+    "have the same number of tokens.\n";
+
+namespace {
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() <= 9 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The first and the last position of "3", "5-6" or "last"; none: it is something else.
+std::optional<std::pair<Index, Index>> position_range(const std::string& part, Index length) {
+  if (part == "last") {
+    return std::pair{length - 1, length - 1};
+  }
+  const std::size_t dash = std::min(part.find('-'), part.size());
+  const std::string first = part.substr(0, dash);
+  const std::string last = dash == part.size() ? first : part.substr(dash + 1);
+  if (!is_number(first) || !is_number(last)) {
+    return std::nullopt;
+  }
+  return std::pair<Index, Index>{std::stoll(first), std::stoll(last)};
+}
+
+// The positions of "3", "5-6" or "2,last" in a text of so many tokens; none: it is no such list.
+std::optional<std::vector<Index>> listed_positions(const std::string& text, Index length) {
+  std::vector<Index> positions;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const auto range = position_range(part, length);
+    if (!range) {
+      return std::nullopt;
+    }
+    require(range->first <= range->second && range->second < length,
+            "expected positions from 0 to ", length - 1, ", got ", part);
+    for (Index position = range->first; position <= range->second; ++position) {
+      positions.push_back(position);
+    }
+  }
+  return positions;
+}
+
+// Where a text stands in another: its only place, or the one that a number behind "#" names; with
+// its length.
+std::pair<std::size_t, std::size_t> span_of(const std::string& wanted, const std::string& bytes) {
+  const std::size_t sign = wanted.rfind('#');
+  const bool is_numbered = sign != wanted.npos && sign > 0 && is_number(wanted.substr(sign + 1));
+  const std::string text = is_numbered ? wanted.substr(0, sign) : wanted;
+  std::vector<std::size_t> found;
+  for (std::size_t at = bytes.find(text); at != bytes.npos; at = bytes.find(text, at + 1)) {
+    found.push_back(at);
+  }
+  require(!found.empty(), "expected a part of the clean text, or positions of tokens, got '", text,
+          "'");
+  require(is_numbered || found.size() == 1, "'", text, "' stands ", found.size(),
+          " times in the clean text; name the one that is meant, as '", text, "#1'");
+  const std::size_t number = is_numbered ? std::stoul(wanted.substr(sign + 1)) : 1;
+  require(number >= 1 && number <= found.size(), "expected '", text, "#1' to #", found.size(),
+          ", got #", number);
+  return {found[number - 1], text.size()};
+}
+
+// The tokens that a text covers, also in part.
+std::vector<Index> covering_tokens(const std::string& wanted, const std::vector<std::int32_t>& ids,
+                                   const Tokenizer& tokenizer) {
+  std::string bytes;
+  std::vector<std::size_t> ends;  // of the tokens
+  for (const std::int32_t id : ids) {
+    bytes += tokenizer.token_bytes(id);
+    ends.push_back(bytes.size());
+  }
+  const auto [begin, length] = span_of(wanted, bytes);
+  std::vector<Index> positions;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::size_t start = i == 0 ? 0 : ends[i - 1];
+    if (ends[i] > begin && start < begin + length) {
+      positions.push_back(static_cast<Index>(i));
+    }
+  }
+  return positions;
+}
+
+TokenGroup group_of(const std::string& name, const std::string& what, const PatchingTask& task,
+                    const Tokenizer& tokenizer) {
+  require(!name.empty() && !what.empty(), "expected NAME=TEXT or NAME=POSITIONS, got '", name, "=",
+          what, "'");
+  const auto positions = listed_positions(what, std::ssize(task.clean));
+  return {name, positions ? *positions : covering_tokens(what, task.clean, tokenizer)};
+}
+
+TokenGroup group_of(const std::string& name, const Json& what, const PatchingTask& task,
+                    const Tokenizer& tokenizer) {
+  if (what.is_string()) {
+    return group_of(name, what.text(), task, tokenizer);
+  }
+  const Json list = what.is_array() ? what : Json::array({what});
+  TokenGroup group{name, {}};
+  for (const Json& position : list) {
+    require(position.is_integer(), "expected a text, a position or a list of positions, got a ",
+            position.type_name());
+    group.positions.push_back(position.integer());
+  }
+  return group;
+}
+
+// Takes the place of one of that name.
+void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
+  const auto same = std::find_if(groups.begin(), groups.end(),
+                                 [&](const TokenGroup& other) { return other.name == group.name; });
+  if (same == groups.end()) {
+    groups.push_back(std::move(group));
+  } else {
+    *same = std::move(group);
+  }
+}
+
+// Those of --group; all of a file get them, and those of a line come in their place.
+void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
+                const Tokenizer& tokenizer) {
+  for (const std::string& text : groups) {
+    const std::size_t sign = text.find('=');
+    in_place("--group: ", [&] {
+      require(sign != text.npos, "expected NAME=TEXT or NAME=POSITIONS, got '", text, "'");
+      add_group(task.groups,
+                group_of(text.substr(0, sign), text.substr(sign + 1), task, tokenizer));
+    });
+  }
+}
+
+PatchingTask pair_of(const Json& line, const std::vector<std::string>& groups_of_all,
+                     const Tokenizer& tokenizer, const std::string& place) {
+  const auto text = [&](const char* key) {
+    const Json* value = line.find(key);
+    require(value != nullptr && value->is_string(), "key \"", key, "\": expected a text");
+    return value->text();
+  };
+  const auto answer = [&](const char* key) {
+    return tokens_of(text(key), concat_text("key \"", key, "\""), tokenizer, place);
+  };
+  PatchingTask task{.clean = tokenizer.encode_prompt(text("clean")),
+                    .corrupt = tokenizer.encode_prompt(text("corrupt")),
+                    .answer = answer("answer"),
+                    .wrong = answer("wrong")};
+  const Json* groups = line.find("groups");
+  add_groups(groups_of_all, task, tokenizer);
+  if (groups != nullptr) {
+    require(groups->is_object(), "key \"groups\": expected an object, got a ", groups->type_name());
+    for (const JsonMember& group : groups->members()) {
+      in_place("key \"groups\": \"" + group.key + "\": ",
+               [&] { add_group(task.groups, group_of(group.key, group.value, task, tokenizer)); });
+    }
+  }
+  return task;
+}
+
+std::vector<std::string> groups_option(const Options& options) {
+  return options.has("group") ? options.texts("group") : std::vector<std::string>{};
+}
+
+bool has_several(const std::vector<PatchingTask>& tasks) {
+  return std::any_of(tasks.begin(), tasks.end(), [](const PatchingTask& task) {
+    return task.answer.size() > 1 || task.wrong.size() > 1;
+  });
+}
+
+}  // namespace
+
+void add_pair_options(Options& options) {
+  options.value("clean", "Text whose answer is wanted")
+      .value("corrupt", "Text of as many tokens with another answer")
+      .value("answer", "What should follow the clean text, one token or more")
+      .value("wrong", "What should follow the corrupt text")
+      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place");
+}
+
+void add_group_option(Options& options) {
+  options.values("group",
+                 "--by group: NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
+                 "NAME=POSITIONS (3, 5-6, last), of the clean text");
+}
+
+PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
+  for (const char* name : {"clean", "corrupt"}) {
+    require(options.given(name), "--", name, ": is missing");
+  }
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  PatchingTask task{.clean = block_tokens(options, "clean", loaded),
+                    .corrupt = block_tokens(options, "corrupt", loaded),
+                    .answer = {},
+                    .wrong = {}};
+  const auto answer = [&](const std::string& name, const std::vector<std::int32_t>& text) {
+    return options.given(name) ? tokens_of(options.text(name), "--" + name, tokenizer)
+                               : std::vector{likeliest_next(*loaded.model, text)};
+  };
+  task.answer = answer("answer", task.clean);
+  task.wrong = answer("wrong", task.corrupt);
+  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
+          answer_label(task.wrong, tokenizer), "' for both; name them with --answer and --wrong");
+  add_groups(groups_option(options), task, tokenizer);
+  return task;
+}
+
+std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded,
+                                     const std::vector<std::string>& groups) {
+  std::vector<PatchingTask> pairs;
+  std::istringstream lines(read_text_file(path));
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      const std::string place = concat_text(path.string(), ": line ", number);
+      const Json json = parse_json(line, place);
+      in_place(place + ": ",
+               [&] { pairs.push_back(pair_of(json, groups, *loaded.tokenizer, place + ": ")); });
+    }
+  }
+  require(!pairs.empty(), path.string(),
+          ": expected JSON lines with clean, corrupt, answer, wrong");
+  return pairs;
+}
+
+std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("pairs")) {
+    return {task_option(options, loaded)};
+  }
+  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
+    require(!options.given(name), "--", name, ": does not go with --pairs");
+  }
+  return read_pairs(options.text("pairs"), loaded, groups_option(options));
+}
+
+std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
+  std::string text;
+  for (const std::int32_t id : answer) {
+    text += label_of_id(id, tokenizer);
+  }
+  return display_label(text);
+}
+
+Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
+  if (answer.size() == 1) {
+    Json json = token_json(answer.front(), tokenizer);
+    json["ids"] = answer;
+    return json;
+  }
+  std::string text;
+  for (const std::int32_t id : answer) {
+    text += label_of_id(id, tokenizer);
+  }
+  return {{"ids", answer}, {"token", text}};
+}
+
+std::string measured_name(const std::vector<PatchingTask>& tasks, const Tokenizer& tokenizer) {
+  const bool is_one = tasks.size() == 1;
+  const auto name = [&](const std::vector<std::int32_t>& answer, const char* otherwise) {
+    return is_one ? "'" + answer_label(answer, tokenizer) + "'" : otherwise;
+  };
+  return std::string(has_several(tasks) ? "log-probability" : "logit") + " of " +
+         name(tasks[0].answer, "the answer") + " less that of " +
+         name(tasks[0].wrong, "the wrong one");
+}
+
+std::string metric_name(const std::vector<PatchingTask>& tasks) {
+  return has_several(tasks) ? "log_probability_difference" : "logit_difference";
+}
+
+}  // namespace headlight::cli

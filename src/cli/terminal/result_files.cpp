@@ -1,0 +1,40 @@
+#include "cli/terminal/result_files.h"
+
+#include "headlight/files/file_writer.h"
+#include "headlight/io/npz.h"
+#include "views/png/png.h"
+
+namespace headlight::cli {
+
+void add_result_options(Options& options) {
+  options.value("svg", "Also draw the result to this file")
+      .value("png", "The same as pixels")
+      .value("npz", "Also write the numbers to this file, for numpy.load")
+      .value("html",
+             "Also write a page that shows values at the pointer, one file without network");
+}
+
+ResultFiles::ResultFiles(const Options& options) {
+  for (const char* name : {"svg", "png", "npz", "html"}) {
+    if (options.given(name)) {
+      paths_[name] = output_file(options, name, std::string(".") + name);
+    }
+  }
+}
+
+void ResultFiles::write(const ResultViews& views) const {
+  for (const auto& [name, path] : paths_) {
+    if (name == "svg") {
+      write_file(path, views.svg());
+    } else if (name == "png") {
+      write_file(path, svg_to_png(views.svg()));
+    } else if (name == "npz") {
+      const ResultArrays arrays = views.arrays();
+      write_npz(path, arrays.tensors, arrays.texts);
+    } else {
+      write_file(path, result_html(views.page()));
+    }
+  }
+}
+
+}  // namespace headlight::cli

@@ -1,0 +1,172 @@
+#include "heads/effects/answer_contrast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "headlight/base/error.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+void check_answer(const std::vector<std::int32_t>& answer, const LanguageModel& model,
+                  const char* name, std::size_t length) {
+  require_value(!answer.empty(), name, "expected at least one token");
+  for (const std::int32_t id : answer) {
+    require_value(id >= 0 && id < model.vocab_size(), name, "expected a token from 0 to ",
+                  model.vocab_size() - 1, ", got ", id);
+  }
+  const std::size_t read = length + answer.size() - 1;
+  require_value(answer.size() == 1 || static_cast<Index>(read) <= model.block_size(), name,
+                "expected it to fit the block of ", model.block_size(), " tokens behind a text of ",
+                length, ", got ", answer.size(), " tokens");
+}
+
+void check_task(const PatchingTask& task, const LanguageModel& model) {
+  require_value(!task.clean.empty(), "clean", "expected at least one token");
+  require_value(task.clean.size() == task.corrupt.size(), "corrupt",
+                "expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
+                task.corrupt.size());
+  check_answer(task.answer, model, "answer", task.clean.size());
+  check_answer(task.wrong, model, "wrong", task.clean.size());
+  const auto [answer, wrong] =
+      std::mismatch(task.answer.begin(), task.answer.end(), task.wrong.begin(), task.wrong.end());
+  require_value(task.answer != task.wrong, "wrong", "expected another token than the answer, got ",
+                task.wrong.front(), task.wrong.size() > 1 ? " and so on" : "", " for both");
+  require_value(answer != task.answer.end() && wrong != task.wrong.end(), "wrong",
+                "expected no answer that is the beginning of the other one: of ",
+                task.answer.size(), " and ", task.wrong.size(), " tokens the first ",
+                answer - task.answer.begin(), " are the same");
+}
+
+// The text, and the tokens of an answer that are read to say its last one.
+std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
+                                   const std::vector<std::int32_t>& answer) {
+  text.insert(text.end(), answer.begin(), answer.end() - 1);
+  return text;
+}
+
+}  // namespace
+
+void require_different(double clean_difference, double corrupt_difference) {
+  const double whole = clean_difference - corrupt_difference;
+  require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
+          clean_difference, ", corrupt ", corrupt_difference);
+  require_value(whole != 0, "corrupt",
+                "expected texts after which answer and wrong differ in their logits, got ",
+                clean_difference, " for both");
+}
+
+AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& task)
+    : answers_{&task.answer, &task.wrong},
+      several_(task.answer.size() > 1 || task.wrong.size() > 1),
+      length_(std::ssize(task.clean)),
+      starts_{0} {
+  check_task(task, model);
+  for (std::size_t i = 0; i < (several_ ? 2 : 1); ++i) {
+    starts_.push_back(starts_.back() + length_ + std::ssize(*answers_[i]) - 1);
+  }
+}
+
+Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies) const {
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (Index copy = 0; copy < copies; ++copy) {
+    for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
+      sequences.push_back(followed(text, *answers_[i]));
+    }
+  }
+  Batch batch = make_batch(sequences);
+  if (several_) {
+    std::vector<std::int32_t> targets(static_cast<std::size_t>(batch.token_count()), kIgnoreTarget);
+    batch.target_count = 0;
+    for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
+      const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
+      const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
+      std::copy(answer.begin(), answer.end(), targets.begin() + first);
+      batch.target_count += std::ssize(answer);
+    }
+    batch.targets = Tensor::from(targets, {std::ssize(targets)});
+  }
+  return batch;
+}
+
+Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& text,
+                             ForwardHook* hook) const {
+  const Batch read = batch(text);
+  const Tensor hidden = model.hidden(read, {.hook = hook});
+  if (!several_) {
+    return reshape(logit_difference(model, hidden, read), {});
+  }
+  Tensor losses[2];  // sums over the tokens of the answer and of the wrong one
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
+    losses[i] =
+        linear_cross_entropy(answer_rows(hidden, read, static_cast<Index>(i)), model.head_weight(),
+                             targets, {.ignore_index = kIgnoreTarget, .normalizer = 1});
+  }
+  return losses[1] - losses[0];
+}
+
+std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hidden,
+                                              const Batch& batch) const {
+  if (!several_) {
+    return logit_difference(model, hidden, batch).to_vector();
+  }
+  std::vector<Tensor> rows;
+  std::vector<std::int32_t> targets;
+  for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
+    rows.push_back(answer_rows(hidden, batch, sequence));
+    const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
+    targets.insert(targets.end(), answer.begin(), answer.end());
+  }
+  const std::vector<double> losses =
+      linear_cross_entropy_rows(concat(rows, 0), model.head_weight(),
+                                Tensor::from(targets, {std::ssize(targets)}),
+                                {.ignore_index = kIgnoreTarget})
+          .to_vector();
+  std::vector<double> differences(static_cast<std::size_t>(batch.sequence_count() / 2));
+  auto next = losses.begin();
+  for (double& difference : differences) {
+    const auto wrong = next + std::ssize(*answers_[0]);
+    const auto end = wrong + std::ssize(*answers_[1]);
+    difference = std::accumulate(wrong, end, 0.0) - std::accumulate(next, wrong, 0.0);
+    next = end;
+  }
+  return differences;
+}
+
+double AnswerContrast::of(const ForwardReplay& replay) const {
+  return several_ ? replay.losses()[1] - replay.losses()[0] : of_logits(replay.last_logits(0));
+}
+
+double AnswerContrast::of(const ForwardReplay& replay, Index layer, ForwardHook& hook) const {
+  if (!several_) {
+    return of_logits(replay.last_logits(0, layer, hook));
+  }
+  const std::vector<double> losses = replay.losses(layer, hook);
+  return losses[1] - losses[0];
+}
+
+Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
+                                        const Batch& batch) const {
+  const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
+  const Tensor answers = row(answers_[0]->front()) - row(answers_[1]->front());  // [1, C]
+  return reshape(linear(last_rows(hidden, batch), answers), {batch.sequence_count()});
+}
+
+double AnswerContrast::of_logits(const Tensor& logits) const {
+  const std::vector<double> values = logits.to_vector();
+  return values[static_cast<std::size_t>(answers_[0]->front())] -
+         values[static_cast<std::size_t>(answers_[1]->front())];
+}
+
+Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {
+  const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;
+  return slice(hidden, 0, first, first + std::ssize(*answers_[sequence % 2]));
+}
+
+}  // namespace headlight

@@ -1,0 +1,119 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headlight/base/error.h"
+#include "headlight/heads/patch_grid.h"
+
+namespace headlight {
+namespace {
+
+double correlation_of(const std::vector<MeanPatchCell>& cells) {
+  const auto count = static_cast<double>(cells.size());
+  double mean_a = 0;
+  double mean_b = 0;
+  for (const MeanPatchCell& cell : cells) {
+    mean_a += cell.cell.recovered / count;
+    mean_b += cell.cell.attribution / count;
+  }
+  double aa = 0;
+  double bb = 0;
+  double ab = 0;
+  for (const MeanPatchCell& cell : cells) {
+    const double a = cell.cell.recovered - mean_a;
+    const double b = cell.cell.attribution - mean_b;
+    aa += a * a;
+    bb += b * b;
+    ab += a * b;
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+// Means of the same cell of every pair.
+std::vector<MeanPatchCell> mean_cells(const std::vector<PatchGrid>& pairs) {
+  std::vector<std::vector<DocumentSum>> measures;  // recovered and attribution of every cell
+  for (std::size_t cell = 0; cell < pairs[0].cells.size(); ++cell) {
+    std::vector<DocumentSum> recovered;
+    std::vector<DocumentSum> attribution;
+    for (const PatchGrid& pair : pairs) {
+      recovered.push_back({pair.cells[cell].recovered, 1});
+      attribution.push_back({pair.cells[cell].attribution, 1});
+    }
+    measures.push_back(std::move(recovered));
+    measures.push_back(std::move(attribution));
+  }
+  const std::vector<Interval> intervals = bootstrap_means(measures);
+  std::vector<MeanPatchCell> cells;
+  for (std::size_t cell = 0; cell < pairs[0].cells.size(); ++cell) {
+    MeanPatchCell mean{pairs[0].cells[cell], intervals[2 * cell], intervals[2 * cell + 1]};
+    mean.cell.recovered = mean.recovered.mean;
+    mean.cell.attribution = mean.attribution.mean;
+    mean.cell.difference = 0;
+    for (const PatchGrid& pair : pairs) {
+      mean.cell.difference += pair.cells[cell].difference / static_cast<double>(pairs.size());
+    }
+    cells.push_back(mean);
+  }
+  return cells;
+}
+
+// The groups in the order of those of the first pair, so that cells of all pairs are the same.
+std::vector<TokenGroup> in_order(const std::vector<TokenGroup>& groups,
+                                 const std::vector<TokenGroup>& like, std::size_t pair) {
+  const auto names = [](const std::vector<TokenGroup>& all) {
+    std::string text;
+    for (const TokenGroup& group : all) {
+      text += (text.empty() ? "" : ", ") + group.name;
+    }
+    return text.empty() ? "none" : text;
+  };
+  std::vector<TokenGroup> ordered;
+  for (const TokenGroup& wanted : like) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const TokenGroup& group) {
+      return group.name == wanted.name;
+    });
+    require_value(found != groups.end() && groups.size() == like.size(), "pairs",
+                  "expected the groups of pair 1, ", names(like), ", got ", names(groups),
+                  " in pair ", pair + 1);
+    ordered.push_back(*found);
+  }
+  return ordered;
+}
+
+PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks, std::size_t pair,
+                       const PatchGridOptions& options) {
+  PatchingTask task = tasks[pair];
+  require_value(!options.by_position || task.clean.size() == tasks[0].clean.size(), "pairs",
+                "positions of texts of the same length can be compared, got ",
+                tasks[0].clean.size(), " tokens in pair 1 and ", task.clean.size(), " in pair ",
+                pair + 1);
+  if (options.by_group) {
+    task.groups = in_order(task.groups, tasks[0].groups, pair);
+  }
+  PatchGridOptions of_pair = options;
+  if (options.progress) {
+    of_pair.progress = [&](double share) {
+      options.progress((static_cast<double>(pair) + share) / static_cast<double>(tasks.size()));
+    };
+  }
+  const auto grid = [&] { return patch_grid(model, task, of_pair); };
+  return tasks.size() == 1 ? grid() : in_place(concat_text("pair ", pair + 1, ": "), grid);
+}
+
+}  // namespace
+
+PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                       const PatchGridOptions& options) {
+  require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
+  PatchStudy study;
+  for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
+    study.pairs.push_back(grid_of_pair(model, tasks, pair, options));
+  }
+  study.cells = mean_cells(study.pairs);
+  study.correlation = options.patch && options.attribution
+                          ? correlation_of(study.cells)
+                          : std::numeric_limits<double>::quiet_NaN();
+  return study;
+}
+
+}  // namespace headlight

@@ -1,0 +1,172 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+// patch and circuit with answers of several tokens and groups, and the files that commands on parts
+// of a model write.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A model directory and a text beside it.
+struct Material {
+  Material()
+      : model(folder.at("model")),
+        text(folder.write("text.txt", "one line of text\nanother line\n\nthe third\nend\n")) {
+    std::filesystem::create_directory(model);
+    write_model_files(model, *lively_model(257, 32), ByteTokenizer());
+  }
+
+  ScratchFolder folder;
+  std::string model;
+  std::string text;
+};
+
+}  // namespace
+
+TEST_CASE("patch measures answers of several tokens", "[cli]") {
+  const Material given;
+  const Arguments one{"patch",  given.model, "--clean", "a line",  "--corrupt",
+                      "b line", "--answer",  "xyz",     "--wrong", "#120 #57"};
+  const Json heads = report_of(one);
+  CHECK(heads["metric"] == "log_probability_difference");
+  CHECK(heads["answer"]["ids"].size() == 3);
+  CHECK(heads["answer"]["token"] == "xyz");
+  CHECK_FALSE(heads["answer"].contains("id"));
+  CHECK(heads["wrong"]["token"] == "x9");
+  CHECK(output_of(one).find("log-probability of 'xyz' less that of 'x9': clean ") !=
+        std::string::npos);
+  const Json grid = report_of(changed(one, {"--by", "head"}));
+  CHECK(grid["clean_difference"].get<double>() ==
+        Approx(heads["clean_difference"].get<double>()).margin(1e-5));
+  CHECK(report_of(changed(one, {"--path", "0.1:1.0.k"}))["metric"] == heads["metric"]);
+  Arguments circuit = one;
+  circuit[0] = "circuit";
+  CHECK(report_of(circuit)["clean_difference"].get<double>() ==
+        Approx(heads["clean_difference"].get<double>()).margin(1e-5));
+  check_refused(changed(one, {"--answer", "#1 2"}),
+                {"--answer: expected numbers of tokens", "#1 2"});
+  check_refused(changed(one, {"--answer", "#999"}), {"--answer: expected a token from #0"});
+  check_refused(changed(one, {"--answer", std::string(40, 'q')}), {"--answer: ", "block of"});
+}
+
+TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli]") {
+  const Material given;
+  const std::string line =
+      "{\"clean\": \"an owl and an owl\", \"corrupt\": \"an ant and an owl\", \"answer\": \"x\", "
+      "\"wrong\": \"yz\", \"groups\": {\"first\": \"owl#1\", \"verb\": [7, 8], \"end\": "
+      "\"last\"}}\n";
+  const std::string pairs = given.folder.write(
+      "pairs.jsonl",
+      line +
+          "{\"clean\": \"two in\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\","
+          " \"groups\": {\"verb\": \"in\", \"first\": 0, \"end\": \"4-5\"}}\n");
+  const std::string npz = given.folder.at("groups.npz");
+  const Arguments base{"patch",     given.model, "--pairs", pairs,   "--point",
+                       "resid_pre", "--by",      "group",   "--npz", npz};
+  const Json found = report_of(base);
+  CHECK(found["by"] == "group");
+  REQUIRE(found["cells"].size() == 2 * 3);
+  CHECK(found["cells"][0]["group"] == "first");
+  CHECK(found["cells"][0]["position"].is_null());
+  CHECK(found["cells"][2]["group"] == "end");
+  const NamedTensors arrays = read_npz(npz);
+  REQUIRE(arrays.size() == 3);
+  CHECK(arrays[0].first == "recovered");
+  CHECK(arrays[0].second.shape() == Shape{2, 3});
+  CHECK(arrays[0].second.to_vector()[4] == found["cells"][4]["recovered"].get<double>());
+  CHECK(arrays[1].first == "recovered_low");
+  CHECK(arrays[2].first == "recovered_high");
+  CHECK(file_contents(npz).find("group.npy") != std::string::npos);
+  CHECK(output_of(base).find("resid_pre.0 @first") != std::string::npos);
+
+  const Arguments one{"patch",     given.model,
+                      "--clean",   "an owl and an owl",
+                      "--corrupt", "an ant and an owl",
+                      "--answer",  "x",
+                      "--wrong",   "y"};
+  const auto with_group = [&](const std::string& group) {
+    return changed(one, {"--group", group});
+  };
+  const Json by_text = report_of(changed(with_group("second=owl#2"), {"--by", "head,group"}));
+  CHECK(by_text["by"] == "head,group");
+  const Json by_place = report_of(changed(with_group("second=14-16"), {"--by", "head,group"}));
+  CHECK(by_text["cells"] == by_place["cells"]);
+  CHECK(report_of(with_group("a=0,last"))["by"] == "group");
+  check_refused(with_group("owl"), {"--group: expected NAME=TEXT or NAME=POSITIONS, got 'owl'"});
+  check_refused(with_group("a=owl"), {"--group: 'owl' stands 2 times", "'owl#1'"});
+  check_refused(with_group("a=owl#3"), {"--group: expected 'owl#1' to #2, got #3"});
+  check_refused(with_group("a=cat"), {"--group: expected a part of the clean text", "'cat'"});
+  check_refused(with_group("a=5-17"), {"--group: expected positions from 0 to 16, got 5-17"});
+  check_refused(changed(one, {"--by", "group"}), {"--group: expected groups of tokens, got none"});
+  check_refused(changed(with_group("a=1"), {"--by", "head"}), {"--group: expected --by group"});
+  const std::string bad = given.folder.write(
+      "bad.jsonl", line +
+                       "{\"clean\": \"a\", \"corrupt\": \"b\", \"answer\": \"x\", \"wrong\": "
+                       "\"y\", \"groups\": {\"end\": true}}\n");
+  check_refused(changed(base, {"--pairs", bad}),
+                {"bad.jsonl: line 2: key \"groups\": \"end\": expected a text, a position"});
+}
+
+TEST_CASE("results are written as pictures, arrays and pages under the same options", "[cli]") {
+  const Material given;
+  const auto names_of = [](const std::string& path) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : read_npz(path)) {
+      names.push_back(concat_text(name, " ", tensor.shape()));
+    }
+    return names;
+  };
+  const std::string npz = given.folder.at("r.npz");
+  const std::string html = given.folder.at("r.html");
+  const std::string svg = given.folder.at("r.svg");
+  const auto run = [&](Arguments arguments) {
+    arguments.insert(arguments.end(), {"--npz", npz, "--html", html, "--svg", svg});
+    output_of(arguments);
+    CHECK(file_contents(html).find("id=\"results\"") != std::string::npos);
+    CHECK(file_contents(svg).find("</svg>") != std::string::npos);
+    return names_of(npz);
+  };
+  using Names = std::vector<std::string>;
+  const Arguments pair{"--clean", "a line", "--corrupt", "b line", "--answer", "x", "--wrong", "y"};
+  const auto command = [&](const std::string& name, const Arguments& more) {
+    Arguments arguments{name, given.model};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  CHECK(run(command("patch", pair)) == Names{"recovered [2, 2]", "difference [2, 2]"});
+  CHECK(run(changed(command("patch", pair), {"--by", "head,position", "--method", "both"})) ==
+        Names{"recovered [4, 6]", "attribution [4, 6]"});
+  CHECK(file_contents(npz).find("head.npy") != std::string::npos);
+  CHECK(run(changed(command("patch", pair), {"--by", "layer"})) == Names{"recovered [2]"});
+  const Names circuit = run(command("circuit", pair));
+  REQUIRE(circuit.size() == 4);
+  CHECK(circuit[0].starts_with("score ["));
+  CHECK(circuit[1].starts_with("kept ["));
+  CHECK(circuit[2].starts_with("curve_edges ["));
+  CHECK(file_contents(npz).find("into.npy") != std::string::npos);
+  CHECK(file_contents(html).find("data-node=\"logits\"") != std::string::npos);
+  const Arguments text{"--data", given.text, "--documents", "line"};
+  CHECK(run(changed(command("ablate", text), {"--pairs", "2"})) ==
+        Names{"rise [2, 2]", "rise_low [2, 2]", "rise_high [2, 2]", "pair_rise [2, 2]",
+              "pair_rise_low [2, 2]", "pair_rise_high [2, 2]", "pair_beyond [2, 2]",
+              "pair_beyond_low [2, 2]", "pair_beyond_high [2, 2]"});
+  CHECK(run(changed(command("ablate", text), {"--each", "mlp"})) ==
+        Names{"rise [2]", "rise_low [2]", "rise_high [2]"});
+  CHECK(run(command("lens", text)) == Names{"loss [3]", "accuracy [3]", "entropy [3]", "kl [3]"});
+  CHECK(run(command("lens", {"--text", "one line", "--top_k", "2"})).front() ==
+        "probability [3, 8]");
+  CHECK(file_contents(npz).find("token_labels.npy") != std::string::npos);
+  check_refused(changed(command("patch", pair), {"--path", "0.1:1.0.k", "--svg", svg}),
+                {"--svg: does not go with --path"});
+  check_refused(changed(command("circuit", pair), {"--npz", given.text}), {"--npz: ", "no .npz"});
+}
