@@ -59,6 +59,19 @@ TEST_CASE("the loss on each copy is the mean over its tokens but the first") {
   CHECK(std::abs(second - first) > 1e-3);
 }
 
+TEST_CASE("the losses of each sequence are those of a run with it alone, and have the same mean") {
+  const std::unique_ptr<Gpt> model = lively_model(30, 16);
+  const RepeatOptions options{.sequences = 3, .length = 6, .seed = 8};
+  const std::vector<RepeatLoss> each = repeat_losses(*model, options);
+  REQUIRE(each.size() == 3);
+  RepeatOptions first = options;
+  first.sequences = 1;
+  CHECK(each[0].second == repeat_loss(*model, first).second);
+  CHECK(each[0].second != each[1].second);
+  CHECK(repeat_loss(*model, options).second ==
+        Approx((each[0].second + each[1].second + each[2].second) / 3));
+}
+
 TEST_CASE("a block without room for two copies has no repeated loss") {
   const std::unique_ptr<Gpt> model = lively_model(30, 3);
   CHECK(mentions(error_of([&] { repeat_loss(*model, {}); }), {"repeat_loss", "16", "1"}));

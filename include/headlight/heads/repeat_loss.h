@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "headlight/heads/head_scores.h"
 
 namespace headlight {
@@ -18,5 +20,9 @@ struct RepeatLoss {
 // follows from nothing. Throws Error unless there is a sequence and room for two copies of two
 // tokens in the model's block.
 RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats = {});
+
+// The same for each sequence, for intervals over sequences: they are equally long, so that their
+// mean is that of all.
+std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& repeats = {});
 
 }  // namespace headlight

@@ -6,14 +6,14 @@
 
 namespace headlight {
 
-RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats) {
+std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& repeats) {
   const GptConfig& config = model.config();
   const Index length = repeat_length(repeats, config.block_size);
   require(repeats.sequences >= 1 && length >= 2,
           "[repeat_loss] expected sequences from 1 and copies of 2 tokens or more, got ",
           repeats.sequences, " and ", length);
   const NoGrad no_grad;
-  RepeatLoss sum;
+  std::vector<RepeatLoss> results;
   for (Index number = 0; number < repeats.sequences; ++number) {
     const RepeatedTokens sequence = repeated_tokens(repeats, config.vocab_size, length, number);
     const Batch batch = make_batch({sequence.tokens});
@@ -22,14 +22,27 @@ RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats) {
                                   {.ignore_index = kIgnoreTarget})
             .to_vector();
     // The loss of a token stands where the token before it does.
+    RepeatLoss mean;
     for (Index i = 0; i + 1 < length; ++i) {
       const Index second = sequence.repeat_begin + i;
-      sum.first += losses[static_cast<std::size_t>(second - length)];
-      sum.second += losses[static_cast<std::size_t>(second)];
+      mean.first += losses[static_cast<std::size_t>(second - length)];
+      mean.second += losses[static_cast<std::size_t>(second)];
     }
+    const auto targets = static_cast<double>(length - 1);
+    results.push_back({mean.first / targets, mean.second / targets});
   }
-  const auto targets = static_cast<double>(repeats.sequences * (length - 1));
-  return {sum.first / targets, sum.second / targets};
+  return results;
+}
+
+RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats) {
+  const std::vector<RepeatLoss> each = repeat_losses(model, repeats);
+  RepeatLoss sum;
+  for (const RepeatLoss& loss : each) {
+    sum.first += loss.first;
+    sum.second += loss.second;
+  }
+  const auto count = static_cast<double>(each.size());
+  return {sum.first / count, sum.second / count};
 }
 
 }  // namespace headlight
