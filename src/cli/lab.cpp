@@ -22,7 +22,8 @@ constexpr const char* kDetails =
     "the numbers of this run bear it out. headlight lab alone lists the experiments. The same\n"
     "seed gives the same numbers, whatever the number of threads.\n"
     "--out DIR writes the figures as SVG and everything measured as results.json; --json prints\n"
-    "the same object.\n"
+    "the same object. induction looks into a model of yours with --model; without, it trains two of\n"
+    "its own (--full: five), which takes about a minute.\n"
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
 
 Options make_options() {
@@ -32,11 +33,13 @@ Options make_options() {
                    .details = kDetails,
                    .examples = {"headlight lab", "headlight lab worked-example",
                                 "headlight lab heads --out runs/lab_heads",
-                                "headlight lab pre-post-ln --lang ko --full"}});
+                                "headlight lab pre-post-ln --lang ko --full",
+                                "headlight lab induction --model runs/induction --out story"}});
   options.flag("full", "The long version: more updates, more repeats")
       .value("iters", "Updates of every training; 0: what the experiment needs", "0")
       .alias("max_iters", "iters")
       .value("seed", "Of all random numbers", "1337")
+      .value("model", "induction: look into this model instead of training one")
       .value("lang", "Language of the explanations: " + listed(kChoiceNames<Language>), "en")
       .value("out", "Directory for the figures and results.json");
   return options;
@@ -88,18 +91,23 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
   return files;
 }
 
-lab::Settings settings_of(const Options& options) {
+lab::Settings settings_of(const Options& options, const Experiment& experiment) {
   const Index iterations = options.integer("iters");
   const Index seed = options.integer("seed");
   require(iterations >= 0, "--iters: expected at least 0, got ", iterations);
   require(seed >= 0, "--seed: expected at least 0, got ", seed);
+  require(!options.given("model") || experiment.takes_model, "--model: '", experiment.name,
+          "' makes its own models; expected none");
+  require(!options.given("model") || iterations == 0,
+          "--iters: expected none beside --model, which is not trained");
   return {.full = options.is_set("full"),
           .iterations = iterations,
-          .seed = static_cast<std::uint64_t>(seed)};
+          .seed = static_cast<std::uint64_t>(seed),
+          .model = options.given("model") ? options.text("model") : ""};
 }
 
 void run_experiment(const Experiment& experiment, const Options& options) {
-  const lab::Settings settings = settings_of(options);
+  const lab::Settings settings = settings_of(options, experiment);
   Report report(parse_name<Language>("lang", options.text("lang")));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};

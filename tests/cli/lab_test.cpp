@@ -69,18 +69,18 @@ void check_refused(Arguments arguments, const std::vector<std::string>& parts) {
 
 }  // namespace
 
-TEST_CASE("lab alone lists all nine experiments in both languages", "[cli]") {
+TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
-  CHECK(std::count(english.begin(), english.end(), '\n') == 9);
+  CHECK(std::count(english.begin(), english.end(), '\n') == 10);
   for (const char* name : {"scaling", "masks", "worked-example", "shapes", "norms", "pre-post-ln",
-                           "heads", "single-vs-multi", "params"}) {
+                           "heads", "single-vs-multi", "induction", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
   CHECK(contains(english, "Every number of a small attention layer"));
   CHECK(contains(korean, "모든 숫자를 한 단계씩"));
-  CHECK(lab_json({})["experiments"].size() == 9);
+  CHECK(lab_json({})["experiments"].size() == 10);
 }
 
 TEST_CASE("lab worked-example computes the numbers that the notes print for one head", "[cli]") {

@@ -39,8 +39,8 @@ TEST_CASE("induction pairs differ in what stands before the answers", "[heads]")
       std::swap(swapped[a - back], swapped[x - back]);
     }
     CHECK(corrupt == swapped);
-    CHECK(pair.task.answer == clean[a + 1]);
-    CHECK(pair.task.wrong == corrupt[x + 1]);
+    CHECK(pair.task.answer == Ids{clean[a + 1]});
+    CHECK(pair.task.wrong == Ids{corrupt[x + 1]});
   }
 }
 

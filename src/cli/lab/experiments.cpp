@@ -36,6 +36,11 @@ std::span<const Experiment> experiments() {
                  {"One head against many with equally many parameters",
                   "파라미터 수가 같은 한 개의 헤드와 여러 개의 헤드"},
                  run_single_vs_multi},
+      Experiment{"induction",
+                 {"A whole investigation: how a model repeats what it has read",
+                  "처음부터 끝까지 한 번의 탐구: 모델이 읽은 것을 되풀이하는 방법"},
+                 run_induction,
+                 true},
       Experiment{
           "params",
           {"4 d² + 4 d against parameters counted one by one", "4d² + 4d와 직접 센 파라미터 수"},

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "headlight/heads/head_verdict.h"
@@ -22,6 +23,7 @@ struct Settings {
   bool full = false;          // the long version
   Index iterations = 0;       // updates of every training; 0: what the experiment holds right
   std::uint64_t seed = 1337;  // of all random numbers
+  std::string model = {};     // to look into; empty: what the experiment trains
 
   // Updates to train for.
   Index updates(Index quick, Index long_run) const {
@@ -34,6 +36,7 @@ struct Experiment {
   Text summary;
   // Computes, and tells the report what there is to see.
   void (*run)(const Settings& settings, Report& report);
+  bool takes_model = false;  // Settings::model
 };
 
 std::span<const Experiment> experiments();
@@ -46,6 +49,7 @@ void run_norms(const Settings& settings, Report& report);
 void run_pre_post_ln(const Settings& settings, Report& report);
 void run_heads(const Settings& settings, Report& report);
 void run_single_vs_multi(const Settings& settings, Report& report);
+void run_induction(const Settings& settings, Report& report);
 void run_params(const Settings& settings, Report& report);
 
 }  // namespace headlight::cli::lab

@@ -32,7 +32,9 @@ std::string Report::words(const Text& text, const std::vector<std::string>& valu
   return filled;
 }
 
-void Report::heading(const Text& text) { body_ += underlined(words(text)); }
+void Report::heading(const Text& text, const std::vector<std::string>& values) {
+  body_ += underlined(words(text, values));
+}
 
 void Report::paragraph(const Text& text, const std::vector<std::string>& values) {
   body_ += wrapped(words(text, values), kColumns) + "\n";

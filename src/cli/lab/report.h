@@ -24,10 +24,12 @@ class Report {
  public:
   explicit Report(Language language) : language_(language) {}
 
+  Language language() const { return language_; }
+
   // The words in the report's language with the values filled in.
   std::string words(const Text& text, const std::vector<std::string>& values = {}) const;
 
-  void heading(const Text& text);
+  void heading(const Text& text, const std::vector<std::string>& values = {});
   void paragraph(const Text& text, const std::vector<std::string>& values = {});
   void table(const Table& table);
   // Lines as they are: a tensor, a chart.

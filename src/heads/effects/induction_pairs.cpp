@@ -37,7 +37,7 @@ InductionPair pair_of(const std::vector<std::int32_t>& tokens, const RandomStrea
   const Index x = draw_place(a + lead + 2, last_x, random.fork(1));
   const auto at = [&](Index place) { return tokens[static_cast<std::size_t>(place)]; };
   InductionPair pair{
-      .task = {.clean = tokens, .corrupt = {}, .answer = at(a + 1), .wrong = at(x + 1)},
+      .task = {.clean = tokens, .corrupt = {}, .answer = {at(a + 1)}, .wrong = {at(x + 1)}},
       .answer_place = a + 1,
       .wrong_place = x + 1};
   std::vector<std::int32_t>& clean = pair.task.clean;

@@ -1,0 +1,68 @@
+#include "base/json.h"
+#include "cli/lab/induction/show.h"
+
+namespace headlight::cli::lab {
+namespace {
+
+constexpr Index kUpdates = 1500;
+constexpr Index kUpdatesFull = 2000;  // as configs/induction.toml
+constexpr Index kStarts = 2;
+constexpr Index kStartsFull = 5;
+
+MeasureOptions options_of(const Settings& settings, std::uint64_t seed) {
+  MeasureOptions options{.seed = seed};
+  if (settings.full) {
+    options.pairs *= 4;
+    options.sequences *= 4;
+  }
+  return options;
+}
+
+void show(const Subject& subject, const std::vector<StartFinding>& starts, Report& report) {
+  const Findings& findings = starts.front().findings;
+  show_question(subject, report);
+  show_task(findings, subject, report);
+  show_heads(findings, subject, report);
+  if (findings.does_task()) {
+    show_layers(findings, report);
+    show_patching(findings, report);
+    show_paths(findings, report);
+    show_switching_off(findings, report);
+    show_circuit(findings, report);
+  }
+  if (starts.size() > 1) {
+    show_starts(starts, report);
+  }
+  if (findings.does_task()) {
+    show_open_ends(findings, report);
+  }
+  claim_findings(starts, report);
+  draw_findings(findings, subject, report);
+}
+
+}  // namespace
+
+void run_induction(const Settings& settings, Report& report) {
+  const bool is_given = !settings.model.empty();
+  const Index updates = settings.updates(kUpdates, kUpdatesFull);
+  const Subject subject =
+      is_given ? read_subject(settings.model) : train_subject(updates, settings.seed);
+  std::vector<StartFinding> starts{
+      {settings.seed, measure(subject, options_of(settings, settings.seed))}};
+  const Index count = is_given ? 1 : settings.full ? kStartsFull : kStarts;
+  for (std::uint64_t seed = settings.seed + 1; std::ssize(starts) < count; ++seed) {
+    starts.push_back({seed, measure(train_subject(updates, seed), options_of(settings, seed))});
+  }
+  Json& values = report.values();
+  values["model"] = is_given ? Json(settings.model) : Json();
+  values["updates"] = is_given ? Json() : Json(updates);
+  values["second_copy_by_update"] = {{"updates", subject.updates}, {"loss", subject.second_copy}};
+  for (const StartFinding& start : starts) {
+    Json found = json_of(start.findings);
+    found["seed"] = start.seed;
+    values["starts"].push_back(found);
+  }
+  show(subject, starts, report);
+}
+
+}  // namespace headlight::cli::lab

@@ -1,0 +1,135 @@
+#include "cli/lab/induction/subject.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/terminal/progress.h"
+#include "headlight/data/dataset.h"
+#include "headlight/heads/repeat_loss.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/tensor/random.h"
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/train/trainer.h"
+
+namespace headlight::cli::lab {
+namespace {
+
+constexpr Index kLetters = 52;
+constexpr Index kTextLength = 100000;
+constexpr Index kMeasurements = 30;  // of the curve
+constexpr Index kMeasured = 8;       // sequences
+constexpr double kLast = 1;          // how far a letter decides about the one behind it
+constexpr double kLastButOne = 2;    // and about the one after that
+
+CharTokenizer letters() {
+  std::vector<char32_t> characters;
+  for (char32_t letter = 'a'; letter <= 'z'; ++letter) {
+    characters.push_back(letter);
+  }
+  for (char32_t letter = 'A'; letter <= 'Z'; ++letter) {
+    characters.push_back(letter);
+  }
+  return CharTokenizer(characters);
+}
+
+// The made-up language: the logit of a letter is the sum of what the last one and the last but one
+// say, both normal numbers that are drawn once.
+class LetterLanguage {
+ public:
+  explicit LetterLanguage(const RandomStream& random) : random_(random) {}
+
+  // What follows, for a number from 0 to 1.
+  Index next(Index last_but_one, Index last, double uniform) {
+    std::vector<double>& sums = sums_[{last_but_one, last}];
+    for (Index letter = std::ssize(sums); letter < kLetters; ++letter) {
+      const double logit =
+          kLast * number(0, last, letter) + kLastButOne * number(1, last_but_one, letter);
+      sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp(logit));
+    }
+    const auto place = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
+    return std::min<Index>(place - sums.begin(), kLetters - 1);
+  }
+
+ private:
+  double number(std::uint64_t table, Index row, Index column) const {
+    return random_.fork(table).normal(static_cast<std::uint64_t>(row * kLetters + column));
+  }
+
+  RandomStream random_;
+  std::map<std::pair<Index, Index>, std::vector<double>> sums_;  // running sums of exp(logit)
+};
+
+TokenDataset made_up_text(const Tokenizer& tokenizer, std::uint64_t seed) {
+  const RandomStream random{seed, 0};
+  LetterLanguage language(random.fork(0));
+  const RandomStream draws = random.fork(1);
+  const std::int32_t first = tokenizer.encode("a").front();
+  std::vector<std::int32_t> ids;
+  Index before = 0;
+  Index last = 0;
+  for (std::uint64_t i = 0; i < kTextLength; ++i) {
+    before = std::exchange(last, language.next(before, last, draws.uniform(i)));
+    ids.push_back(first + static_cast<std::int32_t>(last));
+  }
+  return stream_dataset(std::move(ids));
+}
+
+// The keys of configs/induction.toml.
+TrainConfig induction_config(Index updates, std::uint64_t seed) {
+  TrainConfig config;
+  config.batching = "packed";
+  config.repeat_share = 0.5;
+  config.n_layer = 2;
+  config.n_head = 4;
+  config.n_embd = 128;
+  config.block_size = 64;
+  config.mlp = false;
+  config.tie_weights = false;
+  config.batch_size = 32;
+  config.max_iters = updates;
+  config.learning_rate = 1e-3;
+  config.min_lr = 1e-4;
+  config.warmup_iters = std::min<Index>(100, updates);
+  config.beta2 = 0.99;
+  config.weight_decay = 0.01;
+  config.seed = static_cast<Index>(seed);
+  return config;
+}
+
+void train(const TrainConfig& config, const TokenDataset& text, Subject& subject) {
+  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, subject.model->vocab_size());
+  repeats.sequences = kMeasured;
+  const auto measure = [&](Index updates) {
+    subject.updates.push_back(static_cast<double>(updates));
+    subject.second_copy.push_back(repeat_loss(*subject.model, repeats).second);
+  };
+  Trainer trainer(config, *subject.model, text);
+  CountProgress progress("training");
+  const Index stride = std::max<Index>(1, config.max_iters / kMeasurements);
+  measure(0);
+  for (Index update = 1; update <= config.max_iters; ++update) {
+    trainer.step();
+    progress.show(static_cast<double>(update) / static_cast<double>(config.max_iters));
+    if (update % stride == 0 || update == config.max_iters) {
+      measure(update);
+    }
+  }
+}
+
+}  // namespace
+
+Subject read_subject(const std::string& path) {
+  LoadedModel loaded = load_model(path);
+  return {.model = std::move(loaded.model), .tokenizer = std::move(loaded.tokenizer)};
+}
+
+Subject train_subject(Index updates, std::uint64_t seed) {
+  const TrainConfig config = induction_config(updates, seed);
+  Subject subject{.model = nullptr, .tokenizer = std::make_unique<CharTokenizer>(letters())};
+  subject.model = std::make_unique<Gpt>(config.model(subject.tokenizer->vocab_size()), seed);
+  train(config, made_up_text(*subject.tokenizer, seed), subject);
+  return subject;
+}
+
+}  // namespace headlight::cli::lab

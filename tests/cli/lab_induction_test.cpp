@@ -1,0 +1,215 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/char_tokenizer.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+// headlight lab induction, on a model whose induction is known and on one that has none.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+constexpr Index kTokens = 28;  // letters and two special tokens
+constexpr Index kPlaces = 32;
+constexpr Index kHead = 32;
+// The residual stream holds, one beside the other, what stands here, what stood before, where this
+// is, and what comes next.
+constexpr Index kHere = 0;
+constexpr Index kBefore = kTokens;
+constexpr Index kPlace = 2 * kTokens;
+constexpr Index kNext = kPlace + kPlaces;
+constexpr Index kWidth = kNext + kTokens;
+
+struct Matrix {
+  Matrix(Index rows, Index row_length)
+      : columns(row_length), values(static_cast<std::size_t>(rows * row_length)) {}
+  void set(Index row, Index column, double value) {
+    values[static_cast<std::size_t>(row * columns + column)] = value;
+  }
+
+  Index columns;
+  std::vector<double> values;
+};
+
+// Head 0 of a layer: the query reads `query`, shifted by `shift`, and keys and values the others.
+struct Wiring {
+  Index query;
+  Index shift;
+  Index key;
+  Index output;
+  Index numbers;  // that are compared
+};
+
+void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
+  Matrix read(6 * kHead, kWidth);
+  Matrix write(kWidth, 2 * kHead);
+  for (Index d = 0; d < wiring.numbers; ++d) {
+    if (d + wiring.shift < wiring.numbers) {
+      read.set(d, wiring.query + d + wiring.shift, 1);
+    }
+    read.set(2 * kHead + d, wiring.key + d, 1);
+  }
+  for (Index d = 0; d < kTokens; ++d) {
+    read.set(4 * kHead + d, kHere + d, 1);
+    write.set(wiring.output + d, d, 0.25);
+  }
+  const std::string name = concat_text("h.", layer, ".attn.");
+  set_parameter(gpt, name + "c_attn.weight", read.values);
+  set_parameter(gpt, name + "c_proj.weight", write.values);
+}
+
+// Head 0.0 writes what stood before; 1.0 looks for the place behind the token that stands here.
+void write_planted_model(const std::string& folder) {
+  GptConfig config{.vocab_size = kTokens, .block_size = kPlaces, .n_layer = 2, .n_head = 2};
+  config.n_embd = kWidth;
+  config.head_width = kHead;
+  config.mlp = false;
+  config.tie_weights = false;
+  const Gpt gpt(config, 1);
+  Matrix tokens(kTokens, kWidth);
+  Matrix places(kPlaces, kWidth);
+  Matrix head(kTokens, kWidth);
+  for (Index n = 0; n < kTokens; ++n) {
+    tokens.set(n, kHere + n, 1);
+    head.set(n, kNext + n, 1);
+  }
+  for (Index n = 0; n < kPlaces; ++n) {
+    places.set(n, kPlace + n, 1);
+  }
+  set_parameter(gpt, "wte.weight", tokens.values);
+  set_parameter(gpt, "wpe.weight", places.values);
+  set_parameter(gpt, "lm_head.weight", head.values);
+  wire(gpt, 0, {kPlace, 1, kPlace, kBefore, kPlaces});
+  wire(gpt, 1, {kHere, 0, kBefore, kNext, kTokens});
+  std::filesystem::create_directories(folder);
+  write_model_files(folder, gpt, build_char_tokenizer("abcdefghijklmnopqrstuvwxyz"));
+}
+
+ProgramResult lab(Arguments arguments) {
+  arguments.insert(arguments.begin(), {"lab", "induction"});
+  return run_headlight(arguments);
+}
+
+std::string lab_text(const Arguments& arguments) {
+  const ProgramResult result = lab(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+Json lab_json(Arguments arguments) {
+  arguments.push_back("--json");
+  return Json::parse(lab_text(arguments));
+}
+
+// {id: holds}
+Json claims_of(const Json& results) {
+  Json claims = Json::object();
+  for (const Json& claim : results["claims"]) {
+    claims[claim["id"].get<std::string>()] = claim["holds"];
+  }
+  return claims;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]") {
+  const ScratchFolder folder;
+  write_planted_model(folder.at("planted"));
+  const Json results = lab_json({"--model", folder.at("planted"), "--out", folder.at("out")});
+  CHECK(claims_of(results) == Json({{"learns_from_the_repetition", true},
+                                    {"has_induction_head", true},
+                                    {"patching_names_the_same_heads", true},
+                                    {"composes_by_keys", true},
+                                    {"source_looks_at_the_previous_token", true},
+                                    {"induction_heads_are_needed", true},
+                                    {"few_edges_suffice", true}}));
+  REQUIRE(results["values"]["starts"].size() == 1);
+  const Json& found = results["values"]["starts"][0];
+  CHECK(found["pairs_done"] == found["pairs"]);
+  CHECK(found["induction_heads"] == Json({"1.0"}));
+  CHECK(found["receiver"] == "1.0");
+  CHECK(found["source"] == "0.0");
+  CHECK(found["heads"][0]["brings_back"]["mean"].get<double>() > 0.95);
+  CHECK(found["heads"][1]["brings_back"]["mean"].get<double>() < 0.02);
+  CHECK(found["heads"][2]["takes_away"]["mean"].get<double>() > 0.95);
+  CHECK(found["heads"][2]["by_place"][4].get<double>() > 0.95);  // at the end
+  CHECK(found["paths"][0]["key"]["mean"].get<double>() > 0.95);
+  CHECK(std::abs(found["paths"][0]["query"]["mean"].get<double>()) < 0.05);
+  CHECK(found["lens"].back()["probability"].get<double>() > 0.5);
+  CHECK(found["lens"][1]["probability"].get<double>() < 0.1);
+  CHECK(found["circuit"]["kept"] == 3);
+  for (const char* figure :
+       {"receiver", "source", "positions", "paths", "circuit", "faithfulness"}) {
+    INFO(figure);
+    CHECK(contains(file_contents(folder.at("out/") + figure + ".svg"), "</svg>"));
+  }
+}
+
+TEST_CASE("lab induction tells the same story in both languages", "[cli]") {
+  const ScratchFolder folder;
+  write_planted_model(folder.at("planted"));
+  const std::string english = lab_text({"--model", folder.at("planted")});
+  CHECK(contains(english, "5. Who tells 1.0 where to look?"));
+  CHECK(contains(english, "✓ K-composition: what 0.0 writes reaches 1.0 by its keys"));
+  const std::string korean = lab_text({"--model", folder.at("planted"), "--lang", "ko"});
+  CHECK(contains(korean, "5. 1.0 헤드에 볼 곳을 알려 주는 것은?"));
+  CHECK(contains(korean, "✓ 키 합성(K-composition): 0.0 헤드가 쓴 것은 1.0 헤드의 키를 거쳐"));
+  for (const std::string& text : {english, korean}) {
+    CHECK_FALSE(contains(text, "{0}"));
+    CHECK_FALSE(contains(text, "✗"));
+  }
+}
+
+TEST_CASE("lab induction says so when a model has no induction head", "[cli]") {
+  const ScratchFolder folder;
+  const CharTokenizer tokenizer = build_char_tokenizer("abcdefghijklmnopqrstuvwxyz");
+  std::filesystem::create_directories(folder.at("random"));
+  write_model_files(folder.at("random"), *lively_model(tokenizer.vocab_size(), 32), tokenizer);
+  const Arguments model{"--model", folder.at("random")};
+  const Json results = lab_json(model);
+  CHECK(claims_of(results) ==
+        Json({{"learns_from_the_repetition", false}, {"has_induction_head", false}}));
+  CHECK(results["values"]["starts"][0]["induction_heads"].empty());
+  const std::string text = lab_text(model);
+  CHECK(contains(text, "The model does not do this task."));
+  CHECK(contains(text, "✗ No head is an induction head"));
+  CHECK_FALSE(contains(text, "3. Where"));
+}
+
+TEST_CASE("lab induction trains models of its own, one for every start", "[cli]") {
+  const Json results = lab_json({"--iters", "2"});
+  const Json& values = results["values"];
+  CHECK(values["updates"] == 2);
+  CHECK(values["second_copy_by_update"]["updates"] == Json({0, 1, 2}));
+  REQUIRE(values["starts"].size() == 2);
+  CHECK(values["starts"][0]["seed"] == 1337);
+  CHECK(values["starts"][1]["seed"] == 1338);
+  CHECK(values["starts"][0]["heads"].size() == 8);
+  CHECK(values["starts"][0]["heads"] != values["starts"][1]["heads"]);
+  CHECK(claims_of(results)["every_start_agrees"] == false);
+}
+
+TEST_CASE("lab takes a model for induction alone", "[cli]") {
+  const auto check_refused = [](const Arguments& arguments, const std::vector<std::string>& parts) {
+    const ProgramResult result = run_headlight(arguments);
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    REQUIRE(result.messages().size() == 1);
+    CHECK(mentions(result.messages()[0], parts));
+  };
+  check_refused({"lab", "scaling", "--model", "runs/x"}, {"--model", "scaling"});
+  check_refused({"lab", "induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
+  check_refused({"lab", "induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
+}
