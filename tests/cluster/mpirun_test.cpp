@@ -111,7 +111,7 @@ TEST_CASE("processes that cannot train together end with one line", "[cluster][m
   CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
 }
 
-TEST_CASE("SIGUSR1 saves and ends all; a second job is refused meanwhile", "[cluster][mpirun]") {
+TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile", "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
