@@ -343,7 +343,8 @@ TEST_CASE("caches are written in half of the space", "[activations]") {
 
 TEST_CASE("the file of a cache has the bytes of one written from memory", "[activations]") {
   const ActivationContexts contexts(dataset(), kBlock);
-  const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"})};
+  const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"}),
+                                      .batch_size = 2};
   const NamedTensors tensors = cache_activations(model(), contexts, activations);
   const TemporaryFolder folder;
   for (const StoredFloats type :
