@@ -1,57 +1,93 @@
-#include <algorithm>
-#include <cmath>
 #include <iostream>
+#include <optional>
 
-#include "base/display_text.h"
-#include "base/json.h"
 #include "cli/commands.h"
+#include "cli/patching/task_options.h"
+#include "cli/terminal/interventions.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
-#include "headlight/heads/attribution.h"
+#include "cli/terminal/text_data.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
+#include "views/png/png.h"
+#include "views/report/attribution_report.h"
 #include "views/report/json_output.h"
-#include "views/report/table.h"
-#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
-
-constexpr std::size_t kCautionColumns = 100;
 
 constexpr const char* kDetails =
     "Direct logit attribution: the logit of a token is a sum over what the embedding, every\n"
     "attention head and every MLP wrote into the residual stream (Elhage et al. 2021), with the\n"
     "scale of the last norm taken as it is. The parts sum to the logit exactly.\n"
+    "  --by layer    attention and MLP of every layer\n"
+    "  --by head     every head\n"
+    "  --by source   what every head adds, by the token that it reads: pattern times value\n"
+    "  --by neuron   every neuron of the MLPs, named as --intervene names them\n"
+    "  --by stream   no parts: the logit as the stream holds it behind every layer's attention\n"
+    "                and MLP, read with the last norm's scale of the whole (lens: with their own)\n"
     "Without --token it is the likeliest next token. --against B takes the logit of B off, which\n"
     "removes what all tokens get. A token is given as its text or as its number, #42.\n"
+    "--pairs takes the place of a text: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"} "
+    "as\n"
+    "patch reads them. The logit of the answer less that of the wrong token after each clean text\n"
+    "is taken apart; the parts are means over pairs with 95 % intervals (bootstrap).\n"
     "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
     "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
-    "marked ?.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
-    "JSON keys: caution (null: none), token{id, token}, probability, likeliest{id, token},\n"
-    "against{id, token} or null, position, logit, parts[{part, head (null for other parts),\n"
-    "logit, reliable}].";
+    "marked ?; so it does when most pairs are not done clearly, or they are fewer than 10.\n"
+    "With --intervene what it changes in the stream itself is a part \"3.intervention\", and a "
+    "head\n"
+    "whose output it replaced has that in the place of sources.\n"
+    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
+    "--npz writes an archive for numpy.load, of N parts and P prompts: logit, low, high [N],\n"
+    "prompts [P, N], totals [P], kind (0 embedding, 1 attention, 2 head, 3 attention_bias, 4 mlp,\n"
+    "5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, source, neuron [N] (-1:\n"
+    "none; a layer too many: behind the last); and the same in a grid: layers [L, 2] (attention,\n"
+    "MLP), heads [L, H], sources [L, H, S] and source_sums [S], or neurons [L, I]; of one text "
+    "its\n"
+    "tokens [T].\n"
+    "JSON keys: caution (null: none), by, token{id, token}, probability, likeliest{id, token},\n"
+    "against{id, token} or null, position, logit, parts[{part, kind, layer, head, source, neuron\n"
+    "(each null for other parts), logit, reliable}], with --by source sources[{position, id, "
+    "token,\n"
+    "logit}] (sums over heads). With --pairs pairs, pairs_done (clearly), logit, logit_low,\n"
+    "logit_high and prompts[{token, ..., logit}] in the place of token to logit, and logit_low "
+    "and\n"
+    "logit_high of parts and sources.";
 
 Options make_options() {
   Options options(
       {.name = "attribute",
-       .summary = "What every head adds to the logit of a token.",
+       .summary = "What every head, source token or neuron adds to the logit of a token.",
        .positional = "MODEL",
        .details = kDetails,
        .examples = {"headlight attribute runs/toy --text \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\"",
                     "headlight attribute runs/toy --text \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\" --token \" key\" --against "
-                    "\" hat\""}});
+                    "\" hat\" --by source --svg sources.svg",
+                    "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
+                    "neurons.npz"}});
   options.value("text", "Text to read")
       .value("token", "Token whose logit is taken apart; the likeliest by default")
       .value("against", "Token whose logit is taken off")
-      .value("position", "Position of the text that predicts it, from 0; the last by default");
+      .value("position", "Position of the text that predicts it, from 0; the last by default")
+      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
+      .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head")
+      .value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
+      .alias("top", "limit")
+      .value("svg", "Also draw a heat map, or of the stream a curve, to this file")
+      .value("png", "The same as PNG")
+      .value("npz", "Also write the numbers to this file");
+  add_window_option(options);
+  add_intervene_options(options);
   return options;
 }
 
-AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
+AttributionTask text_task(const Options& options, const LoadedModel& loaded) {
   AttributionTask task{.text = block_tokens(options, "text", loaded)};
   if (options.given("position")) {
     task.position = options.integer("position");
@@ -71,63 +107,80 @@ AttributionTask task_of(const Options& options, const LoadedModel& loaded) {
   return task;
 }
 
-std::string caution_of(const AttributionResult& result, const AttributionTask& task,
-                       const Tokenizer& tokenizer) {
-  return attribution_caution(
-      result, display_label(tokenizer.token_label(task.target)),
-      display_label(tokenizer.token_label(task.against.value_or(result.likeliest))));
+// What is taken apart is the logit of one token.
+std::int32_t only_token(const std::vector<std::int32_t>& answer, const char* key) {
+  require(answer.size() == 1, "--pairs: key \"", key,
+          "\": expected a text of one token, got one of ", answer.size());
+  return answer.front();
 }
 
-Json json_of(const AttributionResult& result, const AttributionTask& task,
-             const Tokenizer& tokenizer) {
-  const std::string caution = caution_of(result, task, tokenizer);
-  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
-            {"token", token_json(task.target, tokenizer)},
-            {"probability", result.probability},
-            {"likeliest", token_json(result.likeliest, tokenizer)},
-            {"against", task.against ? token_json(*task.against, tokenizer) : Json()},
-            {"position", task.position.value_or(static_cast<Index>(task.text.size()) - 1)},
-            {"logit", result.logit},
-            {"parts", Json::array()}};
-  for (const LogitPart& part : result.parts) {
-    json["parts"].push_back({{"part", part.name},
-                             {"head", part.head ? Json(head_name(*part.head)) : Json()},
-                             {"logit", part.logit},
-                             {"reliable", caution.empty()}});
+std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel& loaded) {
+  if (!options.given("pairs")) {
+    return {text_task(options, loaded)};
   }
-  return json;
+  for (const char* name : {"text", "token", "against", "position"}) {
+    require(!options.given(name), "--", name, ": does not go with --pairs");
+  }
+  std::vector<AttributionTask> tasks;
+  for (PatchingTask& pair : read_pairs(options.text("pairs"), loaded)) {
+    tasks.push_back({.text = std::move(pair.clean),
+                     .target = only_token(pair.answer, "answer"),
+                     .against = only_token(pair.wrong, "wrong")});
+  }
+  return tasks;
 }
 
-void print(AttributionResult result, const AttributionTask& task, const Tokenizer& tokenizer) {
-  std::stable_sort(
-      result.parts.begin(), result.parts.end(),
-      [](const LogitPart& a, const LogitPart& b) { return std::abs(a.logit) > std::abs(b.logit); });
-  const std::string caution = caution_of(result, task, tokenizer);
-  if (!caution.empty()) {
-    std::cout << wrapped(caution, kCautionColumns) << "\n";
+// The files that are asked for, with what is wrong with them said before the work.
+struct Outputs {
+  explicit Outputs(const Options& options) {
+    const auto file = [&](const char* name, std::string_view extension) {
+      return options.given(name) ? std::optional(output_file(options, name, extension))
+                                 : std::nullopt;
+    };
+    svg = file("svg", ".svg");
+    png = file("png", ".png");
+    npz = file("npz", ".npz");
   }
-  std::cout << "logit of '" << display_label(tokenizer.token_label(task.target)) << "'";
-  if (task.against) {
-    std::cout << " less that of '" << display_label(tokenizer.token_label(*task.against)) << "'";
+
+  void write(const AttributionReport& report, Index limit) const {
+    if (svg || png) {
+      const std::string picture = attribution_svg(report, limit);
+      if (svg) {
+        write_file(*svg, picture);
+      }
+      if (png) {
+        write_file(*png, svg_to_png(picture));
+      }
+    }
+    if (npz) {
+      write_npz(*npz, attribution_arrays(report));
+    }
   }
-  std::cout << ": " << signed_number(result.logit, 3) << "; its probability "
-            << fixed_number(result.probability, 3) << "\n\n";
-  Table table({{"part", true}, {"logit", false}});
-  for (const LogitPart& part : result.parts) {
-    table.add({part.head ? "head " + part.name : part.name,
-               signed_number(part.logit, 3) + (caution.empty() ? "" : " ?")});
-  }
-  std::cout << table.text();
-}
+
+  std::optional<std::string> svg;
+  std::optional<std::string> png;
+  std::optional<std::string> npz;
+};
 
 int run(const Options& options) {
-  const LoadedModel loaded = load_model(options.positional());
-  const AttributionTask task = task_of(options, loaded);
-  const AttributionResult result = attribute_logit(*loaded.model, task);
+  const auto by = parse_name<AttributionBy>("by", options.text("by"));
+  const Index limit = count_option(options, "limit", 0);
+  const Outputs outputs(options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  intervene(options, loaded);
+  AttributionReport report{
+      .by = by, .tasks = tasks_of(options, loaded), .study = {}, .tokenizer = *loaded.tokenizer};
+  {
+    CountProgress progress("reading prompts");
+    report.study =
+        attribute_prompts(*loaded.model, report.tasks,
+                          {.by = by, .progress = [&](double share) { progress.show(share); }});
+  }
+  outputs.write(report, limit);
   if (options.json()) {
-    print_json(json_of(result, task, *loaded.tokenizer));
+    print_json(attribution_json(report));
   } else {
-    print(result, task, *loaded.tokenizer);
+    std::cout << attribution_text(report, limit);
   }
   return 0;
 }

@@ -1,4 +1,5 @@
 // What tools of heads do, on every key of a configuration with every other.
+#include <map>
 #include <random>
 
 #include "headlight/generate/decoder.h"
@@ -143,13 +144,45 @@ TEST_CASE("every combination of keys is scored, ablated, weighed and patched") {
 TEST_CASE("the parts of a logit add up to it in every combination with norms in front") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
-    if (config.norm == NormPosition::pre) {
-      INFO(described(number, config));
-      const auto gpt = drawn_model(config, DType::float64);
-      const std::vector<std::int32_t> text = drawn_tokens(number, config);
+    if (config.norm != NormPosition::pre) {
+      continue;
+    }
+    INFO(described(number, config));
+    const auto whole = drawn_model(config, DType::float64);
+    const auto pruned = prune_heads(*whole, drawn_heads(number, config));
+    const std::vector<std::int32_t> text = drawn_tokens(number, config);
+    for (const Gpt* gpt : {whole.get(), pruned.get()}) {
       const std::vector<double> logits = gpt->next_logits(make_batch({text})).to_vector();
-      const AttributionResult result = attribute_logit(*gpt, {.text = text, .target = 3});
-      CHECK(std::abs(result.logit - logits[3]) < 1e-9 * (1 + std::abs(logits[3])));
+      for (const Choice<AttributionBy>& by : kChoices<AttributionBy>) {
+        if (config.mlp || by.value != AttributionBy::neuron) {
+          INFO(by.name);
+          const double logit = attribute_logit(*gpt, {.text = text, .target = 3}, by.value).logit;
+          CHECK(std::abs(logit - logits[3]) < 1e-9 * (1 + std::abs(logits[3])));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("what heads read from every token is what they add in every combination") {
+  for (int number = 0; number < kDraws; ++number) {
+    const GptConfig config = drawn_config(number);
+    if (config.norm != NormPosition::pre) {
+      continue;
+    }
+    INFO(described(number, config));
+    const auto gpt = drawn_model(config, DType::float64);
+    const AttributionTask task{.text = drawn_tokens(number, config), .target = 3};
+    std::map<HeadId, double> sums;
+    for (const LogitPart& part : attribute_logit(*gpt, task, AttributionBy::source).parts) {
+      if (part.source) {
+        sums[*part.head] += part.logit;
+      }
+    }
+    for (const LogitPart& part : attribute_logit(*gpt, task).parts) {
+      if (part.head) {
+        CHECK(std::abs(sums.at(*part.head) - part.logit) < 1e-9 * (1 + std::abs(part.logit)));
+      }
     }
   }
 }

@@ -1,113 +1,41 @@
 #include "headlight/heads/attribution.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/heads/patching.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
-#include "heads/effects/forward_replay.h"
+#include "heads/effects/frozen_norm.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 namespace {
 
-using Vector = std::vector<double>;  // [C]
+const double kTwiceAsLikely = std::log(2.0);
 
-Vector row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1).to_vector(); }
+using Vector = std::vector<double>;
 
-Vector subtracted(Vector a, const Vector& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] -= b[i];
-  }
-  return a;
+double product(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-Vector added(Vector a, const Vector& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] += b[i];
-  }
-  return a;
-}
+Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 
-double mean_of(const Vector& x) {
-  double sum = 0;
-  for (const double value : x) {
-    sum += value;
-  }
-  return sum / static_cast<double>(x.size());
-}
+Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
 
-// Of a norm [C], whose shift the model may lack.
-Vector values_of(const Tensor& weight, Index width) {
-  return weight.defined() ? weight.to_vector() : Vector(static_cast<std::size_t>(width));
-}
-
-// A norm of a model as it stood for one vector: of the parts of that vector a linear function.
-class FrozenNorm {
- public:
-  FrozenNorm(const Gpt& model, Part part, Index layer, const Vector& whole)
-      : gain_(values_of(model.weight(part, layer), model.config().n_embd)),
-        shift_(values_of(model.bias(part, layer), model.config().n_embd)),
-        is_centred_(model.config().norm_type == NormKind::layer) {
-    for (double& gain : gain_) {
-      gain += model.config().norm_gain_plus_one ? 1 : 0;
-    }
-    const double mean = is_centred_ ? mean_of(whole) : 0;
-    double squares = 0;
-    for (const double value : whole) {
-      squares += (value - mean) * (value - mean);
-    }
-    deviation_ =
-        std::sqrt(squares / static_cast<double>(whole.size()) + model.config().layer_norm_epsilon);
-  }
-
-  // What the norm makes of a part, without the shift.
-  Vector of(Vector part) const {
-    const double mean = is_centred_ ? mean_of(part) : 0;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      part[i] = (part[i] - mean) * gain_[i] / deviation_;
-    }
-    return part;
-  }
-  const Vector& shift() const { return shift_; }
-
- private:
-  Vector gain_;
-  Vector shift_;
-  bool is_centred_;
-  double deviation_ = 1;
-};
-
-// What a direction of the residual stream adds to the logit, behind the last norm as it stood at
-// one position.
-class Readout {
- public:
-  Readout(const Gpt& model, const Vector& residual, const AttributionTask& task)
-      : norm_(model, Part::final_norm, kNoLayer, residual),
-        direction_(row_of(model.head_weight(), task.target)) {
-    if (task.against) {
-      direction_ = subtracted(direction_, row_of(model.head_weight(), *task.against));
-    }
-  }
-
-  double logit_of(const Vector& part) const { return along(norm_.of(part)); }
-  double logit_of_shift() const { return along(norm_.shift()); }
-
- private:
-  double along(const Vector& x) const {
-    return std::inner_product(x.begin(), x.end(), direction_.begin(), 0.0);
-  }
-
-  FrozenNorm norm_;
-  Vector direction_;
-};
-
-Index check(const AttributionTask& task, const Gpt& model) {
+Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   require(model.config().norm == NormPosition::pre,
           "attribution needs a model with norm = pre: behind other norms the residual stream is no "
           "sum of parts");
+  require_value(by != AttributionBy::neuron || model.config().mlp, "by",
+                "expected another than neuron: the layers of this model have no MLP");
   const auto length = static_cast<Index>(task.text.size());
   require_value(length > 0, "text", "expected at least one token");
   const Index position = task.position.value_or(length - 1);
@@ -120,64 +48,286 @@ Index check(const AttributionTask& task, const Gpt& model) {
   return position;
 }
 
-// What one head wrote at a position: its output [D] through its columns of c_proj.
-Vector written_by(const Gpt& model, const Tensor& outputs, const Tensor& projection,
-                  const HeadId& id, Index position) {
-  const Index width = model.block(id.layer).attention().head_width();
-  const Index begin = place_of(id, model.heads()) * width;
-  return linear(slice(slice(outputs, 0, position, position + 1), 1, begin, begin + width),
-                slice(projection, 1, begin, begin + width))
-      .to_vector();
-}
+// Keeps what the parts at one position are made of: its rows, and the values of all tokens before.
+class WatchPosition final : public ForwardHook {
+ public:
+  WatchPosition(Index position, AttributionBy by) : position_(position), by_(by) {}
 
-// What a layer's attention adds to the stream at a position, in parts.
-struct AttentionParts {
-  std::vector<Vector> of_heads;  // [H][C]
-  std::optional<Vector> bias;    // that of the projection, with the shift of a norm behind it
+  bool wants(Point point, Index) const override {
+    switch (point) {
+      case Point::resid_pre:
+      case Point::attn_out:
+      case Point::mlp_out:
+      case Point::resid_post:
+        return true;
+      case Point::z:
+        return by_ == AttributionBy::head || by_ == AttributionBy::source;
+      case Point::v:
+      case Point::pattern:
+        return by_ == AttributionBy::source;
+      case Point::mlp_post:
+        return by_ == AttributionBy::neuron;
+      default:
+        return false;
+    }
+  }
+
+  Tensor visit(const Place& place, const Tensor& value) override {
+    const bool is_map = items_of(place.point) == PointItems::maps;
+    const Index first = place.point == Point::v ? 0 : position_;
+    const Tensor kept = slice(value, is_map ? 1 : 0, first, position_ + 1);
+    values_[{place.point, place.layer}] = kept.clone();
+    return value;
+  }
+
+  // float64: [1, C], [1, H D], [1, I]; of v [S, G, D] and of pattern [H, 1, T], S being the tokens
+  // that are seen.
+  Tensor at(Point point, Index layer) const { return precise(values_.at({point, layer})); }
+
+ private:
+  Index position_;
+  AttributionBy by_;
+  PointValues values_;
 };
 
-AttentionParts attention_parts(const Gpt& model, const ForwardReplay& replay, Index layer,
-                               Index position) {
-  const Tensor projection = model.weight(Part::attention_output, layer);  // [C, H D]
-  AttentionParts parts;
-  Vector whole(static_cast<std::size_t>(model.config().n_embd));
-  for (const HeadId& id : HeadSet::of_layers(model.heads(), {layer})) {
-    parts.of_heads.push_back(written_by(model, replay.outputs(layer), projection, id, position));
-    whole = added(whole, parts.of_heads.back());
-  }
-  if (const Tensor bias = model.bias(Part::attention_output, layer); bias.defined()) {
-    parts.bias = bias.to_vector();
-    whole = added(whole, *parts.bias);
-  }
+// What the elements that the output matrix of attention or an MLP reads add to a logit.
+struct OutputReadout {
+  Vector weights;                   // of each element
+  std::optional<double> bias = {};  // of the matrix, with the shift of a norm behind it
+};
+
+// Of `read` [1, K], through the matrix and the norm behind it to a direction of the stream [1, C].
+OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Tensor& read,
+                          Tensor direction) {
+  const bool is_attention = branch == Branch::attention;
+  const Part part = is_attention ? Part::attention_output : Part::mlp_out;
+  const Tensor matrix = precise(model.weight(part, layer));  // [C, K]
+  const Tensor own_bias = model.bias(part, layer);
+  const Tensor bias = own_bias.defined() ? precise(own_bias) : Tensor();
+  OutputReadout readout;
   if (model.config().output_norms) {
-    const FrozenNorm norm(model, Part::attention_output_norm, layer, whole);
-    for (Vector& part : parts.of_heads) {
-      part = norm.of(part);
-    }
-    parts.bias = parts.bias ? added(norm.of(*parts.bias), norm.shift()) : norm.shift();
+    const FrozenNorm norm(model, is_attention ? Part::attention_output_norm : Part::mlp_output_norm,
+                          layer, linear(read, matrix, bias));
+    readout.bias =
+        norm.shift().defined() ? product(norm.shift().to_vector(), direction.to_vector()) : 0;
+    direction = norm.pulled_back(direction);
   }
-  return parts;
+  if (bias.defined()) {
+    readout.bias = readout.bias.value_or(0) + product(bias.to_vector(), direction.to_vector());
+  }
+  readout.weights = matmul(direction, matrix).to_vector();
+  return readout;
 }
 
-void add_layer(const Gpt& model, const ForwardReplay& replay, const Readout& readout, Index layer,
-               Index position, std::vector<LogitPart>& parts) {
-  Vector rest = subtracted(row_of(replay.residual(layer + 1), position),
-                           row_of(replay.residual(layer), position));
-  const AttentionParts attention = attention_parts(model, replay, layer, position);
-  std::size_t place = 0;
-  for (const HeadId& id : HeadSet::of_layers(model.heads(), {layer})) {
-    const Vector& written = attention.of_heads[place++];
-    parts.push_back({head_name(id), id, readout.logit_of(written)});
-    rest = subtracted(rest, written);
+// One logit of one text, taken apart.
+class Anatomy {
+ public:
+  Anatomy(const Gpt& model, const AttributionTask& task, AttributionBy by, Index position)
+      : model_(model),
+        by_(by),
+        position_(position),
+        layers_(model.config().n_layer),
+        watch_(position, by) {
+    const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
+    logits_ = linear(row_of(hidden, position), model.head_weight()).to_vector();
+    Tensor unembedding = precise(row_of(model.head_weight(), task.target));
+    if (task.against) {
+      unembedding = unembedding - precise(row_of(model.head_weight(), *task.against));
+    }
+    const FrozenNorm norm(model, Part::final_norm, kNoLayer,
+                          watch_.at(Point::resid_post, layers_ - 1));
+    direction_ = norm.pulled_back(unembedding);
+    shift_ =
+        norm.shift().defined() ? product(norm.shift().to_vector(), unembedding.to_vector()) : 0;
   }
-  if (attention.bias) {
-    parts.push_back({concat_text(layer, ".attn.bias"), {}, readout.logit_of(*attention.bias)});
-    rest = subtracted(rest, *attention.bias);
+
+  const Vector& logits() const { return logits_; }  // [V], of the model itself
+
+  std::vector<LogitPart> parts() {
+    add({.name = "embedding", .logit = read(watch_.at(Point::resid_pre, 0))});
+    for (Index layer = 0; layer < layers_; ++layer) {
+      const std::size_t begin = parts_.size();
+      add_attention(layer);
+      if (model_.config().mlp) {
+        add_mlp(layer);
+      }
+      if (model_.attached() != nullptr) {
+        const double whole =
+            read(watch_.at(Point::resid_post, layer)) -
+            (layer == 0 ? parts_.front().logit : read(watch_.at(Point::resid_post, layer - 1)));
+        add({.name = concat_text(layer, ".intervention"),
+             .logit = whole - sum_from(begin),
+             .kind = LogitPartKind::intervention,
+             .layer = layer});
+      }
+    }
+    add({.name = "ln_f.bias", .logit = shift_, .kind = LogitPartKind::norm_bias, .layer = layers_});
+    return std::move(parts_);
   }
-  if (model.config().mlp) {
-    parts.push_back({concat_text(layer, ".mlp"), {}, readout.logit_of(rest)});
+
+  // What the stream holds of the logit behind every part of a layer.
+  std::vector<LogitPart> stream() {
+    add({.name = "embedding", .logit = shift_ + read(watch_.at(Point::resid_pre, 0))});
+    for (Index layer = 0; layer < layers_; ++layer) {
+      const double before = parts_.back().logit;
+      const double after = shift_ + read(watch_.at(Point::resid_post, layer));
+      const bool has_mlp = model_.config().mlp;
+      add({.name = concat_text(layer, ".attn"),
+           .logit = has_mlp ? before + read(watch_.at(Point::attn_out, layer)) : after,
+           .kind = LogitPartKind::attention,
+           .layer = layer});
+      if (has_mlp) {
+        add({.name = concat_text(layer, ".mlp"),
+             .logit = after,
+             .kind = LogitPartKind::mlp,
+             .layer = layer});
+      }
+    }
+    return std::move(parts_);
   }
-}
+
+ private:
+  void add(LogitPart part) { parts_.push_back(std::move(part)); }
+  double sum_from(std::size_t begin) const {
+    double sum = 0;
+    for (std::size_t i = begin; i < parts_.size(); ++i) {
+      sum += parts_[i].logit;
+    }
+    return sum;
+  }
+  // What a part of the stream [1, C] adds.
+  double read(const Tensor& part) const {
+    return product(part.to_vector(), direction_.to_vector());
+  }
+
+  void add_attention(Index layer) {
+    if (by_ == AttributionBy::layer || by_ == AttributionBy::neuron) {
+      add({.name = concat_text(layer, ".attn"),
+           .logit = read(watch_.at(Point::attn_out, layer)),
+           .kind = LogitPartKind::attention,
+           .layer = layer});
+      return;
+    }
+    const Tensor z = watch_.at(Point::z, layer);
+    const OutputReadout readout =
+        read_output(model_, Branch::attention, layer, reshape(z, {1, z.numel()}), direction_);
+    by_ == AttributionBy::source ? add_sources(layer, z.to_vector(), readout.weights)
+                                 : add_heads(layer, z.to_vector(), readout.weights);
+    if (readout.bias) {
+      add({.name = concat_text(layer, ".attn.bias"),
+           .logit = *readout.bias,
+           .kind = LogitPartKind::attention_bias,
+           .layer = layer});
+    }
+  }
+
+  // Of outputs z [H D] and their weights.
+  void add_heads(Index layer, const Vector& z, const Vector& weights) {
+    const auto width = static_cast<std::size_t>(model_.heads().head_width);
+    std::size_t begin = 0;
+    for (const HeadId& id : HeadSet::of_layers(model_.heads(), {layer})) {
+      add({.name = head_name(id),
+           .head = id,
+           .logit = product(std::span(z).subspan(begin, width),
+                            std::span(weights).subspan(begin, width)),
+           .kind = LogitPartKind::head,
+           .layer = layer});
+      begin += width;
+    }
+  }
+
+  void add_sources(Index layer, const Vector& z, const Vector& weights) {
+    const AttentionPlan plan = block_plan(model_.config(), layer).attention;
+    const Vector values = watch_.at(Point::v, layer).to_vector();          // [S, G, D]
+    const Vector patterns = watch_.at(Point::pattern, layer).to_vector();  // [H, T]
+    const auto width = static_cast<std::size_t>(plan.head_width);
+    const auto row = static_cast<std::size_t>(plan.key_width());
+    const std::size_t keys = patterns.size() / static_cast<std::size_t>(plan.heads);
+    Index place = 0;
+    for (const HeadId& id : HeadSet::of_layers(model_.heads(), {layer})) {
+      const auto head = static_cast<std::size_t>(place);
+      const auto group = static_cast<std::size_t>(plan.key_head(place)) * width;
+      const std::span<const double> of_head = std::span(weights).subspan(head * width, width);
+      Vector sources;
+      for (std::size_t s = 0; s <= static_cast<std::size_t>(position_); ++s) {
+        const double value = product(std::span(values).subspan(s * row + group, width), of_head);
+        sources.push_back(patterns[head * keys + s] * value);
+      }
+      add_head_sources(id, std::move(sources),
+                       product(std::span(z).subspan(head * width, width), of_head));
+      ++place;
+    }
+  }
+
+  // `whole` is what the head adds.
+  void add_head_sources(const HeadId& id, Vector sources, double whole) {
+    double replaced = 0;
+    if (model_.attached() != nullptr) {
+      double sum = 0;
+      double size = std::abs(whole);
+      for (const double logit : sources) {
+        sum += logit;
+        size += std::abs(logit);
+      }
+      constexpr double kRounding = 1e-3;  // of bfloat16, with room
+      if (std::abs(sum - whole) > kRounding * size) {
+        std::fill(sources.begin(), sources.end(), 0.0);
+        replaced = whole;
+      }
+    }
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      add({.name = concat_text(head_name(id), " @", s),
+           .head = id,
+           .logit = sources[s],
+           .kind = LogitPartKind::head,
+           .layer = id.layer,
+           .source = static_cast<Index>(s)});
+    }
+    if (model_.attached() != nullptr) {
+      add({.name = head_name(id) + ".intervention",
+           .head = id,
+           .logit = replaced,
+           .kind = LogitPartKind::intervention,
+           .layer = id.layer});
+    }
+  }
+
+  void add_mlp(Index layer) {
+    if (by_ != AttributionBy::neuron) {
+      add({.name = concat_text(layer, ".mlp"),
+           .logit = read(watch_.at(Point::mlp_out, layer)),
+           .kind = LogitPartKind::mlp,
+           .layer = layer});
+      return;
+    }
+    const Tensor neurons = watch_.at(Point::mlp_post, layer);
+    const OutputReadout readout = read_output(model_, Branch::mlp, layer, neurons, direction_);
+    const Vector activations = neurons.to_vector();
+    for (std::size_t n = 0; n < activations.size(); ++n) {
+      add({.name = concat_text("neuron.", layer, ".", n),
+           .logit = activations[n] * readout.weights[n],
+           .kind = LogitPartKind::neuron,
+           .layer = layer,
+           .neuron = static_cast<Index>(n)});
+    }
+    if (readout.bias) {
+      add({.name = concat_text(layer, ".mlp.bias"),
+           .logit = *readout.bias,
+           .kind = LogitPartKind::mlp_bias,
+           .layer = layer});
+    }
+  }
+
+  const Gpt& model_;
+  AttributionBy by_;
+  Index position_;
+  Index layers_;
+  WatchPosition watch_;
+  Vector logits_;
+  Tensor direction_;  // [1, C] of the stream behind the last layer
+  double shift_ = 0;  // what that of the last norm adds
+  std::vector<LogitPart> parts_;
+};
 
 // What the model chooses at the position, from its logits [V].
 void take_choice(const Vector& logits, std::int32_t target, AttributionResult& result) {
@@ -189,37 +339,135 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
   result.is_choice = behind >= 0;
 }
 
+// An intervention behind the stream changes the logit in a way that is no sum of parts.
+LogitPart behind_stream(double model_logit, double sum, Index layers) {
+  return {.name = "ln_f.intervention",
+          .logit = model_logit - sum,
+          .kind = LogitPartKind::intervention,
+          .layer = layers};
+}
+
+// The mean of every column of `values` [prompts][N].
+std::vector<Interval> means_of(const std::vector<Vector>& values, const BootstrapOptions& options) {
+  constexpr std::size_t kAtOnce = 4096;  // their draws are the same as of all together
+  std::vector<Interval> means;
+  while (means.size() < values.front().size()) {
+    const std::size_t begin = means.size();
+    std::vector<std::vector<DocumentSum>> measures;
+    for (std::size_t i = begin; i < std::min(begin + kAtOnce, values.front().size()); ++i) {
+      std::vector<DocumentSum>& measure = measures.emplace_back();
+      for (const Vector& prompt : values) {
+        measure.push_back({prompt[i], 1});
+      }
+    }
+    const std::vector<Interval> some = bootstrap_means(measures, options);
+    means.insert(means.end(), some.begin(), some.end());
+  }
+  return means;
+}
+
+void take_means(AttributionStudy& study, const BootstrapOptions& options) {
+  const std::vector<Interval> means = means_of(study.logits, options);
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    study.parts[i].logit = means[i];
+    study.parts[i].part.logit = means[i].mean;
+  }
+  std::vector<Vector> wholes;
+  std::vector<Vector> sources;  // [prompts][S]
+  for (std::size_t p = 0; p < study.prompts.size(); ++p) {
+    wholes.push_back({study.prompts[p].logit});
+    Vector& sums = sources.emplace_back(static_cast<std::size_t>(study.prompts[p].visible));
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      if (const std::optional<Index> source = study.parts[i].part.source) {
+        sums[static_cast<std::size_t>(*source)] += study.logits[p][i];
+      }
+    }
+  }
+  study.logit = means_of(wholes, options).front();
+  const bool has_sources =
+      std::any_of(study.parts.begin(), study.parts.end(),
+                  [](const auto& mean) { return mean.part.source.has_value(); });
+  if (has_sources) {
+    study.sources = means_of(sources, options);
+  }
+}
+
+void check_lengths(const std::vector<AttributionTask>& tasks, AttributionBy by) {
+  require_value(!tasks.empty(), "pairs", "expected at least one prompt");
+  const auto visible = [](const AttributionTask& task) {
+    return task.position.value_or(static_cast<Index>(task.text.size()) - 1) + 1;
+  };
+  for (std::size_t i = 1; by == AttributionBy::source && i < tasks.size(); ++i) {
+    require_value(visible(tasks[i]) == visible(tasks[0]), "pairs",
+                  "source tokens of texts of the same length can be compared, got ",
+                  visible(tasks[0]), " tokens in prompt 1 and ", visible(tasks[i]), " in prompt ",
+                  i + 1);
+  }
+}
+
 }  // namespace
 
-AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task) {
-  const Index position = check(task, model);
+bool AttributionResult::is_clear() const {
+  return has_against ? logit >= kTwiceAsLikely : is_choice;
+}
+
+AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task, AttributionBy by) {
+  const Index position = check(task, model, by);
   const NoGrad no_grad;
-  const ForwardReplay replay(model, make_batch({task.text}));
-  const Index layers = model.config().n_layer;
-  const Readout readout(model, row_of(replay.residual(layers), position), task);
+  Anatomy anatomy(model, task, by, position);
+  const Vector& logits = anatomy.logits();
+  const bool is_stream = by == AttributionBy::stream;
   AttributionResult result;
-  result.parts.push_back({"embedding", {}, readout.logit_of(row_of(replay.residual(0), position))});
-  for (Index layer = 0; layer < layers; ++layer) {
-    add_layer(model, replay, readout, layer, position, result.parts);
-  }
-  result.parts.push_back({"ln_f.bias", {}, readout.logit_of_shift()});
+  result.parts = is_stream ? anatomy.stream() : anatomy.parts();
   for (const LogitPart& part : result.parts) {
-    result.logit += part.logit;
+    result.logit = is_stream ? part.logit : result.logit + part.logit;
+  }
+  if (model.attached() != nullptr) {
+    double own = logits[static_cast<std::size_t>(task.target)];
+    own -= task.against ? logits[static_cast<std::size_t>(*task.against)] : 0;
+    result.parts.push_back(
+        behind_stream(own, is_stream ? 0 : result.logit, model.config().n_layer));
+    result.logit = own;
   }
   result.has_against = task.against.has_value();
   result.visible = position + 1;
-  take_choice(replay.logits_after(position).to_vector(), task.target, result);
+  take_choice(logits, task.target, result);
   return result;
+}
+
+AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
+                                   const AttributionStudyOptions& options) {
+  check_lengths(tasks, options.by);
+  AttributionStudy study;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto attribute = [&] { return attribute_logit(model, tasks[i], options.by); };
+    AttributionResult result =
+        tasks.size() == 1 ? attribute() : in_place(concat_text("prompt ", i + 1, ": "), attribute);
+    Vector& logits = study.logits.emplace_back();
+    for (LogitPart& part : result.parts) {
+      logits.push_back(part.logit);
+      if (i == 0) {
+        study.parts.push_back({std::move(part), {}});
+      }
+    }
+    result.parts.clear();
+    study.clear += result.is_clear() ? 1 : 0;
+    study.prompts.push_back(std::move(result));
+    if (options.progress) {
+      options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
+    }
+  }
+  take_means(study, options.bootstrap);
+  return study;
 }
 
 std::string attribution_caution(const AttributionResult& result, const std::string& target_label,
                                 const std::string& other_label) {
-  const double twice_as_likely = std::log(2.0);
   if (result.has_against && result.logit <= 0) {
     return "caution: the model prefers '" + other_label + "' to '" + target_label +
            "' here: the parts (marked ?) explain a choice that it does not make";
   }
-  if (result.has_against && result.logit < twice_as_likely) {
+  if (result.has_against && !result.is_clear()) {
     return "caution: the model hardly prefers '" + target_label + "' to '" + other_label +
            "' here (less than twice as likely): the parts (marked ?) may be chance";
   }
@@ -232,6 +480,15 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
                        " to look at: what heads add here (marked ?) may be other in a longer text");
   }
   return "";
+}
+
+std::string attribution_caution(const AttributionStudy& study) {
+  const Index prompts = std::ssize(study.prompts);
+  if (2 * study.clear < prompts) {
+    return concat_text("caution: the model does this task clearly in ", study.clear, " of ",
+                       prompts, " prompts: the parts (marked ?) may be chance");
+  }
+  return few_documents_caution(prompts);
 }
 
 }  // namespace headlight

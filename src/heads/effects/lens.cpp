@@ -10,8 +10,8 @@
 #include "headlight/data/sequential_batches.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/layout.h"
+#include "heads/effects/frozen_norm.h"
 #include "kernels/parallel.h"
-#include "nn/block_order.h"
 
 namespace headlight {
 namespace {
@@ -87,27 +87,6 @@ class Streams : public ForwardHook {
  private:
   std::map<std::pair<Point, Index>, Tensor> kept_;  // [N, C]
 };
-
-// What the last norm divides by, taken from the first stream that it reads and kept for others.
-class FrozenScale : public ForwardHook {
- public:
-  bool wants(Point point, Index) const override { return point == Point::ln_final_scale; }
-  Tensor visit(const Place&, const Tensor& value) override {
-    scale_ = scale_.defined() ? scale_ : value;
-    return scale_;
-  }
-
- private:
-  Tensor scale_;
-};
-
-// What the last norm makes of a part of the stream `whole`, both [n, C].
-Tensor normalized_part(const LayerNorm& norm, const Tensor& part, const Tensor& whole) {
-  FrozenScale scale;
-  norm.forward(whole, &scale, kFinalNorm);
-  const Tensor result = norm.forward(part, &scale, kFinalNorm);
-  return norm.bias.defined() ? result - norm.bias : result;
-}
 
 // Row `row` of logits [n, V].
 TokenDistribution distribution(const Tensor& logits, Index row) {
@@ -222,10 +201,12 @@ class LensPass {
 
   // What the last norm makes of a source, [n, C].
   Tensor normalized(const Place& point, Index begin, Index end) const {
-    const LayerNorm& norm = *model_.final_norm();
     const Tensor stream = slice(streams_.at(point), 0, begin, end);
-    return in_parts_ ? normalized_part(norm, stream, slice(final_stream_, 0, begin, end))
-                     : norm.forward(stream);
+    if (!in_parts_) {
+      return model_.final_norm()->forward(stream);
+    }
+    const Tensor whole = slice(final_stream_, 0, begin, end);
+    return FrozenNorm(model_, Part::final_norm, kNoLayer, whole).of(stream);
   }
 
   const Gpt& model_;

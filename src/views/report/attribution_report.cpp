@@ -1,0 +1,514 @@
+#include "views/report/attribution_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/display_text.h"
+#include "headlight/views/line_plot.h"
+#include "headlight/views/matrix_plot.h"
+#include "views/report/interval_text.h"
+#include "views/report/json_output.h"
+#include "views/report/numbers.h"
+#include "views/report/table.h"
+#include "views/report/terminal_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kCautionColumns = 100;
+constexpr Index kNeuronColumns = 16;  // as many as a heat map has texts in its cells
+
+std::string quoted(std::int32_t token, const Tokenizer& tokenizer) {
+  return "'" + display_label(label_of_id(token, tokenizer)) + "'";
+}
+
+// "+0.123", with its interval where there is one, and marked where it may be chance.
+std::string logit_text(const Interval& logit, const AttributionReport& report) {
+  const bool is_reliable = report.caution().empty();
+  std::string text =
+      report.is_one() ? signed_number(logit.mean, 3) : change_text(logit, kEnoughDocuments);
+  return text + (is_reliable ? "" : " ?");
+}
+
+std::vector<MeanLogitPart> strongest_first(std::vector<MeanLogitPart> parts) {
+  std::stable_sort(parts.begin(), parts.end(), [](const MeanLogitPart& a, const MeanLogitPart& b) {
+    return std::abs(a.part.logit) > std::abs(b.part.logit);
+  });
+  return parts;
+}
+
+std::size_t shown_of(std::size_t all, Index limit) {
+  return limit == 0 ? all : std::min(all, static_cast<std::size_t>(limit));
+}
+
+std::string rest_text(std::size_t shown, std::size_t all) {
+  return shown == all
+             ? ""
+             : concat_text("(the strongest ", shown, " of ", all, "; --limit 0 shows all)\n");
+}
+
+std::string heading(const AttributionReport& report) {
+  const AttributionStudy& study = report.study;
+  const AttributionTask& first = report.tasks.front();
+  if (!report.is_one()) {
+    return concat_text("logit of the answer less that of the wrong token: ",
+                       change_text(study.logit, kEnoughDocuments), " (mean of ",
+                       study.prompts.size(), " prompts; the model does ", study.clear,
+                       " clearly)\n\n");
+  }
+  return "logit of " + quoted(first.target, report.tokenizer) +
+         (first.against ? " less that of " + quoted(*first.against, report.tokenizer) : "") + ": " +
+         signed_number(study.logit.mean, 3) + "; its probability " +
+         fixed_number(study.prompts.front().probability, 3) + "\n\n";
+}
+
+std::string stream_table(const AttributionReport& report) {
+  Table table({{"behind", true}, {"logit so far", !report.is_one()}, {"change"}});
+  double before = 0;
+  for (const MeanLogitPart& mean : report.study.parts) {
+    table.add({mean.part.name, logit_text(mean.logit, report),
+               signed_number(mean.part.logit - before, 3)});
+    before = mean.part.logit;
+  }
+  return table.text();
+}
+
+// What all heads together read from each token.
+std::string source_table(const AttributionReport& report, Index limit) {
+  const std::vector<Interval>& sources = report.study.sources;
+  std::vector<std::size_t> order(sources.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(sources[a].mean) > std::abs(sources[b].mean);
+  });
+  const std::size_t shown = shown_of(order.size(), limit);
+  Table table({{"all heads from token", true}, {"logit", !report.is_one()}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    table.add(
+        {report.source_label(static_cast<Index>(order[i])), logit_text(sources[order[i]], report)});
+  }
+  return table.text() + rest_text(shown, order.size()) + "\n";
+}
+
+std::string part_label(const LogitPart& part) {
+  const bool is_whole_head = part.head && part.kind == LogitPartKind::head && !part.source;
+  return is_whole_head ? "head " + part.name : part.name;
+}
+
+std::string part_table(const AttributionReport& report, Index limit) {
+  const std::vector<MeanLogitPart> parts = strongest_first(report.study.parts);
+  const bool by_source = report.by == AttributionBy::source;
+  std::vector<Table::Column> columns{{"part", true}};
+  if (by_source) {
+    columns.push_back({"from token", true});
+  }
+  columns.push_back({"logit", !report.is_one()});
+  Table table(std::move(columns));
+  const std::size_t shown = shown_of(parts.size(), limit);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const LogitPart& part = parts[i].part;
+    std::vector<std::string> row;
+    if (part.source) {
+      row = {"head " + head_name(*part.head), report.source_label(*part.source)};
+    } else {
+      row = {part_label(part)};
+      row.resize(by_source ? 2 : 1);
+    }
+    row.push_back(logit_text(parts[i].logit, report));
+    table.add(std::move(row));
+  }
+  return table.text() + rest_text(shown, parts.size());
+}
+
+// The means of parts as an array of two or three axes.
+struct Grid {
+  std::string name;
+  Shape shape;
+  std::vector<double> values;  // NaN where there is no such part
+
+  double& at(const LogitPart& part);
+  static Grid of(const AttributionReport& report);
+};
+
+// Whether it is one of those that were asked for.
+bool is_cell(const LogitPart& part, AttributionBy by) {
+  switch (by) {
+    case AttributionBy::layer:
+      return part.kind == LogitPartKind::attention || part.kind == LogitPartKind::mlp;
+    case AttributionBy::head:
+      return part.kind == LogitPartKind::head;
+    case AttributionBy::source:
+      return part.source.has_value();
+    case AttributionBy::neuron:
+      return part.neuron.has_value();
+    case AttributionBy::stream:
+      break;
+  }
+  return false;
+}
+
+double& Grid::at(const LogitPart& part) {
+  Index place = part.layer * shape[1];
+  if (part.neuron) {
+    place += *part.neuron;
+  } else if (part.head) {
+    place += part.head->head;
+    place = part.source ? place * shape[2] + *part.source : place;
+  } else {
+    place += part.kind == LogitPartKind::mlp ? 1 : 0;
+  }
+  return values[static_cast<std::size_t>(place)];
+}
+
+Grid Grid::of(const AttributionReport& report) {
+  const AttributionBy by = report.by;
+  Index layers = 0;
+  Index items = by == AttributionBy::layer ? 2 : 0;
+  for (const MeanLogitPart& mean : report.study.parts) {
+    if (is_cell(mean.part, by)) {
+      layers = std::max(layers, mean.part.layer + 1);
+      items = std::max(items, 1 + (mean.part.neuron ? *mean.part.neuron
+                                   : mean.part.head ? mean.part.head->head
+                                                    : 0));
+    }
+  }
+  Grid grid{.name = std::string(name_of(by)) + "s", .shape = {layers, items}, .values = {}};
+  if (by == AttributionBy::source) {
+    grid.shape.push_back(std::ssize(report.study.sources));
+  }
+  const Index cells =
+      std::accumulate(grid.shape.begin(), grid.shape.end(), Index{1}, std::multiplies<>());
+  grid.values.assign(static_cast<std::size_t>(cells), std::numeric_limits<double>::quiet_NaN());
+  for (const MeanLogitPart& mean : report.study.parts) {
+    if (is_cell(mean.part, by)) {
+      grid.at(mean.part) = mean.part.logit;
+    }
+  }
+  return grid;
+}
+
+std::string title_of(const AttributionReport& report) {
+  const AttributionTask& first = report.tasks.front();
+  if (!report.is_one()) {
+    return concat_text("Logit of the answer less the wrong one, mean of ", report.tasks.size(),
+                       " prompts");
+  }
+  return "Logit of " + quoted(first.target, report.tokenizer) +
+         (first.against ? " less " + quoted(*first.against, report.tokenizer) : "");
+}
+
+std::vector<std::string> numbers_to(Index end) {
+  std::vector<std::string> numbers;
+  for (Index i = 0; i < end; ++i) {
+    numbers.push_back(std::to_string(i));
+  }
+  return numbers;
+}
+
+// Layers by attention and MLP, or by heads with the MLPs beside them.
+MatrixPlot layer_plot(const AttributionReport& report) {
+  const Grid grid = Grid::of(report);
+  const bool by_head = report.by == AttributionBy::head;
+  MatrixPlot plot{.title = {},
+                  .row_title = "layer",
+                  .column_title = by_head ? "head, and the MLP" : "",
+                  .rows = numbers_to(grid.shape[0])};
+  if (!by_head) {
+    plot.columns = {"attention", "MLP"};
+    plot.values = grid.values;
+    return plot;
+  }
+  plot.columns = numbers_to(grid.shape[1]);
+  plot.columns.push_back("MLP");
+  const std::size_t columns = plot.columns.size();
+  plot.values.assign(plot.rows.size() * columns, std::numeric_limits<double>::quiet_NaN());
+  for (const MeanLogitPart& mean : report.study.parts) {
+    const LogitPart& part = mean.part;
+    if (part.kind == LogitPartKind::head || part.kind == LogitPartKind::mlp) {
+      const std::size_t column =
+          part.head ? static_cast<std::size_t>(part.head->head) : columns - 1;
+      plot.values[static_cast<std::size_t>(part.layer) * columns + column] = part.logit;
+    }
+  }
+  return plot;
+}
+
+// The strongest heads, below all of them together, by tokens.
+MatrixPlot source_plot(const AttributionReport& report, Index limit) {
+  const Grid grid = Grid::of(report);
+  const auto sources = static_cast<std::size_t>(grid.shape[2]);
+  MatrixPlot plot{.title = {}, .row_title = "head", .column_title = "token", .rows = {"all heads"}};
+  for (std::size_t s = 0; s < sources; ++s) {
+    plot.columns.push_back(report.source_label(static_cast<Index>(s)));
+    plot.values.push_back(report.study.sources[s].mean);
+  }
+  std::vector<std::pair<double, HeadId>> heads;  // by the size of what they read
+  for (std::size_t i = 0; i < grid.values.size() / sources; ++i) {
+    double size = 0;
+    for (std::size_t s = 0; s < sources; ++s) {
+      size += std::abs(grid.values[i * sources + s]);
+    }
+    if (!std::isnan(size)) {  // a head that was pruned
+      heads.push_back(
+          {-size, {static_cast<Index>(i) / grid.shape[1], static_cast<Index>(i) % grid.shape[1]}});
+    }
+  }
+  std::sort(heads.begin(), heads.end());
+  heads.resize(shown_of(heads.size(), limit));
+  for (const auto& [size, head] : heads) {
+    plot.rows.push_back(head_name(head));
+    const auto begin = grid.values.begin() +
+                       (head.layer * grid.shape[1] + head.head) * static_cast<Index>(sources);
+    plot.values.insert(plot.values.end(), begin, begin + static_cast<Index>(sources));
+  }
+  return plot;
+}
+
+// The strongest neurons of every layer, by their rank.
+MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
+  const Grid grid = Grid::of(report);
+  const auto neurons = static_cast<std::size_t>(grid.shape[1]);
+  const std::size_t shown = shown_of(neurons, limit == 0 ? kNeuronColumns : limit);
+  MatrixPlot plot{.title = {},
+                  .row_title = "layer",
+                  .column_title = "neurons, the strongest of each layer first",
+                  .rows = numbers_to(grid.shape[0])};
+  for (std::size_t i = 0; i < shown; ++i) {
+    plot.columns.push_back(std::to_string(i + 1));
+  }
+  std::vector<std::size_t> order(neurons);
+  for (std::size_t row = 0; row < plot.rows.size(); ++row) {
+    const double* values = grid.values.data() + row * neurons;
+    const auto size = [&](std::size_t n) {
+      return std::isnan(values[n]) ? -1 : std::abs(values[n]);
+    };
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+    for (std::size_t i = 0; i < shown; ++i) {
+      plot.values.push_back(values[order[i]]);
+      plot.texts.push_back(std::to_string(order[i]));
+    }
+  }
+  return plot;
+}
+
+// The logit that the stream holds, behind attention and MLP of every layer.
+std::string stream_svg(const AttributionReport& report) {
+  PlotSeries mean{.name = "mean", .x = {}, .y = {}, .points = true, .colour = 0};
+  PlotSeries low{.name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true};
+  low.colour = 5;
+  PlotSeries high = low;
+  high.name = "";
+  for (const MeanLogitPart& part : report.study.parts) {
+    const double layer = part.part.layer == kNoLayer ? 0 : static_cast<double>(part.part.layer);
+    const double behind = part.part.kind == LogitPartKind::attention ? 0.5
+                          : part.part.kind == LogitPartKind::mlp     ? 1.0
+                                                                     : 0.0;
+    for (PlotSeries* series : {&mean, &low, &high}) {
+      series->x.push_back(layer + behind);
+    }
+    mean.y.push_back(part.part.logit);
+    low.y.push_back(part.logit.low);
+    high.y.push_back(part.logit.high);
+  }
+  LinePlot plot{.title = title_of(report),
+                .x_label = "layers so far; halves: attention without the MLP",
+                .y_label = "logit in the residual stream",
+                .series = {}};
+  if (report.is_one()) {
+    mean.name = "";
+    plot.series = {mean};
+  } else {
+    plot.series = {low, high, mean};
+  }
+  if (!report.caution().empty()) {
+    plot.x_label += report.is_one() ? " (caution: the model does not do this clearly)"
+                                    : " (caution: too few prompts are done clearly)";
+  }
+  return line_plot_svg(plot);
+}
+
+template <class T>
+Json json_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json part_json(const MeanLogitPart& mean, bool is_one, bool is_reliable) {
+  const LogitPart& part = mean.part;
+  Json json{{"part", part.name},
+            {"kind", name_of(part.kind)},
+            {"layer", part.layer == kNoLayer ? Json() : Json(part.layer)},
+            {"head", part.head ? Json(head_name(*part.head)) : Json()},
+            {"source", json_or_null(part.source)},
+            {"neuron", json_or_null(part.neuron)},
+            {"logit", part.logit}};
+  if (!is_one) {
+    json["logit_low"] = mean.logit.low;
+    json["logit_high"] = mean.logit.high;
+  }
+  json["reliable"] = is_reliable;
+  return json;
+}
+
+// What is told of one prompt.
+Json prompt_json(const AttributionReport& report, std::size_t i) {
+  const AttributionResult& result = report.study.prompts[i];
+  const AttributionTask& task = report.tasks[i];
+  return {{"token", token_json(task.target, report.tokenizer)},
+          {"probability", result.probability},
+          {"likeliest", token_json(result.likeliest, report.tokenizer)},
+          {"against", task.against ? token_json(*task.against, report.tokenizer) : Json()},
+          {"position", result.visible - 1},
+          {"logit", result.logit}};
+}
+
+Json sources_json(const AttributionReport& report) {
+  Json json = Json::array();
+  for (std::size_t s = 0; s < report.study.sources.size(); ++s) {
+    const Interval& logit = report.study.sources[s];
+    Json entry{{"position", s}};
+    if (report.is_one()) {
+      entry.update(token_json(report.tasks.front().text[s], report.tokenizer));
+    }
+    entry["logit"] = logit.mean;
+    if (!report.is_one()) {
+      entry["logit_low"] = logit.low;
+      entry["logit_high"] = logit.high;
+    }
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+template <class Value>
+Tensor numbers_of(const AttributionStudy& study, const Value& value) {
+  std::vector<std::int32_t> numbers;
+  for (const MeanLogitPart& mean : study.parts) {
+    numbers.push_back(static_cast<std::int32_t>(value(mean.part)));
+  }
+  return Tensor::from(numbers, {std::ssize(numbers)});
+}
+
+template <class Items, class Value>
+Tensor doubles_of(const Items& items, const Value& value) {
+  std::vector<double> doubles;
+  for (const auto& item : items) {
+    doubles.push_back(value(item));
+  }
+  return Tensor::from(doubles, {std::ssize(doubles)});
+}
+
+}  // namespace
+
+std::string AttributionReport::caution() const {
+  if (!is_one()) {
+    return attribution_caution(study);
+  }
+  const AttributionTask& task = tasks.front();
+  const AttributionResult& result = study.prompts.front();
+  return attribution_caution(
+      result, display_label(label_of_id(task.target, tokenizer)),
+      display_label(label_of_id(task.against.value_or(result.likeliest), tokenizer)));
+}
+
+std::string AttributionReport::source_label(Index source) const {
+  const std::string number = std::to_string(source);
+  return is_one() ? number + " " +
+                        quoted(tasks.front().text[static_cast<std::size_t>(source)], tokenizer)
+                  : number;
+}
+
+std::string attribution_text(const AttributionReport& report, Index limit) {
+  const std::string caution = report.caution();
+  std::string text = caution.empty() ? "" : wrapped(caution, kCautionColumns) + "\n";
+  text += heading(report);
+  if (report.by == AttributionBy::stream) {
+    return text + stream_table(report);
+  }
+  if (report.by == AttributionBy::source) {
+    text += source_table(report, limit);
+  }
+  return text + part_table(report, limit);
+}
+
+Json attribution_json(const AttributionReport& report) {
+  const std::string caution = report.caution();
+  const AttributionStudy& study = report.study;
+  Json json{{"caution", caution.empty() ? Json() : Json(caution)}, {"by", name_of(report.by)}};
+  if (report.is_one()) {
+    json.update(prompt_json(report, 0));
+  } else {
+    json.update({{"pairs", study.prompts.size()},
+                 {"pairs_done", study.clear},
+                 {"logit", study.logit.mean},
+                 {"logit_low", study.logit.low},
+                 {"logit_high", study.logit.high},
+                 {"prompts", Json::array()}});
+    for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+      json["prompts"].push_back(prompt_json(report, i));
+    }
+  }
+  json["parts"] = Json::array();
+  for (const MeanLogitPart& mean : study.parts) {
+    json["parts"].push_back(part_json(mean, report.is_one(), caution.empty()));
+  }
+  if (report.by == AttributionBy::source) {
+    json["sources"] = sources_json(report);
+  }
+  return json;
+}
+
+std::string attribution_svg(const AttributionReport& report, Index limit) {
+  if (report.by == AttributionBy::stream) {
+    return stream_svg(report);
+  }
+  MatrixPlot plot = report.by == AttributionBy::source   ? source_plot(report, limit)
+                    : report.by == AttributionBy::neuron ? neuron_plot(report, limit)
+                                                         : layer_plot(report);
+  plot.title = title_of(report) + ", by " + std::string(name_of(report.by));
+  plot.doubtful = !report.caution().empty();
+  plot.note = !plot.doubtful    ? ""
+              : report.is_one() ? "Caution: the model does not choose this clearly, or reads little"
+                                : "Caution: few prompts, or few that the model does clearly";
+  return matrix_plot_svg(plot);
+}
+
+NamedTensors attribution_arrays(const AttributionReport& report) {
+  const AttributionStudy& study = report.study;
+  const auto parts = std::ssize(study.parts);
+  std::vector<double> prompts;
+  for (const std::vector<double>& logits : study.logits) {
+    prompts.insert(prompts.end(), logits.begin(), logits.end());
+  }
+  const auto number = [](const auto& value) { return value.value_or(-1); };
+  NamedTensors arrays{
+      {"logit", doubles_of(study.parts, [](const auto& mean) { return mean.logit.mean; })},
+      {"low", doubles_of(study.parts, [](const auto& mean) { return mean.logit.low; })},
+      {"high", doubles_of(study.parts, [](const auto& mean) { return mean.logit.high; })},
+      {"prompts", Tensor::from(prompts, {std::ssize(study.logits), parts})},
+      {"totals", doubles_of(study.prompts, [](const auto& prompt) { return prompt.logit; })},
+      {"kind", numbers_of(study, [](const auto& part) { return part.kind; })},
+      {"layer", numbers_of(study, [](const auto& part) { return part.layer; })},
+      {"head",
+       numbers_of(study, [](const auto& part) { return part.head ? part.head->head : -1; })},
+      {"source", numbers_of(study, [&](const auto& part) { return number(part.source); })},
+      {"neuron", numbers_of(study, [&](const auto& part) { return number(part.neuron); })}};
+  if (report.by != AttributionBy::stream) {
+    const Grid grid = Grid::of(report);
+    arrays.emplace_back(grid.name, Tensor::from(grid.values, grid.shape));
+  }
+  if (report.by == AttributionBy::source) {
+    arrays.emplace_back("source_sums",
+                        doubles_of(study.sources, [](const auto& sum) { return sum.mean; }));
+  }
+  if (report.is_one()) {
+    const std::vector<std::int32_t>& text = report.tasks.front().text;
+    arrays.emplace_back("tokens", Tensor::from(text, {std::ssize(text)}));
+  }
+  return arrays;
+}
+
+}  // namespace headlight
