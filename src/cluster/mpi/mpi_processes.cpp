@@ -1,6 +1,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -162,9 +163,10 @@ class MpiProcesses : public Processes {
 
   // With mutex_ held. Small messages leave at once; what is left of them ends with the program.
   void send_sign(int to, Sign sign) {
-    signs_sent_[sign] = sign;
+    static constexpr std::array<char, 2> kSigns{kAlive, kFailed};  // that MPI reads from
     MPI_Request request = MPI_REQUEST_NULL;
-    if (MPI_Isend(&signs_sent_[sign], 1, MPI_CHAR, to, 0, signs_, &request) == MPI_SUCCESS) {
+    if (MPI_Isend(&kSigns[static_cast<std::size_t>(sign)], 1, MPI_CHAR, to, 0, signs_, &request) ==
+        MPI_SUCCESS) {
       MPI_Request_free(&request);
     }
   }
@@ -212,7 +214,6 @@ class MpiProcesses : public Processes {
   int count_ = 1;
   std::mutex mutex_;                      // for MPI and what follows
   std::vector<Clock::time_point> heard_;  // by rank
-  std::array<char, 2> signs_sent_{};      // that MPI reads from
   int failed_ = -1;                       // the lowest rank that has given up
   bool is_broken_ = false;
   bool ending_ = false;
