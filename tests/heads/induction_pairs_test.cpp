@@ -35,7 +35,7 @@ TEST_CASE("induction pairs differ in what stands before the answers", "[heads]")
     CHECK(a + 4 <= x);
     CHECK(std::equal(clean.end() - 3, clean.end(), clean.begin() + static_cast<Index>(a) - 2));
     Ids swapped = clean;
-    for (const std::size_t back : {0, 1, 2}) {
+    for (std::size_t back = 0; back < 3; ++back) {
       std::swap(swapped[a - back], swapped[x - back]);
     }
     CHECK(corrupt == swapped);
