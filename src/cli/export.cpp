@@ -193,31 +193,46 @@ NamedTensors read_gguf(const fs::path& source) {
   return tensors;
 }
 
-NamedTensors read_tensors(const fs::path& source) {
+struct Arrays {
+  NamedTensors tensors;
+  NamedTexts texts = {};
+};
+
+Arrays read_arrays(const fs::path& source) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
-    return model_tensors(*load_weights(source, {}));
+    return {model_tensors(*load_weights(source, {}))};
   }
   if (source.extension() == ".gguf") {
-    return read_gguf(source);
+    return {read_gguf(source)};
   }
-  return source.extension() == ".npz" ? read_npz(source) : read_safetensors(source);
+  if (source.extension() == ".safetensors") {
+    return {read_safetensors(source)};
+  }
+  Arrays arrays;
+  arrays.tensors = read_npz(source, &arrays.texts);
+  return arrays;
 }
 
-void write_tensors(const fs::path& file, const NamedTensors& tensors) {
-  file.extension() == ".npz" ? write_npz(file, tensors) : write_safetensors(file, tensors);
+void write_arrays(const fs::path& file, const Arrays& arrays) {
+  file.extension() == ".npz" ? write_npz(file, arrays.tensors, arrays.texts)
+                             : write_safetensors(file, arrays.tensors);
 }
 
 Report export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
   const std::string suffix = "." + format;
-  const NamedTensors tensors = read_tensors(source);
-  Report report{.tensors = static_cast<Index>(tensors.size())};
+  const Arrays arrays = read_arrays(source);
+  for (const auto& [name, list] : arrays.texts) {
+    require(format == "npz", source.string(), ": '", name,
+            "' holds texts, which a safetensors file cannot");
+  }
+  Report report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
   if (out.extension() == suffix) {
-    write_tensors(out, tensors);
+    write_arrays(out, arrays);
     report.files = {out.string()};
     return report;
   }
   AtomicDirectory directory(out);
-  write_tensors(directory.path() / ("weights" + suffix), tensors);
+  write_arrays(directory.path() / ("weights" + suffix), arrays);
   directory.commit();
   report.files = files_in(out);
   return report;

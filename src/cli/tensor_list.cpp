@@ -46,7 +46,8 @@ TensorList list_safetensors(const std::filesystem::path& path) {
 TensorList list_npz(const std::filesystem::path& path) {
   TensorList list{.format = "npz"};
   for (const ArrayInfo& array : read_npz_header(path)) {
-    list.tensors.push_back({array.name, std::string(name_of(array.dtype)), array.shape});
+    const std::string_view type = array.texts ? "text" : name_of(array.dtype);
+    list.tensors.push_back({array.name, std::string(type), array.shape});
   }
   return list;
 }

@@ -11,6 +11,7 @@
 #include "files/input_file.h"
 #include "files/zip_archive.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "io/array_source.h"
 #include "io/float16.h"
@@ -169,6 +170,32 @@ Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::s
   return tensor;
 }
 
+// A text ends before the zeros that fill its element up to the width of all.
+std::string read_text(MemberReader& reader, std::size_t width, const std::string& where) {
+  std::u32string points(width, U'\0');
+  reader.read(std::as_writable_bytes(std::span<char32_t>(points)));
+  points.resize(points.find_last_not_of(U'\0') + 1);
+  std::string text;
+  for (const char32_t point : points) {
+    require(point < 0xD800 || (point > 0xDFFF && point <= 0x10FFFF), where, ": ",
+            static_cast<std::uint32_t>(point), " is no character of a text");
+    append_utf8(point, text);
+  }
+  return text;
+}
+
+std::vector<std::string> read_texts(MemberReader& reader, const NpyHeader& header,
+                                    const std::string& where) {
+  require(header.shape.rank() == 1, where, ": texts of shape ", header.shape,
+          ", expected a list of them");
+  std::vector<std::string> texts(static_cast<std::size_t>(header.shape[0]));
+  for (std::string& text : texts) {
+    text = read_text(reader, header.characters, where);
+  }
+  reader.expect_end();
+  return texts;
+}
+
 // Calls visit(reader, member) for every member of the archive.
 template <class Visit>
 void for_each_member(const std::filesystem::path& path, const Visit& visit) {
@@ -269,12 +296,14 @@ void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>
   });
 }
 
-NamedTensors read_npz(const std::filesystem::path& path) {
+NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {
   NamedTensors tensors;
   for_each_member(path, [&](MemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
     if (header.characters == 0) {
       tensors.emplace_back(member.name, read_elements(reader, header, member.where));
+    } else if (texts != nullptr) {
+      texts->emplace_back(member.name, read_texts(reader, header, member.where));
     }
   });
   return tensors;
@@ -284,9 +313,7 @@ std::vector<ArrayInfo> read_npz_header(const std::filesystem::path& path) {
   std::vector<ArrayInfo> arrays;
   for_each_member(path, [&](MemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
-    if (header.characters == 0) {
-      arrays.push_back({member.name, header.dtype, header.shape});
-    }
+    arrays.push_back({member.name, header.dtype, header.shape, header.characters > 0});
   });
   return arrays;
 }

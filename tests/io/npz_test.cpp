@@ -351,7 +351,14 @@ TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four byte
   const NamedTensors read = read_npz(folder / "a.npz");
   REQUIRE(read.size() == 1);
   CHECK(read[0].first == "a");
-  CHECK(read_npz_header(folder / "a.npz").size() == 1);
+  const std::vector<ArrayInfo> listed = read_npz_header(folder / "a.npz");
+  REQUIRE(listed.size() == 3);
+  CHECK_FALSE(listed[0].texts);
+  CHECK(listed[1].texts);
+  CHECK(listed[1].shape == Shape{3});
+  NamedTexts texts;
+  read_npz(folder / "a.npz", &texts);
+  CHECK(texts == NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
   CHECK(contains(error_of([&] {
                    write_npz(folder / "b.npz", tensors, NamedTexts{{"a", {}}});
                  }),
@@ -359,6 +366,20 @@ TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four byte
   CHECK(contains(text_error(npy_text("<U0", "False", "(3,)")), "texts of no length"));
   CHECK(contains(text_error(npy_text("<U99999999", "False", "(3,)")), "too long"));
   CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "texts of no length"));
+}
+
+TEST_CASE("texts that are no list, or no characters, are refused by whoever reads them") {
+  const TemporaryFolder folder;
+  const auto error = [&](const Shape& shape, const std::string& element) {
+    const std::string header = format_npy_header({.shape = shape, .characters = 1});
+    write_bytes(folder / "a.npz", archive_of(header + element));
+    CHECK(read_npz(folder / "a.npz").empty());
+    NamedTexts texts;
+    return error_of([&] { read_npz(folder / "a.npz", &texts); });
+  };
+  CHECK(contains(error({1, 1}, std::string("a\0\0\0", 4)), "expected a list"));
+  CHECK(contains(error({1}, std::string("\0\xD8\0\0", 4)), "55296 is no character"));
+  CHECK(error({1}, std::string("a\0\0\0", 4)) == "no Error");
 }
 
 TEST_CASE("an archive cut at any byte is refused") {

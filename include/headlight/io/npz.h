@@ -33,16 +33,18 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                const NamedTexts& texts);
 
 // Reads an archive of uncompressed members of type <f2, which becomes float32, <f4, <f8, <i4 or |b1
-// in C order, checking each member before memory of a size that it declares is taken. Texts, <U,
-// are passed over.
+// in C order, checking each member before memory of a size that it declares is taken. Lists of
+// texts, <U, go to `texts` in UTF-8, without the zeros at their ends; without it they are passed
+// over.
 // Throws Error, naming file, member and reason, for anything else.
-NamedTensors read_npz(const std::filesystem::path& path);
+NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts = nullptr);
 
 // One array of an archive, without its elements.
 struct ArrayInfo {
   std::string name;
   DType dtype = DType::float32;  // of the tensor that it is read into
   Shape shape;
+  bool texts = false;  // no tensor
 };
 
 // The arrays in the order of the archive. Throws what read_npz throws, except about elements.

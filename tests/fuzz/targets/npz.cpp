@@ -91,8 +91,10 @@ void npz(std::string_view input) {
   std::vector<ArrayInfo> header;
   const bool good = accepted([&] { header = read_npz_header(file.path()); });
   NamedTensors tensors;
-  const bool read = accepted([&] { tensors = read_npz(file.path()); });
+  NamedTexts texts;
+  const bool read = accepted([&] { tensors = read_npz(file.path(), &texts); });
   demand(good || !read, "arrays of a header that was refused");
+  std::erase_if(header, [](const ArrayInfo& array) { return array.texts; });
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     demand(tensors[i].first == header[i].name && tensors[i].second.shape() == header[i].shape,
            "header and array disagree");
