@@ -18,7 +18,20 @@ headlight() {
     train) set -- "$@" --max_iters 4 --eval_interval 4 --eval_iters 1 ;;
     bench) set -- bench --config configs/bench/cpu-char.toml --steps 2 --warmup 1 ;;
   esac
+  if [ "$1" = serve ]; then
+    ends_well "$program" "$@" --port 0 --json
+    return
+  fi
   "$program" "$@" --log_level warn
+}
+
+# Runs a server until it listens, and ends it: with the exit code of the server.
+ends_well() {
+  "$@" >server.txt &
+  local server=$!
+  until [ -s server.txt ] || ! kill -0 "$server"; do sleep 0.1; done
+  kill -TERM "$server"
+  wait "$server"
 }
 
 # Blocks of sh, with lines that end in a backslash joined.

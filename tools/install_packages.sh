@@ -9,7 +9,7 @@ set -euo pipefail
 # zipcmp, zipmerge and ziptool: the CMake package of libzip-dev insists on them.
 build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
   libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
-  zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev)
+  zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev)
 # chromium, its driver, curl and jq: the pages are tried in a browser. MPI: several processes are.
 test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
 fuzz_packages=(clang libclang-rt-14-dev libomp-dev)

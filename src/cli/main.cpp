@@ -29,6 +29,7 @@ struct Command {
 constexpr std::array kCommands{
     Command{"train", "Train a model from a configuration", run_train},
     Command{"generate", "Continue a text with a model", run_generate},
+    Command{"serve", "Serve models by HTTP, with OpenAI's API", run_serve},
     Command{"attention", "Dump and draw what every attention head looks at", run_attention},
     Command{"heads", "What every attention head does: scores, verdicts, duplicates", run_heads},
     Command{"ablate", "How much the loss rises without each attention head, MLP, layer or neuron",

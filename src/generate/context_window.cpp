@@ -1,5 +1,6 @@
 #include "generate/context_window.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -22,18 +23,27 @@ bool ContextWindow::can_step() const {
          count <= decoder_->model().block_size() && cache_.layers() > 0;
 }
 
-std::span<const float> ContextWindow::read() {
-  if (static_cast<Index>(tokens_.size()) > decoder_->model().block_size()) {
+std::span<const float> ContextWindow::read() { return *read_chunk(decoder_->model().block_size()); }
+
+std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
+  const Index block = decoder_->model().block_size();
+  if (std::ssize(tokens_) > block) {
     shorten();
   }
-  if (!options_.use_cache || !decoder_->has_steps()) {
+  if (!has_cache()) {
     return read_all();
   }
+  const Index all = std::ssize(tokens_);
+  const Index end = chunk >= block ? all : std::min(all, (cache_.length() / chunk + 1) * chunk);
+  read_to(end);
+  return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
+}
+
+void ContextWindow::read_to(Index end) {
   if (cache_.layers() == 0) {
     cache_ = decoder_->make_cache();
   }
-  decoder_->read({tokens_.begin() + cache_.length(), tokens_.end()}, cache_, options_.hook);
-  return decoder_->logits(0);
+  decoder_->read({tokens_.begin() + cache_.length(), tokens_.begin() + end}, cache_, options_.hook);
 }
 
 // Keys and values depend on positions, so those of the tokens that stay are computed anew. Keeping

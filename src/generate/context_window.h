@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "headlight/generate/decoder.h"
@@ -30,9 +32,19 @@ class ContextWindow {
   // Logits [V] of the token that follows, by reading whatever is not in the cache; they stay until
   // the decoder or this window computes others. Throws Error for an id outside the vocabulary.
   std::span<const float> read();
+  // Reads no further than to the next position that is a multiple of `chunk`, so that what is
+  // computed together, and with it every bit, depends on the tokens alone. Returns read()'s logits
+  // when that was all.
+  std::optional<std::span<const float>> read_chunk(Index chunk);
+  // Goes on behind a cache of the first tokens, which are fewer than all. Before the first read.
+  void adopt(KeyValueCache cache) { cache_ = std::move(cache); }
+  const KeyValueCache& cache() const { return cache_; }
+  // Whether reading uses a cache.
+  bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
   void shorten();
+  void read_to(Index end);
   std::span<const float> read_all();
 
   Decoder* decoder_;

@@ -4,175 +4,50 @@
 #include <deque>
 #include <list>
 #include <map>
-#include <optional>
+#include <set>
 #include <utility>
 
-#include "base/stopwatch.h"
-#include "generate/context_window.h"
-#include "generate/stop_filter.h"
+#include "generate/prefix_cache.h"
+#include "generate/running_text.h"
 #include "headlight/base/error.h"
-#include "headlight/text/streaming_decoder.h"
+#include "headlight/kernels/parallel.h"
 
 namespace headlight {
 namespace {
 
-// Tokens that no text of a request may have. A model may have more ids than its tokenizer, when V
-// was rounded up for speed.
-std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
-                                          const GenerateOptions& options) {
-  std::vector<std::int32_t> excluded;
-  if (tokenizer.unknown().has_value()) {
-    excluded.push_back(*tokenizer.unknown());
-  }
-  if (options.ignore_end_of_text) {
-    excluded.push_back(tokenizer.end_of_text());
-  }
-  for (Index id = tokenizer.vocab_size(); id < model.vocab_size(); ++id) {
-    excluded.push_back(static_cast<std::int32_t>(id));
-  }
-  return excluded;
+// Blocks that are full with the prompt are shared by all texts.
+Index context_needed(const Request& request, Index block_size) {
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  const Index prompt = std::min(std::ssize(request.prompt), block_size);
+  const Index longest =
+      std::min(block_size, prompt + std::min(request.options.max_new_tokens, block_size));
+  const Index shared = prompt / kBlock * kBlock;
+  const Index whole = (longest + kBlock - 1) / kBlock * kBlock;
+  return shared + std::max<Index>(request.samples, 1) * (whole - shared);
 }
 
-enum class Status { running, cancelled, failed };
-
-// A request that has begun, for its texts.
-struct RunningRequest {
-  RequestId id = 0;
-  Request request;
-  const Tokenizer* tokenizer = nullptr;
-  std::vector<std::int32_t> excluded = {};
-  Status status = Status::running;
-  // Once the prompt has been read, until the last text is begun.
-  std::optional<ContextWindow> prompt = {};
-  std::vector<float> prompt_logits = {};  // [V]
-  double prompt_seconds = 0;
-  Index next_sample = 0;
-
-  Index end_sample() const { return request.options.sample + request.samples; }
+// What a text goes on with, or why it cannot.
+struct Chosen {
+  std::int32_t id = 0;
+  std::exception_ptr failure = {};
 };
 
-bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
-  return std::any_of(ids.begin(), ids.end(),
-                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
+// For each text from its row of the decoder's logits, side by side: a draw takes a good part of the
+// time that a step takes for one more text.
+std::vector<Chosen> choose_all(const std::vector<RunningText*>& texts, const Decoder& decoder) {
+  std::vector<Chosen> chosen(texts.size());
+  parallel_for(std::ssize(texts), 1, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      try {
+        chosen[place].id = texts[place]->choose(decoder.logits(i));
+      } catch (...) {
+        chosen[place].failure = std::current_exception();
+      }
+    }
+  });
+  return chosen;
 }
-
-// Turns tokens into text up to the first stop text.
-class TextOutput {
- public:
-  // Behind the tokens of a prompt.
-  TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
-             const std::vector<std::string>& stops)
-      : decoder_(tokenizer, has_text(tokenizer, prompt)), filter_(stops) {}
-
-  std::string push(std::int32_t id) { return kept(filter_.push(decoder_.push(id))); }
-  std::string finish() {
-    const std::string rest = filter_.push(decoder_.finish());
-    return kept(rest + filter_.finish());
-  }
-  bool stopped() const { return filter_.found(); }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string kept(std::string piece) {
-    text_ += piece;
-    return piece;
-  }
-
-  StreamingDecoder decoder_;
-  StopFilter filter_;
-  std::string text_;
-};
-
-// One text in the making.
-class Text {
- public:
-  // `window` has read the prompt.
-  Text(std::shared_ptr<RunningRequest> request, Index sample, ContextWindow window)
-      : request_(std::move(request)),
-        sample_(sample),
-        sampler_(options().sampling, sample, request_->excluded),
-        history_(request_->request.prompt),
-        window_(std::move(window)),
-        output_(*request_->tokenizer, history_, options().stop) {
-    result_.prompt_tokens = std::ssize(history_);
-    finished_ = options().max_new_tokens == 0;
-  }
-
-  RunningRequest& request() { return *request_; }
-  ContextWindow& window() { return window_; }
-  bool finished() const { return finished_ || request_->status != Status::running; }
-
-  // Chooses the next token from logits [V].
-  void take(std::span<const float> logits) {
-    const std::int32_t id = sampler_.next(logits, history_);
-    tell_choice(logits, id);
-    result_.seconds = request_->prompt_seconds + watch_.seconds();
-    if (result_.tokens.empty()) {
-      result_.seconds_to_first_token = result_.seconds;
-    }
-    result_.tokens.push_back(id);
-    finished_ = must_end(id);
-  }
-
-  void end(Index block_size) {
-    tell_text(output_.finish());
-    if (!finished_) {
-      result_.finish_reason = FinishReason::cancelled;
-    } else if (output_.stopped()) {
-      result_.finish_reason = FinishReason::stop;
-    }
-    result_.text = output_.text();
-    result_.prompt_was_cut = result_.prompt_tokens > block_size;
-    if (request_->request.on_end) {
-      request_->request.on_end(sample_, std::move(result_));
-    }
-  }
-
- private:
-  const GenerateOptions& options() const { return request_->request.options; }
-
-  void tell_text(const std::string& piece) {
-    if (request_->request.on_text && !piece.empty()) {
-      request_->request.on_text(sample_, piece);
-    }
-  }
-
-  void tell_choice(std::span<const float> logits, std::int32_t id) {
-    TokenChoice choice{.token = id};
-    if (options().logprobs.has_value()) {
-      const TokenDistribution expected(logits);
-      choice = {.token = id,
-                .log_probability = expected.log_probability(id),
-                .rank = expected.rank(id),
-                .likeliest = expected.likeliest(*options().logprobs)};
-      result_.choices.push_back(choice);
-    }
-    if (request_->request.on_token) {
-      request_->request.on_token(sample_, choice);
-    }
-  }
-
-  bool must_end(std::int32_t id) {
-    if (id == request_->tokenizer->end_of_text()) {
-      result_.finish_reason = FinishReason::end_of_text;
-      return true;
-    }
-    history_.push_back(id);
-    window_.append(id);
-    tell_text(output_.push(id));
-    return output_.stopped() || std::ssize(result_.tokens) == options().max_new_tokens;
-  }
-
-  std::shared_ptr<RunningRequest> request_;
-  Index sample_;
-  Sampler sampler_;
-  std::vector<std::int32_t> history_;  // prompt and output
-  ContextWindow window_;
-  TextOutput output_;
-  Stopwatch watch_;
-  GenerateResult result_;
-  bool finished_ = false;
-};
 
 // Calls body; an exception ends the request.
 template <class Body>
@@ -180,7 +55,7 @@ void guarded(RunningRequest& request, const Body& body) {
   try {
     body();
   } catch (...) {
-    request.status = Status::failed;
+    request.status = RequestStatus::failed;
     if (!request.request.on_error) {
       throw;
     }
@@ -193,12 +68,20 @@ void guarded(RunningRequest& request, const Body& body) {
 struct Engine::State {
   State(Decoder& decoder_given, const Tokenizer& tokenizer_given,
         const EngineOptions& options_given)
-      : decoder(decoder_given), tokenizer(tokenizer_given), options(options_given) {}
+      : decoder(decoder_given),
+        tokenizer(tokenizer_given),
+        options(options_given),
+        prefixes(std::max(options.prompt_chunk, KeyValueCache::kBlock)) {}
 
+  bool keeps_prefixes(const Request& request) const;
+  Index reserved() const;
+  bool reserve(RunningRequest& request);
+  void begin_prompt(RunningRequest& request);
+  bool read_prompt(RunningRequest& request);
   void begin_texts();
-  void read_prompt(RunningRequest& request);
+  void begin_texts_of(const std::shared_ptr<RunningRequest>& request);
   void advance();
-  void step_together(ForwardHook* hook, const std::vector<Text*>& group);
+  void step_together(ForwardHook* hook, const std::vector<RunningText*>& group);
   void sweep();
 
   Decoder& decoder;
@@ -206,40 +89,101 @@ struct Engine::State {
   EngineOptions options;
   RequestId last_id = 0;
   std::deque<std::shared_ptr<RunningRequest>> waiting;  // that have texts to begin
-  std::list<Text> texts;
+  std::list<RunningText> texts;
+  PrefixCache prefixes;
+  EngineStatus counts;
 };
 
-void Engine::State::read_prompt(RunningRequest& request) {
-  const Stopwatch watch;
-  request.prompt.emplace(decoder, request.request.prompt,
-                         ContextWindow::Options{.use_cache = request.request.options.use_cache,
-                                                .hook = request.request.hook});
-  if (request.request.options.max_new_tokens > 0) {
-    const std::span<const float> logits = request.prompt->read();
-    request.prompt_logits.assign(logits.begin(), logits.end());
+// A hook sees the whole prompt, and changes keys and values.
+bool Engine::State::keeps_prefixes(const Request& request) const {
+  return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
+         std::ssize(request.prompt) <= decoder.model().block_size();
+}
+
+Index Engine::State::reserved() const {
+  std::set<const RunningRequest*> requests;
+  for (const auto& request : waiting) {
+    requests.insert(request.get());
   }
-  request.prompt_seconds = watch.seconds();
+  for (const RunningText& text : texts) {
+    requests.insert(&text.request());
+  }
+  Index sum = 0;
+  for (const RunningRequest* request : requests) {
+    sum += request->context;
+  }
+  return sum;
+}
+
+// Makes room for all that the request may need; false: it has to wait.
+bool Engine::State::reserve(RunningRequest& request) {
+  if (options.context_tokens == 0) {
+    return true;
+  }
+  const Index needed = context_needed(request.request, decoder.model().block_size());
+  const Index free = options.context_tokens - reserved() - needed;
+  if (free < 0) {
+    return false;
+  }
+  prefixes.shrink(free);
+  request.context = needed;
+  return true;
+}
+
+void Engine::State::begin_prompt(RunningRequest& request) {
+  const Request& wanted = request.request;
+  request.prompt.emplace(
+      decoder, wanted.prompt,
+      ContextWindow::Options{.use_cache = wanted.options.use_cache, .hook = wanted.hook});
+  if (keeps_prefixes(wanted) && request.prompt->has_cache()) {
+    KeyValueCache known = prefixes.find(wanted.prompt);
+    request.reused_tokens = known.length();
+    if (known.length() > 0) {
+      request.prompt->adopt(std::move(known));
+    }
+  }
+  counts.prompt_tokens += std::ssize(wanted.prompt);
+  counts.reused_prompt_tokens += request.reused_tokens;
+}
+
+// Returns true when all of it has been read.
+bool Engine::State::read_prompt(RunningRequest& request) {
+  const Request& wanted = request.request;
+  const Stopwatch watch;
+  if (!request.prompt) {
+    begin_prompt(request);
+  }
+  if (wanted.options.max_new_tokens == 0) {
+    return true;
+  }
+  const Index chunk = options.prompt_chunk;
+  const auto logits = request.prompt->read_chunk(chunk > 0 ? chunk : decoder.model().block_size());
+  request.prompt_seconds += watch.seconds();
+  if (!logits) {
+    return false;
+  }
+  request.prompt_logits.assign(logits->begin(), logits->end());
+  if (keeps_prefixes(wanted)) {
+    prefixes.keep(wanted.prompt, request.prompt->cache());
+    prefixes.shrink(options.context_tokens - reserved());
+  }
+  return true;
 }
 
 // Of the first request that waits, as many as there are places for.
 void Engine::State::begin_texts() {
-  std::erase_if(waiting, [](const auto& request) { return request->status != Status::running; });
+  std::erase_if(waiting,
+                [](const auto& request) { return request->status != RequestStatus::running; });
   if (waiting.empty() || std::ssize(texts) >= options.together) {
     return;
   }
   const std::shared_ptr<RunningRequest> request = waiting.front();
+  if (!request->prompt && !reserve(*request)) {
+    return;
+  }
   guarded(*request, [&] {
-    if (!request->prompt) {
-      read_prompt(*request);
-    }
-    while (request->next_sample < request->end_sample() && std::ssize(texts) < options.together) {
-      const Index sample = request->next_sample++;
-      const bool is_last = request->next_sample == request->end_sample();
-      texts.emplace_back(request, sample,
-                         is_last ? std::move(*request->prompt) : request->prompt->fork());
-      if (!texts.back().finished()) {
-        texts.back().take(request->prompt_logits);
-      }
+    if (!request->prompt_logits.empty() || read_prompt(*request)) {
+      begin_texts_of(request);
     }
   });
   if (request->next_sample == request->end_sample()) {
@@ -247,11 +191,24 @@ void Engine::State::begin_texts() {
   }
 }
 
+void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
+  while (request->next_sample < request->end_sample() && std::ssize(texts) < options.together) {
+    const Index sample = request->next_sample++;
+    const bool is_last = request->next_sample == request->end_sample();
+    texts.emplace_back(request, sample,
+                       is_last ? std::move(*request->prompt) : request->prompt->fork());
+    if (!texts.back().finished()) {
+      texts.back().take(request->prompt_logits);
+      ++counts.tokens;
+    }
+  }
+}
+
 // One more token for every text that goes on.
 void Engine::State::advance() {
-  std::map<ForwardHook*, std::vector<Text*>> groups;  // that share passes over the weights
-  std::vector<Text*> reading;                         // that must read their window
-  for (Text& text : texts) {
+  std::map<ForwardHook*, std::vector<RunningText*>> groups;  // that share passes over the weights
+  std::vector<RunningText*> reading;                         // that must read their window
+  for (RunningText& text : texts) {
     if (!text.finished() && text.window().can_step()) {
       groups[text.request().request.hook].push_back(&text);
     } else if (!text.finished()) {
@@ -261,32 +218,34 @@ void Engine::State::advance() {
   for (const auto& [hook, group] : groups) {
     step_together(hook, group);
   }
-  for (Text* text : reading) {
+  for (RunningText* text : reading) {
     guarded(text->request(), [&] { text->take(text->window().read()); });
   }
 }
 
-void Engine::State::step_together(ForwardHook* hook, const std::vector<Text*>& group) {
+void Engine::State::step_together(ForwardHook* hook, const std::vector<RunningText*>& group) {
   std::vector<DecodeItem> items;
-  for (Text* text : group) {
+  for (RunningText* text : group) {
     items.push_back(text->window().step_item());
   }
-  std::exception_ptr failure;  // of the hook, which all of these texts have
+  std::vector<Chosen> chosen(group.size());
   try {
     decoder.step(items, hook);
-  } catch (...) {
-    failure = std::current_exception();
+    chosen = choose_all(group, decoder);
+  } catch (...) {  // of the hook, which all of these texts have
+    chosen.assign(group.size(), {.failure = std::current_exception()});
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
-    Text& text = *group[i];
+    RunningText& text = *group[i];
     if (text.finished()) {  // by what was called meanwhile
       continue;
     }
     guarded(text.request(), [&] {
-      if (failure) {
-        std::rethrow_exception(failure);
+      if (chosen[i].failure) {
+        std::rethrow_exception(chosen[i].failure);
       }
-      text.take(decoder.logits(static_cast<Index>(i)));
+      text.take(decoder.logits(static_cast<Index>(i)), chosen[i].id);
+      ++counts.tokens;
     });
   }
 }
@@ -297,7 +256,7 @@ void Engine::State::sweep() {
       ++text;
       continue;
     }
-    if (text->request().status != Status::failed) {
+    if (text->request().status != RequestStatus::failed) {
       guarded(text->request(), [&] { text->end(decoder.model().block_size()); });
     }
     text = texts.erase(text);
@@ -311,6 +270,11 @@ Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
   require_value(options.together >= 1, "together", "expected a number from 1, got ",
                 options.together);
+  require_value(options.prompt_chunk >= 0 && options.prompt_chunk % KeyValueCache::kBlock == 0,
+                "prompt_chunk", "expected a multiple of ", KeyValueCache::kBlock, ", got ",
+                options.prompt_chunk);
+  require_value(options.context_tokens >= 0, "context_tokens", "expected a number from 0, got ",
+                options.context_tokens);
 }
 
 Engine::~Engine() = default;
@@ -322,6 +286,10 @@ RequestId Engine::begin(Request request) {
   if (request.prompt.empty()) {
     request.prompt.push_back(state_->tokenizer.begin_of_text());
   }
+  const Index most = state_->options.context_tokens;
+  require_value(most == 0 || context_of(request) <= most, "max_tokens",
+                "expected a request that needs room for at most ", most,
+                " tokens of keys and values, got one for ", context_of(request));
   const RequestId id = ++state_->last_id;
   if (request.samples > 0) {
     auto running = std::make_shared<RunningRequest>();
@@ -338,16 +306,29 @@ RequestId Engine::begin(Request request) {
 
 void Engine::cancel(RequestId id) {
   const auto end = [&](RunningRequest& request) {
-    if (request.id == id && request.status == Status::running) {
-      request.status = Status::cancelled;
+    if (request.id == id && request.status == RequestStatus::running) {
+      request.status = RequestStatus::cancelled;
     }
   };
   for (const auto& request : state_->waiting) {
     end(*request);
   }
-  for (Text& text : state_->texts) {
+  for (RunningText& text : state_->texts) {
     end(text.request());
   }
+}
+
+Index Engine::context_of(const Request& request) const {
+  return context_needed(request, state_->decoder.model().block_size());
+}
+
+EngineStatus Engine::status() const {
+  EngineStatus status = state_->counts;
+  status.texts = std::ssize(state_->texts);
+  status.waiting = std::ssize(state_->waiting);
+  status.reserved_tokens = state_->reserved();
+  status.kept_tokens = state_->prefixes.tokens();
+  return status;
 }
 
 bool Engine::step() {

@@ -47,6 +47,10 @@ double penalized_score(double score, double penalty) {
   return std::clamp(score > 0 ? score / penalty : score * penalty, -kLargest, kLargest);
 }
 
+double moved_score(double score, double change) {
+  return score == kImpossible ? score : score + change;
+}
+
 std::span<const std::int32_t> latest(std::span<const std::int32_t> history, Index window) {
   const auto count = static_cast<std::size_t>(window);
   return window > 0 && history.size() > count ? history.last(count) : history;
@@ -140,6 +144,14 @@ void SamplingOptions::validate() const {
                 "expected a number above 0, got ", repetition_penalty);
   require_value(repetition_window >= 0, "repetition_window", "expected a number from 0, got ",
                 repetition_window);
+  require_value(std::isfinite(presence_penalty), "presence_penalty", "expected a number, got ",
+                presence_penalty);
+  require_value(std::isfinite(frequency_penalty), "frequency_penalty", "expected a number, got ",
+                frequency_penalty);
+  for (const TokenBias& bias : logit_bias) {
+    require_value(bias.token >= 0 && std::isfinite(bias.bias), "logit_bias",
+                  "expected ids from 0 with numbers, got ", bias.token, " with ", bias.bias);
+  }
   require_value(std::isfinite(temperature) && temperature >= 0, "temperature",
                 "expected a number from 0, got ", temperature);
   require_value(top_k >= 0, "top_k", "expected a number from 0, got ", top_k);
@@ -183,6 +195,18 @@ void Sampler::adjust_scores(std::span<const std::int32_t> history, Scratch& scra
         scores[place] = penalized_score(scores[place], options_.repetition_penalty);
       }
     }
+  }
+  const auto add = [&](std::int32_t id, double change) {
+    const auto place = static_cast<std::size_t>(id);
+    require(id >= 0 && place < scores.size(), "[Sampler] expected ids below ", scores.size(),
+            " of logit_bias, got ", id);
+    scores[place] = moved_score(scores[place], change);
+  };
+  for (const auto& [id, count] : chosen_) {
+    add(id, -options_.presence_penalty - options_.frequency_penalty * static_cast<double>(count));
+  }
+  for (const TokenBias& bias : options_.logit_bias) {
+    add(bias.token, bias.bias);
   }
   for (const std::int32_t id : excluded_) {
     if (id >= 0 && static_cast<std::size_t>(id) < scores.size()) {
@@ -233,13 +257,21 @@ std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
 }
 
 std::int32_t Sampler::next(const Tensor& logits, std::span<const std::int32_t> history) {
-  return choose_token(distribution(logits, history), random_.uniform(draws_++));
+  return drawn(distribution(logits, history));
 }
 
 std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
   scratch_.scores.assign(logits.begin(), logits.end());
   compute(history, scratch_);
-  return choose_token(scratch_.distribution, random_.uniform(draws_++));
+  return drawn(scratch_.distribution);
+}
+
+std::int32_t Sampler::drawn(const std::vector<TokenProbability>& distribution) {
+  const std::int32_t id = choose_token(distribution, random_.uniform(draws_++));
+  if (options_.presence_penalty != 0 || options_.frequency_penalty != 0) {
+    ++chosen_[id];
+  }
+  return id;
 }
 
 }  // namespace headlight

@@ -43,14 +43,16 @@ void KeyValueCache::Layer::add(Tensor block) {
   blocks.push_back(std::move(block));
 }
 
-KeyValueCache KeyValueCache::fork() const {
+KeyValueCache KeyValueCache::fork(Index length) const {
+  require(length >= 0 && length <= length_, "[KeyValueCache] expected a length up to ", length_,
+          ", got ", length);
   KeyValueCache other;
   other.dtype_ = dtype_;
-  other.length_ = length_;
-  const auto full = static_cast<std::size_t>(length_ / kBlock);
+  other.length_ = length;
+  const auto full = static_cast<std::size_t>(length / kBlock);
   for (const Layer& layer : layers_) {
     Layer copy{.plan = layer.plan, .blocks = {}, .starts = {}};
-    for (std::size_t i = 0; i < layer.blocks.size() && static_cast<Index>(i) * kBlock < length_;
+    for (std::size_t i = 0; i < layer.blocks.size() && static_cast<Index>(i) * kBlock < length;
          ++i) {
       copy.add(i < full ? layer.blocks[i] : layer.blocks[i].clone());
     }

@@ -20,6 +20,7 @@ void token_file(std::string_view input);
 void options(std::string_view input);
 void meta_pkl(std::string_view input);
 void texts(std::string_view input);
+void serve(std::string_view input);
 
 struct Target {
   std::string_view name;
@@ -37,6 +38,7 @@ inline constexpr std::array kTargets{Target{"safetensors", safetensors},
                                      Target{"token_file", token_file},
                                      Target{"options", options},
                                      Target{"meta_pkl", meta_pkl},
-                                     Target{"texts", texts}};
+                                     Target{"texts", texts},
+                                     Target{"serve", serve}};
 
 }  // namespace headlight::fuzz

@@ -38,6 +38,26 @@ struct EngineOptions {
   // Texts that one pass over the weights serves: enough to hide the reading of the weights, and few
   // enough for their caches. Others wait.
   Index together = 32;
+  // Prompts are read in parts that end at multiples of so many positions, one part a step, so that
+  // other texts do not wait long; 0: each at once. A multiple of 64. It changes what is computed
+  // together, and so the last bits.
+  Index prompt_chunk = 0;
+  // Positions that there may be keys and values for, of all texts together; a request waits until
+  // there is room for all that it may need. What texts leave free keeps the beginnings of prompts
+  // that were read, in chunks. 0: no limit, and nothing is kept.
+  Index context_tokens = 0;
+};
+
+// What an engine is at.
+struct EngineStatus {
+  Index texts = 0;            // that run
+  Index waiting = 0;          // requests with texts that have not begun
+  Index reserved_tokens = 0;  // of context_tokens, for texts
+  Index kept_tokens = 0;      // of context_tokens, beginnings of prompts
+  // Since the beginning.
+  Index prompt_tokens = 0;         // of prompts that were read
+  Index reused_prompt_tokens = 0;  // of those, what had been read before
+  Index tokens = 0;                // chosen
 };
 
 // Continues any number of texts side by side: requests come and go between steps, each with options
@@ -51,14 +71,18 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Texts are begun by steps, those of earlier requests first. Throws Error for options that are
-  // out of range.
+  // out of range, and about "max_tokens" for a request that context_tokens has no room for.
   RequestId begin(Request request);
   // The texts of a request that run end in the next step, with FinishReason::cancelled; others are
   // not begun.
   void cancel(RequestId id);
-  // Chooses one more token for every text that runs, after reading at most one prompt. Returns
-  // false when no request is left.
+  // Chooses one more token for every text that runs, after reading at most one prompt or part of
+  // one. Returns false when no request is left.
   bool step();
+  EngineStatus status() const;
+  // Positions, in whole blocks of 64, that a request takes of context_tokens: those of its prompt
+  // and of the tokens that each of its texts may get, at most the model's block.
+  Index context_of(const Request& request) const;
 
  private:
   struct State;

@@ -28,7 +28,9 @@ struct GenerateOptions {
   Index max_new_tokens = 500;
   SamplingOptions sampling = {};
   std::vector<std::string> stop = {};  // the text ends before the first of these
-  // Never choose <|endoftext|>, so that the text goes on to max_new_tokens.
+  // Tokens that end the text as <|endoftext|> does: a turn of a chat.
+  std::vector<std::int32_t> end_tokens = {};
+  // Never choose <|endoftext|> or end_tokens, so that the text goes on to max_new_tokens.
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute every token from the whole window again; slower
   Index sample = 0;       // number of the text among several from one seed
@@ -44,7 +46,7 @@ struct GenerateOptions {
 
 enum class FinishReason {
   length,       // max_new_tokens were made
-  end_of_text,  // the model chose <|endoftext|>
+  end_of_text,  // the model chose <|endoftext|> or one of end_tokens
   stop,         // a stop text came
   cancelled,    // Engine::cancel
 };
@@ -63,6 +65,7 @@ struct GenerateResult {
   std::string text;                  // UTF-8, without the stop text
   FinishReason finish_reason = FinishReason::length;
   Index prompt_tokens = 0;            // <|endoftext|> included when it begins the prompt
+  Index prompt_tokens_reused = 0;     // read before, for another request
   bool prompt_was_cut = false;        // the prompt was longer than the block
   double seconds_to_first_token = 0;  // reading the prompt and choosing one token
   double seconds = 0;                 // until the last token was chosen

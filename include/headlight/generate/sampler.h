@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -7,15 +8,26 @@
 
 namespace headlight {
 
+// A number that is added to the logit of a token.
+struct TokenBias {
+  std::int32_t token = 0;
+  double bias = 0;
+};
+
 // How the next token is chosen. The steps run in the order of the fields, which is that of Hugging
-// Face's generate(): penalty, temperature, top_k, top_p, min_p, then one draw from what is left.
+// Face's generate(): penalties, temperature, top_k, top_p, min_p, then one draw from what is left.
 struct SamplingOptions {
   // Logits of tokens that have occurred are divided by it when positive, multiplied when negative:
   // above 1 discourages repetition, 1 is off. Keskar et al., arXiv 1909.05858.
   double repetition_penalty = 1.0;
   Index repetition_window = 0;  // latest tokens of prompt and output that count; 0: all
-  double temperature = 1.0;     // logits are divided by it; 0: always the likeliest token
-  Index top_k = 0;              // keep so many of the likeliest tokens; 0: all
+  // Subtracted from the logits of tokens that the sampler has chosen before: once, and so many
+  // times as they were chosen. As in OpenAI's API the prompt does not count.
+  double presence_penalty = 0;
+  double frequency_penalty = 0;
+  std::vector<TokenBias> logit_bias = {};
+  double temperature = 1.0;  // logits are divided by it; 0: always the likeliest token
+  Index top_k = 0;           // keep so many of the likeliest tokens; 0: all
   // Keep the likeliest tokens until their probabilities sum to it, one at least; 1: all.
   // Holtzman et al., arXiv 1904.09751.
   double top_p = 1.0;
@@ -76,12 +88,14 @@ class Sampler {
   // From scratch.scores to scratch.distribution.
   void compute(std::span<const std::int32_t> history, Scratch& scratch) const;
   void adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const;
+  std::int32_t drawn(const std::vector<TokenProbability>& distribution);
   void choose_candidates(Scratch& scratch) const;
 
   SamplingOptions options_;
   RandomStream random_;
   std::vector<std::int32_t> excluded_;
   std::uint64_t draws_ = 0;
+  std::map<std::int32_t, Index> chosen_;  // how often; kept where a penalty asks
   Scratch scratch_;
 };
 

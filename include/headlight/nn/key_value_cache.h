@@ -20,7 +20,9 @@ class KeyValueCache {
   KeyValueCache& operator=(KeyValueCache&&) = default;
 
   // The same sequence again, to be continued in another way. Blocks that are full are shared.
-  KeyValueCache fork() const;
+  KeyValueCache fork() const { return fork(length_); }
+  // The first `length` positions of it alone.
+  KeyValueCache fork(Index length) const;
 
   // Positions in use.
   Index length() const { return length_; }

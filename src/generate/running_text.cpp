@@ -1,0 +1,121 @@
+#include "generate/running_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headlight {
+namespace {
+
+bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
+}
+
+}  // namespace
+
+std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
+                                          const GenerateOptions& options) {
+  std::vector<std::int32_t> excluded;
+  if (tokenizer.unknown().has_value()) {
+    excluded.push_back(*tokenizer.unknown());
+  }
+  if (options.ignore_end_of_text) {
+    excluded.push_back(tokenizer.end_of_text());
+    excluded.insert(excluded.end(), options.end_tokens.begin(), options.end_tokens.end());
+  }
+  for (Index id = tokenizer.vocab_size(); id < model.vocab_size(); ++id) {
+    excluded.push_back(static_cast<std::int32_t>(id));
+  }
+  return excluded;
+}
+
+TextOutput::TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
+                       const std::vector<std::string>& stops)
+    : decoder_(tokenizer, has_text(tokenizer, prompt)), filter_(stops) {}
+
+std::string TextOutput::finish() {
+  const std::string rest = filter_.push(decoder_.finish());
+  return kept(rest + filter_.finish());
+}
+
+std::string TextOutput::kept(std::string piece) {
+  text_ += piece;
+  return piece;
+}
+
+RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
+                         ContextWindow window)
+    : request_(std::move(request)),
+      sample_(sample),
+      sampler_(options().sampling, sample, request_->excluded),
+      history_(request_->request.prompt),
+      window_(std::move(window)),
+      output_(*request_->tokenizer, history_, options().stop) {
+  result_.prompt_tokens = std::ssize(history_);
+  result_.prompt_tokens_reused = request_->reused_tokens;
+  finished_ = options().max_new_tokens == 0;
+}
+
+void RunningText::take(std::span<const float> logits, std::int32_t id) {
+  tell_choice(logits, id);
+  result_.seconds = request_->prompt_seconds + watch_.seconds();
+  if (result_.tokens.empty()) {
+    result_.seconds_to_first_token = result_.seconds;
+  }
+  result_.tokens.push_back(id);
+  finished_ = must_end(id);
+}
+
+void RunningText::end(Index block_size) {
+  tell_text(output_.finish());
+  if (!finished_) {
+    result_.finish_reason = FinishReason::cancelled;
+  } else if (output_.stopped()) {
+    result_.finish_reason = FinishReason::stop;
+  }
+  result_.text = output_.text();
+  result_.prompt_was_cut = result_.prompt_tokens > block_size;
+  if (request_->request.on_end) {
+    request_->request.on_end(sample_, std::move(result_));
+  }
+}
+
+void RunningText::tell_text(const std::string& piece) {
+  if (request_->request.on_text && !piece.empty()) {
+    request_->request.on_text(sample_, piece);
+  }
+}
+
+void RunningText::tell_choice(std::span<const float> logits, std::int32_t id) {
+  TokenChoice choice{.token = id};
+  if (options().logprobs.has_value()) {
+    const TokenDistribution expected(logits);
+    choice = {.token = id,
+              .log_probability = expected.log_probability(id),
+              .rank = expected.rank(id),
+              .likeliest = expected.likeliest(*options().logprobs)};
+    result_.choices.push_back(choice);
+  }
+  if (request_->request.on_token) {
+    request_->request.on_token(sample_, choice);
+  }
+}
+
+bool RunningText::is_end(std::int32_t id) const {
+  const std::vector<std::int32_t>& ends = options().end_tokens;
+  return id == request_->tokenizer->end_of_text() ||
+         std::find(ends.begin(), ends.end(), id) != ends.end();
+}
+
+bool RunningText::must_end(std::int32_t id) {
+  if (is_end(id)) {
+    result_.finish_reason = FinishReason::end_of_text;
+    return true;
+  }
+  history_.push_back(id);
+  window_.append(id);
+  tell_text(output_.push(id));
+  return output_.stopped() || std::ssize(result_.tokens) == options().max_new_tokens;
+}
+
+}  // namespace headlight

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/stopwatch.h"
+#include "generate/context_window.h"
+#include "generate/stop_filter.h"
+#include "headlight/generate/engine.h"
+#include "headlight/text/streaming_decoder.h"
+
+namespace headlight {
+
+// Tokens that no text of a request may have. A model may have more ids than its tokenizer, when V
+// was rounded up for speed.
+std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
+                                          const GenerateOptions& options);
+
+enum class RequestStatus { running, cancelled, failed };
+
+// A request that has begun, for its texts.
+struct RunningRequest {
+  RequestId id = 0;
+  Request request;
+  const Tokenizer* tokenizer = nullptr;
+  std::vector<std::int32_t> excluded = {};
+  RequestStatus status = RequestStatus::running;
+  Index context = 0;  // of EngineOptions::context_tokens, once the prompt is being read
+  // From then on until the last text is begun.
+  std::optional<ContextWindow> prompt = {};
+  std::vector<float> prompt_logits = {};  // [V], once it has been read
+  Index reused_tokens = 0;
+  double prompt_seconds = 0;
+  Index next_sample = 0;
+
+  Index end_sample() const { return request.options.sample + request.samples; }
+};
+
+// Turns tokens into text up to the first stop text.
+class TextOutput {
+ public:
+  // Behind the tokens of a prompt.
+  TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
+             const std::vector<std::string>& stops);
+
+  std::string push(std::int32_t id) { return kept(filter_.push(decoder_.push(id))); }
+  std::string finish();
+  bool stopped() const { return filter_.found(); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string kept(std::string piece);
+
+  StreamingDecoder decoder_;
+  StopFilter filter_;
+  std::string text_;
+};
+
+// One text in the making.
+class RunningText {
+ public:
+  // `window` has read the prompt.
+  RunningText(std::shared_ptr<RunningRequest> request, Index sample, ContextWindow window);
+
+  RunningRequest& request() { return *request_; }
+  const RunningRequest& request() const { return *request_; }
+  ContextWindow& window() { return window_; }
+  bool finished() const { return finished_ || request_->status != RequestStatus::running; }
+
+  // Chooses the next token from logits [V]. Touches this text alone.
+  std::int32_t choose(std::span<const float> logits) { return sampler_.next(logits, history_); }
+  // Goes on with a token that was chosen from logits [V].
+  void take(std::span<const float> logits, std::int32_t id);
+  void take(std::span<const float> logits) { take(logits, choose(logits)); }
+  void end(Index block_size);
+
+ private:
+  const GenerateOptions& options() const { return request_->request.options; }
+  void tell_text(const std::string& piece);
+  void tell_choice(std::span<const float> logits, std::int32_t id);
+  bool is_end(std::int32_t id) const;
+  bool must_end(std::int32_t id);
+
+  std::shared_ptr<RunningRequest> request_;
+  Index sample_;
+  Sampler sampler_;
+  std::vector<std::int32_t> history_;  // prompt and output
+  ContextWindow window_;
+  TextOutput output_;
+  Stopwatch watch_;
+  GenerateResult result_;
+  bool finished_ = false;
+};
+
+}  // namespace headlight

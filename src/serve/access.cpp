@@ -1,0 +1,155 @@
+#include "serve/access.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "headlight/base/error.h"
+#include "serve/api_error.h"
+
+namespace headlight::serve {
+namespace {
+
+bool contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Looks at every byte of `secret`, whatever differs first.
+bool equals_secret(std::string_view text, std::string_view secret) {
+  unsigned difference = text.size() == secret.size() ? 0 : 1;
+  for (std::size_t i = 0; i < secret.size(); ++i) {
+    const char other = i < text.size() ? text[i] : '\0';
+    difference |= static_cast<unsigned char>(secret[i] ^ other);
+  }
+  return difference == 0;
+}
+
+std::string random_secret() {
+  unsigned char bytes[32];
+  require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes, "the system has no random numbers");
+  std::string text;
+  for (const unsigned char byte : bytes) {
+    text += "0123456789abcdef"[byte >> 4U];
+    text += "0123456789abcdef"[byte & 15U];
+  }
+  return text;
+}
+
+// "localhost" of "localhost:8080", "[::1]" of "[::1]:8080".
+std::string_view without_port(std::string_view host) {
+  const std::size_t colon = host.rfind(':');
+  const std::size_t bracket = host.rfind(']');
+  const bool has_port =
+      colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
+  return has_port ? host.substr(0, colon) : host;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && text.back() == ' ') {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+// The value of a cookie among "a=1; b=2"; "": there is none.
+std::string_view cookie_of(std::string_view cookies, std::string_view name) {
+  while (!cookies.empty()) {
+    const std::size_t end = std::min(cookies.find(';'), cookies.size());
+    const std::string_view pair = trimmed(cookies.substr(0, end));
+    const std::size_t sign = pair.find('=');
+    if (sign != std::string_view::npos && pair.substr(0, sign) == name) {
+      return pair.substr(sign + 1);
+    }
+    cookies.remove_prefix(std::min(end + 1, cookies.size()));
+  }
+  return {};
+}
+
+HttpHeaders sharing_headers(const std::string& origin) {
+  return {{"Access-Control-Allow-Origin", origin},
+          {"Vary", "Origin"},
+          {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+          {"Access-Control-Allow-Methods", "GET, POST"},
+          {"Access-Control-Max-Age", "600"}};
+}
+
+}  // namespace
+
+Access::Access(Options options) : options_(std::move(options)), session_(random_secret()) {}
+
+bool Access::is_key(std::string_view text) const { return equals_secret(text, options_.api_key); }
+
+std::string Access::cookie_name() const { return "headlight_" + std::to_string(options_.port); }
+
+std::string Access::session_cookie() const {
+  return cookie_name() + "=" + session_ + "; HttpOnly; SameSite=Strict; Path=/";
+}
+
+// An address cannot be made to mean another machine, as a name can.
+bool Access::is_host_allowed(std::string_view host) const {
+  const std::string_view name = without_port(host);
+  return name == "localhost" || is_address(name) || contains(options_.allowed_hosts, name);
+}
+
+bool Access::is_own_origin(std::string_view origin, std::string_view host) const {
+  const std::size_t scheme = origin.find("://");
+  return scheme != std::string_view::npos && origin.substr(scheme + 3) == host;
+}
+
+bool Access::has_key(const HttpRequest& head) const {
+  if (options_.api_key.empty() || contains(options_.open_paths, head.path)) {
+    return true;
+  }
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string* authorization = head.header("authorization");
+  if (authorization != nullptr && authorization->starts_with(kBearer)) {
+    return is_key(std::string_view(*authorization).substr(kBearer.size()));
+  }
+  const std::string* cookies = head.header("cookie");
+  return cookies != nullptr && equals_secret(cookie_of(*cookies, cookie_name()), session_);
+}
+
+Admission Access::check(const HttpRequest& head) const {
+  const std::string* host = head.header("host");
+  if (host == nullptr || !is_host_allowed(*host)) {
+    return {.refusal = error_response(403,
+                                      "this name is not the server's: expected localhost, an "
+                                      "address or a name of --allow_host")};
+  }
+  HttpHeaders headers;
+  if (const std::string* origin = head.header("origin")) {
+    if (contains(options_.allowed_origins, *origin)) {
+      headers = sharing_headers(*origin);
+    } else if (!is_own_origin(*origin, *host)) {
+      return {.refusal = error_response(403, "pages of other servers may not ask this one")};
+    }
+    if (head.method == "OPTIONS" && !headers.empty()) {
+      return {.refusal = HttpResponse{.status = 204}, .headers = std::move(headers)};
+    }
+  } else if (const std::string* site = head.header("sec-fetch-site");
+             site != nullptr && head.path != "/" && *site != "same-origin" && *site != "none") {
+    return {.refusal = error_response(403, "pages of other servers may not ask this one")};
+  }
+  if (!has_key(head)) {
+    return {.refusal = error_response(401, "expected the server's key: Authorization: Bearer KEY",
+                                      {}, "invalid_api_key"),
+            .headers = std::move(headers)};
+  }
+  return {.headers = std::move(headers)};
+}
+
+HttpHeaders protective_headers() {
+  return {{"Content-Security-Policy",
+           "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+           "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
+}
+
+}  // namespace headlight::serve

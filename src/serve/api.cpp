@@ -1,0 +1,300 @@
+#include "serve/api.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+
+#include "headlight/base/nearest_name.h"
+#include "headlight/base/utf8.h"
+#include "serve/api_error.h"
+#include "serve/completion_answer.h"
+#include "serve/inspections.h"
+#include "serve/page_files.h"
+#include "views/report/json_output.h"
+
+namespace headlight::serve {
+namespace {
+
+Index seconds_since_1970() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
+
+HttpResponse json_response(const Json& json) {
+  return {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = json.dump()};
+}
+
+std::string type_of_file(std::string_view name) {
+  if (name.ends_with(".html")) {
+    return "text/html; charset=utf-8";
+  }
+  return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
+}
+
+// The file of the page behind a path; null: there is none.
+const EmbeddedFile* file_behind(std::string_view path) {
+  const std::string_view name = path == "/" ? "index.html" : path.substr(1);
+  for (const EmbeddedFile& file : serve_page_files()) {
+    if (file.name == name) {
+      return &file;
+    }
+  }
+  return nullptr;
+}
+
+// Browsers send other types for any page, without asking first.
+void require_json(const HttpRequest& request) {
+  const std::string* type = request.header("content-type");
+  if (type == nullptr || !type->starts_with("application/json")) {
+    throw ApiError(415, "", "expected Content-Type: application/json");
+  }
+}
+
+}  // namespace
+
+const std::vector<Api::Route>& Api::routes() {
+  static const std::vector<Route> all{
+      {"GET", "/health", &Api::get_health},
+      {"GET", "/metrics", &Api::get_metrics},
+      {"GET", "/v1/models", &Api::get_models},
+      {"POST", "/v1/completions", &Api::post_completion},
+      {"POST", "/v1/chat/completions", &Api::post_chat},
+      {"POST", "/tokenize", &Api::post_tokenize},
+      {"POST", "/detokenize", &Api::post_detokenize},
+      {"POST", "/api/login", &Api::post_login},
+      {"POST", "/api/attention", &Api::post_inspection},
+      {"POST", "/api/scores", &Api::post_inspection},
+      {"POST", "/api/ablate", &Api::post_inspection},
+      {"POST", "/api/patch", &Api::post_inspection},
+      {"POST", "/api/lens", &Api::post_inspection},
+  };
+  return all;
+}
+
+std::vector<std::string> Api::open_paths() {
+  std::vector<std::string> paths{"/", "/health", "/api/login"};
+  for (const EmbeddedFile& file : serve_page_files()) {
+    paths.push_back("/" + std::string(file.name));
+  }
+  return paths;
+}
+
+Api::Api(const std::vector<ServedModel>& models, const Options& options, Compute& compute,
+         Access& access, Metrics& metrics)
+    : options_(options),
+      compute_(compute),
+      access_(access),
+      metrics_(metrics),
+      created_(seconds_since_1970()),
+      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
+  for (const ServedModel& model : models) {
+    models_.push_back({model, ChatTemplate(model.chat_template, *model.loaded.tokenizer)});
+  }
+}
+
+Api::Handler Api::find(const HttpRequest& request) const {
+  constexpr std::string_view kModels = "/v1/models/";
+  if (request.method == "GET" && file_behind(request.path) != nullptr) {
+    return &Api::get_file;
+  }
+  if (request.method == "GET" && request.path.starts_with(kModels)) {
+    return &Api::get_models;
+  }
+  std::string other;
+  for (const Route& route : routes()) {
+    if (request.path == route.path) {
+      if (request.method == route.method) {
+        return route.handler;
+      }
+      other = route.method;
+    }
+  }
+  if (!other.empty()) {
+    throw ApiError(405, "", "expected the method " + other);
+  }
+  throw ApiError(404, "", "there is nothing at this path");
+}
+
+void Api::handle(const HttpRequest& request, const Exchange& exchange) {
+  try {
+    const Handler handler = find(request);
+    metrics_.count_request(request.path.starts_with("/v1/models") ? "/v1/models" : request.path);
+    if (request.method == "POST") {
+      require_json(request);
+    }
+    (this->*handler)(request, exchange);
+  } catch (...) {
+    const HttpResponse response = current_error_response();
+    metrics_.count_refusal(response.status);
+    exchange->send(response);
+  }
+}
+
+void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
+  const EmbeddedFile& file = *file_behind(request.path);
+  exchange->send({.status = 200,
+                  .headers = {{"Content-Type", type_of_file(file.name)}},
+                  .body = std::string(file.contents)});
+}
+
+void Api::get_health(const HttpRequest&, const Exchange& exchange) {
+  if (closing_) {
+    throw ApiError(503, "closing", "the server ends");
+  }
+  exchange->send(json_response({{"status", "ok"}}));
+}
+
+void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
+  exchange->send({.status = 200,
+                  .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                  .body = metrics_.text(compute_.status(), connections_ ? connections_() : 0)});
+}
+
+Json Api::model_json(const Model& model) const {
+  return {{"id", model.served.name},
+          {"object", "model"},
+          {"created", created_},
+          {"owned_by", "headlight"},
+          {"max_model_len", model.served.loaded.model->block_size()},
+          {"chat", model.chat.problem().empty()}};
+}
+
+void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
+  constexpr std::string_view kOne = "/v1/models/";
+  Json list = Json::array();
+  for (const Model& model : models_) {
+    if (request.path == std::string(kOne) + model.served.name) {
+      exchange->send(json_response(model_json(model)));
+      return;
+    }
+    list.push_back(model_json(model));
+  }
+  if (request.path.starts_with(kOne)) {
+    throw ApiError(404, "model_not_found", "there is no model of this name", "model");
+  }
+  exchange->send(json_response({{"object", "list"}, {"data", std::move(list)}}));
+}
+
+std::size_t Api::model_of(Fields& fields) const {
+  const std::string name = fields.text("model", models_.front().served.name);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (models_[i].served.name == name) {
+      return i;
+    }
+    names.push_back(models_[i].served.name);
+  }
+  const std::string near = nearest_name(name, names);
+  throw ApiError(404, "model_not_found",
+                 "there is no model '" + escaped(name) + "'" +
+                     (near.empty() ? "; see /v1/models" : "; did you mean '" + near + "'?"),
+                 "model");
+}
+
+void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const std::string key = fields.text("key", "");
+  fields.refuse_others();
+  if (!access_.is_key(key)) {
+    throw ApiError(401, "invalid_api_key", "this is not the server's key", "key");
+  }
+  HttpResponse response = json_response({{"status", "ok"}});
+  response.headers.emplace_back("Set-Cookie", access_.session_cookie());
+  exchange->send(std::move(response));
+}
+
+void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
+  const Json& content = fields.get("content");
+  require_value(content.is_string(), "content", "expected a text, got ", content.type_name());
+  const bool add_special = fields.boolean("add_special", false);
+  const bool with_pieces = fields.boolean("with_pieces", false);
+  fields.refuse_others();
+  const std::vector<std::int32_t> ids =
+      add_special ? tokenizer.encode_prompt(content.text()) : tokenizer.encode(content.text());
+  Json tokens = Json::array();
+  for (const std::int32_t id : ids) {
+    tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}}
+                                 : Json(id));
+  }
+  exchange->send(json_response({{"tokens", std::move(tokens)}}));
+}
+
+void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
+  const std::vector<std::int32_t> ids = fields.tokens("tokens", tokenizer.vocab_size());
+  fields.refuse_others();
+  exchange->send(json_response({{"content", tokenizer.decode(ids)}}));
+}
+
+void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
+  complete(request, exchange, false);
+}
+
+void Api::post_chat(const HttpRequest& request, const Exchange& exchange) {
+  complete(request, exchange, true);
+}
+
+void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is_chat) {
+  Fields fields(request.body);
+  const std::size_t place = model_of(fields);
+  const Model& model = models_[place];
+  const Gpt& gpt = *model.served.loaded.model;
+  const CompletionModel described{.tokenizer = *model.served.loaded.tokenizer,
+                                  .chat = model.chat,
+                                  .vocabulary = gpt.vocab_size(),
+                                  .block_size = gpt.block_size(),
+                                  .default_tokens = options_.default_tokens};
+  CompletionRequest wanted = is_chat ? read_chat(fields, described, ++seeds_)
+                                     : read_completion(fields, described, ++seeds_);
+  const AnswerSource source{.id = (is_chat ? "chatcmpl-" : "cmpl-") + std::to_string(created_) +
+                                  "-" + std::to_string(++answers_),
+                            .model = model.served.name,
+                            .tokenizer = described.tokenizer,
+                            .block_size = described.block_size};
+  const auto answer = std::make_shared<CompletionAnswer>(std::move(wanted), source, exchange);
+  if (!answer->request().echo || !answer->request().options.logprobs) {
+    begin(place, answer, exchange);
+    return;
+  }
+  compute_.run([this, place, answer, &gpt, exchange] {
+    if (!exchange->gone()) {
+      try {
+        answer->read_prompts(gpt);
+        begin(place, answer, exchange);
+      } catch (...) {
+        answer->fail();
+      }
+    }
+  });
+}
+
+void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
+                const Exchange& exchange) {
+  const Compute::Ticket ticket = compute_.begin(model, answer->requests());
+  exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
+}
+
+void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) {
+  const Inspection* inspection = find_inspection(request.path);
+  Fields fields(request.body);
+  const ServedModel& model = models_[model_of(fields)].served;
+  compute_.run([this, inspection, fields, &model, exchange]() mutable {
+    const auto pause = [&] {
+      require(!exchange->gone(), "the client has gone");
+      compute_.serve_texts();
+    };
+    try {
+      exchange->send({.status = 200,
+                      .headers = {{"Content-Type", "application/json"}},
+                      .body = inspection->run(model, fields, pause)});
+    } catch (...) {
+      exchange->send(current_error_response());
+    }
+  });
+}
+
+}  // namespace headlight::serve

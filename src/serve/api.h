@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/serve/server.h"
+#include "serve/access.h"
+#include "serve/chat_template.h"
+#include "serve/completion_answer.h"
+#include "serve/compute.h"
+#include "serve/fields.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+
+namespace headlight::serve {
+
+// What stands behind every path. Reads requests on the thread that speaks with the clients, and
+// hands what takes time to the one that computes.
+class Api {
+ public:
+  struct Options {
+    Index default_tokens = 512;
+    Index context_tokens = 0;
+  };
+
+  // All must outlive it.
+  Api(const std::vector<ServedModel>& models, const Options& options, Compute& compute,
+      Access& access, Metrics& metrics);
+
+  void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
+  // For /metrics.
+  void set_connections(std::function<Index()> connections) {
+    connections_ = std::move(connections);
+  }
+  // From now on /health tells that the server ends.
+  void close() { closing_ = true; }
+
+  // Of the page, and what a page needs to ask for the key: they need none themselves.
+  static std::vector<std::string> open_paths();
+
+ private:
+  struct Model {
+    const ServedModel& served;
+    ChatTemplate chat;
+  };
+  using Exchange = std::shared_ptr<HttpExchange>;
+  using Handler = void (Api::*)(const HttpRequest&, const Exchange&);
+  struct Route {
+    const char* method;
+    const char* path;
+    Handler handler;
+  };
+
+  static const std::vector<Route>& routes();
+  // The handler. Throws ApiError: 404, or 405 for another method.
+  Handler find(const HttpRequest& request) const;
+
+  void get_file(const HttpRequest& request, const Exchange& exchange);
+  void get_health(const HttpRequest& request, const Exchange& exchange);
+  void get_metrics(const HttpRequest& request, const Exchange& exchange);
+  void get_models(const HttpRequest& request, const Exchange& exchange);
+  void post_login(const HttpRequest& request, const Exchange& exchange);
+  void post_tokenize(const HttpRequest& request, const Exchange& exchange);
+  void post_detokenize(const HttpRequest& request, const Exchange& exchange);
+  void post_completion(const HttpRequest& request, const Exchange& exchange);
+  void post_chat(const HttpRequest& request, const Exchange& exchange);
+  void post_inspection(const HttpRequest& request, const Exchange& exchange);
+
+  void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
+             const Exchange& exchange);
+  void complete(const HttpRequest& request, const Exchange& exchange, bool is_chat);
+  // The one that the request names; without a name the first.
+  std::size_t model_of(Fields& fields) const;
+  Json model_json(const Model& model) const;
+
+  std::vector<Model> models_;
+  Options options_;
+  Compute& compute_;
+  Access& access_;
+  Metrics& metrics_;
+  std::function<Index()> connections_;
+  Index created_;  // seconds since 1970
+  Index answers_ = 0;
+  std::uint64_t seeds_;  // the next request's that gives none
+  std::atomic<bool> closing_{false};
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,96 @@
+#include "serve/chat_template.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "headlight/base/error.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr std::string_view kTurnBegin = "<|im_start|>";
+constexpr std::string_view kTurnEnd = "<|im_end|>";
+
+std::optional<std::int32_t> special_id(const Tokenizer& tokenizer, std::string_view name) {
+  for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (tokenizer.special_name(static_cast<std::int32_t>(id)) == name) {
+      return static_cast<std::int32_t>(id);
+    }
+  }
+  return std::nullopt;
+}
+
+// Templates write a line's end as it is or as \n.
+std::string with_line_ends(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;) {
+    text.replace(at, 2, "\n");
+  }
+  return text;
+}
+
+// The text of a literal '<|im_start|>system\nTEXT<|im_end|>...' in the template.
+std::string literal_system(const std::string& source) {
+  const std::string opening = std::string(kTurnBegin) + "system\n";
+  for (std::size_t at = 0; (at = source.find(opening, at)) != std::string::npos;) {
+    at += opening.size();
+    const std::size_t end = source.find(kTurnEnd, at);
+    const std::string text = source.substr(at, end == std::string::npos ? 0 : end - at);
+    if (!text.empty() && text.find_first_of("'\"{}") == std::string::npos) {
+      return text;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+ChatTemplate::ChatTemplate(const std::string& source, const Tokenizer& tokenizer)
+    : tokenizer_(tokenizer) {
+  if (source.empty()) {
+    problem_ = "this model has no chat template: use /v1/completions";
+    return;
+  }
+  const auto begin = special_id(tokenizer, kTurnBegin);
+  const auto end = special_id(tokenizer, kTurnEnd);
+  const std::string text = with_line_ends(source);
+  const bool has_marks =
+      text.find(kTurnBegin) != std::string::npos && text.find(kTurnEnd) != std::string::npos;
+  if (!has_marks || !begin || !end) {
+    problem_ =
+        "the model's chat template is not ChatML, the only one that this server knows: use "
+        "/v1/completions";
+    return;
+  }
+  usual_system_ = literal_system(text);
+  turn_begin_ = *begin;
+  turn_end_ = *end;
+}
+
+void ChatTemplate::append(const ChatMessage& message, std::vector<std::int32_t>& ids) const {
+  const auto add = [&](const std::string& text) {
+    const std::vector<std::int32_t> more = tokenizer_.encode(text);
+    ids.insert(ids.end(), more.begin(), more.end());
+  };
+  ids.push_back(turn_begin_);
+  add(message.role + "\n" + message.content);
+  ids.push_back(turn_end_);
+  add("\n");
+}
+
+std::vector<std::int32_t> ChatTemplate::encode(const std::vector<ChatMessage>& messages) const {
+  require_value(problem_.empty(), "messages", problem_);
+  std::vector<std::int32_t> ids;
+  if (!usual_system_.empty() && (messages.empty() || messages.front().role != "system")) {
+    append({"system", usual_system_}, ids);
+  }
+  for (const ChatMessage& message : messages) {
+    append(message, ids);
+  }
+  ids.push_back(turn_begin_);
+  const std::vector<std::int32_t> opening = tokenizer_.encode("assistant\n");
+  ids.insert(ids.end(), opening.begin(), opening.end());
+  return ids;
+}
+
+}  // namespace headlight::serve

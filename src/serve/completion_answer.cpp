@@ -1,0 +1,256 @@
+#include "serve/completion_answer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "serve/api_error.h"
+#include "serve/text_scores.h"
+
+namespace headlight::serve {
+namespace {
+
+using Entries = std::vector<TokenLog::Entry>;
+
+Index seconds_since_1970() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
+
+const char* finish_name(FinishReason reason) {
+  return reason == FinishReason::length ? "length" : "stop";
+}
+
+bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
+}
+
+}  // namespace
+
+CompletionAnswer::CompletionAnswer(CompletionRequest request, AnswerSource source,
+                                   std::shared_ptr<HttpExchange> exchange)
+    : request_(std::move(request)),
+      source_(std::move(source)),
+      exchange_(std::move(exchange)),
+      created_(seconds_since_1970()) {
+  for (const auto& prompt : request_.prompts) {
+    prompt_tokens_ += std::ssize(prompt);
+  }
+}
+
+std::vector<headlight::Request> CompletionAnswer::requests() {
+  std::vector<headlight::Request> requests;
+  for (std::size_t i = 0; i < request_.prompts.size(); ++i) {
+    requests.push_back(request_for(i));
+  }
+  return requests;
+}
+
+void CompletionAnswer::read_prompts(const Gpt& model) {
+  for (const auto& prompt : request_.prompts) {
+    prompt_choices_.push_back(score_text(model, prompt, *request_.options.logprobs).tokens);
+  }
+}
+
+headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
+  const auto self = shared_from_this();
+  headlight::Request request;
+  request.prompt = request_.prompts[prompt];
+  request.options = request_.options;
+  request.options.max_new_tokens =
+      tokens_behind(request.prompt.size(), request.options.max_new_tokens, source_.block_size);
+  request.samples = request_.samples;
+  if (request.options.logprobs) {
+    request.on_token = [self, prompt](Index sample, const TokenChoice& choice) {
+      self->choice_of(prompt, sample).log.push(choice);
+    };
+  }
+  request.on_text = [self, prompt](Index sample, std::string_view piece) {
+    self->on_text(prompt, sample, piece);
+  };
+  request.on_end = [self, prompt](Index sample, const GenerateResult& result) {
+    self->on_end(prompt, sample, result);
+  };
+  request.on_error = [self](const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (...) {
+      self->fail();
+    }
+  };
+  return request;
+}
+
+// A stream tells what stands before the first token: the role in a chat, a prompt that is echoed.
+CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index sample) {
+  const Index number = number_of(prompt, sample);
+  const auto place = choices_.find(number);
+  if (place != choices_.end()) {
+    return place->second;
+  }
+  const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
+  const bool goes_on = has_text(source_.tokenizer, request_.prompts[prompt]);
+  Choice& choice =
+      choices_.emplace(number, Choice{TokenLog(source_.tokenizer, goes_on, before)}).first->second;
+  if (request_.stream && request_.is_chat) {
+    Json opening = piece_json(number, "", {});
+    opening["delta"] = {{"role", "assistant"}, {"content", ""}};
+    tell(std::move(opening));
+  } else if (request_.stream && request_.echo) {
+    tell(piece_json(number, request_.prompt_texts[prompt], prompt_entries(prompt)));
+  }
+  return choice;
+}
+
+void CompletionAnswer::on_text(std::size_t prompt, Index sample, std::string_view piece) {
+  Choice& choice = choice_of(prompt, sample);
+  choice.bytes += piece.size();
+  if (request_.stream) {
+    tell(piece_json(number_of(prompt, sample), piece, choice.log.take(choice.bytes)));
+  }
+}
+
+void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateResult& result) {
+  Choice& choice = choice_of(prompt, sample);
+  new_tokens_ += std::ssize(result.tokens);
+  reused_tokens_ += sample == 0 ? result.prompt_tokens_reused : 0;
+  const Index number = number_of(prompt, sample);
+  if (request_.stream) {
+    Json last = piece_json(number, "", {});
+    if (request_.is_chat) {
+      last["delta"] = Json::object();
+    }
+    last["finish_reason"] = finish_name(result.finish_reason);
+    tell(std::move(last));
+  } else {
+    Entries entries = prompt_entries(prompt);
+    for (TokenLog::Entry& entry : choice.log.take(choice.bytes)) {
+      entries.push_back(std::move(entry));
+    }
+    Json whole{{"index", number}};
+    if (request_.is_chat) {
+      whole["message"] = {{"role", "assistant"}, {"content", result.text}, {"refusal", nullptr}};
+    } else {
+      whole["text"] = (request_.echo ? request_.prompt_texts[prompt] : "") + result.text;
+    }
+    whole["logprobs"] = logprobs_json(entries);
+    whole["finish_reason"] = finish_name(result.finish_reason);
+    whole_[number] = std::move(whole);
+  }
+  if (++ended_ == request_.choices()) {
+    finish();
+  }
+}
+
+Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {
+  if (prompt_choices_.empty()) {
+    return {};
+  }
+  TokenLog log(source_.tokenizer, false, 0);
+  bool is_first = true;
+  for (const TokenChoice& choice : prompt_choices_[prompt]) {
+    log.push(choice, std::exchange(is_first, false));
+  }
+  return log.take(std::numeric_limits<std::size_t>::max());
+}
+
+Json CompletionAnswer::logprobs_json(const Entries& entries) const {
+  if (!request_.options.logprobs) {
+    return {};
+  }
+  return request_.is_chat ? chat_logprobs(entries, source_.tokenizer)
+                          : completion_logprobs(entries, source_.tokenizer);
+}
+
+Json CompletionAnswer::piece_json(Index number, std::string_view text,
+                                  const Entries& entries) const {
+  Json choice{{"index", number}};
+  if (request_.is_chat) {
+    choice["delta"] = {{"content", text}};
+  } else {
+    choice["text"] = text;
+  }
+  choice["logprobs"] = entries.empty() ? Json() : logprobs_json(entries);
+  choice["finish_reason"] = nullptr;
+  return choice;
+}
+
+void CompletionAnswer::tell(Json choice) {
+  Json event = frame();
+  event["choices"] = Json::array({std::move(choice)});
+  if (request_.include_usage) {
+    event["usage"] = nullptr;
+  }
+  tell_event(event);
+}
+
+void CompletionAnswer::tell_event(const Json& event) {
+  std::string text = "data: " + event.dump() + "\n\n";
+  if (has_begun_) {
+    exchange_->write(std::move(text));
+    return;
+  }
+  has_begun_ = true;
+  exchange_->begin({.status = 200,
+                    .headers = {{"Content-Type", "text/event-stream; charset=utf-8"},
+                                {"X-Accel-Buffering", "no"}},
+                    .body = std::move(text)});
+}
+
+void CompletionAnswer::finish() {
+  if (std::exchange(is_over_, true)) {
+    return;
+  }
+  Json whole = frame();
+  if (!request_.stream) {
+    Json choices = Json::array();
+    for (auto& [number, choice] : whole_) {
+      choices.push_back(std::move(choice));
+    }
+    whole["choices"] = std::move(choices);
+    whole["usage"] = usage();
+    exchange_->send(
+        {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = whole.dump()});
+    return;
+  }
+  if (request_.include_usage) {
+    whole["choices"] = Json::array();
+    whole["usage"] = usage();
+    tell_event(whole);
+  }
+  exchange_->write("data: [DONE]\n\n");
+  exchange_->end();
+}
+
+void CompletionAnswer::fail() {
+  const HttpResponse response = current_error_response();
+  if (std::exchange(is_over_, true)) {
+    return;
+  }
+  if (!has_begun_) {
+    exchange_->send(response);
+    return;
+  }
+  exchange_->write("data: " + response.body + "\n\n");
+  exchange_->end();
+}
+
+Json CompletionAnswer::frame() const {
+  const char* whole = request_.is_chat ? "chat.completion" : "text_completion";
+  const bool is_chunk = request_.is_chat && request_.stream;
+  return {{"id", source_.id},
+          {"object", is_chunk ? "chat.completion.chunk" : whole},
+          {"created", created_},
+          {"model", source_.model}};
+}
+
+Json CompletionAnswer::usage() const {
+  return {{"prompt_tokens", prompt_tokens_},
+          {"completion_tokens", new_tokens_},
+          {"total_tokens", prompt_tokens_ + new_tokens_},
+          {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
+}
+
+}  // namespace headlight::serve

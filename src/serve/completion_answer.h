@@ -1,0 +1,76 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/nn/gpt.h"
+#include "serve/completion_request.h"
+#include "serve/http.h"
+#include "serve/token_log.h"
+
+namespace headlight::serve {
+
+// What an answer says of itself, and whose words it speaks.
+struct AnswerSource {
+  std::string id;
+  std::string model;
+  const Tokenizer& tokenizer;
+  Index block_size = 0;
+};
+
+// The answer to a completion in the making: as one body, or piece by piece as server-sent events.
+// The computing thread alone calls it.
+class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
+ public:
+  CompletionAnswer(CompletionRequest request, AnswerSource source,
+                   std::shared_ptr<HttpExchange> exchange);
+
+  // One for every prompt; they hold the answer.
+  std::vector<headlight::Request> requests();
+  // Learns what the model thinks of the tokens of every prompt, for echo with logprobs.
+  void read_prompts(const Gpt& model);
+  const CompletionRequest& request() const { return request_; }
+  // With the exception that is being handled.
+  void fail();
+
+ private:
+  struct Choice {
+    TokenLog log;
+    std::size_t bytes = 0;  // of text that came
+  };
+
+  headlight::Request request_for(std::size_t prompt);
+  Choice& choice_of(std::size_t prompt, Index sample);
+  void on_text(std::size_t prompt, Index sample, std::string_view piece);
+  void on_end(std::size_t prompt, Index sample, const GenerateResult& result);
+  std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;
+  Json logprobs_json(const std::vector<TokenLog::Entry>& entries) const;
+  Json piece_json(Index number, std::string_view text,
+                  const std::vector<TokenLog::Entry>& entries) const;
+  void tell(Json choice);
+  void tell_event(const Json& event);
+  void finish();
+  Json frame() const;
+  Json usage() const;
+  Index number_of(std::size_t prompt, Index sample) const {
+    return static_cast<Index>(prompt) * request_.samples + sample;
+  }
+
+  CompletionRequest request_;
+  AnswerSource source_;
+  std::shared_ptr<HttpExchange> exchange_;
+  Index created_;  // seconds since 1970
+  std::vector<std::vector<TokenChoice>> prompt_choices_;
+  std::map<Index, Choice> choices_;
+  std::map<Index, Json> whole_;  // choices of an answer as one body
+  Index ended_ = 0;
+  Index prompt_tokens_ = 0;
+  Index reused_tokens_ = 0;
+  Index new_tokens_ = 0;
+  bool has_begun_ = false;  // the stream
+  bool is_over_ = false;
+};
+
+}  // namespace headlight::serve

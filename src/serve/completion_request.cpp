@@ -1,0 +1,232 @@
+#include "serve/completion_request.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr Index kMany = 1'000'000'000;
+constexpr std::size_t kMostStops = 16;
+
+std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
+  std::vector<TokenBias> bias;
+  const Json* value = fields.find("logit_bias");
+  if (value == nullptr) {
+    return bias;
+  }
+  require_value(value->is_object(), "logit_bias", "expected an object, got ", value->type_name());
+  for (const auto& [key, number] : value->members()) {
+    std::int32_t id = -1;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+    require_value(
+        error == std::errc() && end == key.data() + key.size() && id >= 0 && id < vocabulary,
+        "logit_bias", "expected token ids from 0 to ", vocabulary - 1, ", got '", escaped(key),
+        "'");
+    require_value(number.is_number() && number.number() >= -100 && number.number() <= 100,
+                  "logit_bias", "expected numbers from -100 to 100, got ", number.dump());
+    bias.push_back({id, number.number()});
+  }
+  return bias;
+}
+
+SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fresh_seed) {
+  SamplingOptions sampling;
+  sampling.temperature = fields.number("temperature", 1, 0, 100);
+  sampling.top_p = fields.number("top_p", 1, 0, 1);
+  sampling.top_k = fields.integer("top_k", 0, 0, kMany);
+  sampling.min_p = fields.number("min_p", 0, 0, 1);
+  sampling.repetition_penalty = fields.number("repetition_penalty", 1, 0.01, 100);
+  sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
+  sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
+  sampling.logit_bias = read_bias(fields, vocabulary);
+  const Index most = std::numeric_limits<Index>::max();
+  sampling.seed = fields.find("seed") == nullptr
+                      ? fresh_seed
+                      : static_cast<std::uint64_t>(fields.integer("seed", 0, -most, most));
+  return sampling;
+}
+
+void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fresh_seed,
+                 CompletionRequest& request) {
+  fields.ignore({"model", "user", "store", "metadata", "service_tier", "safety_identifier",
+                 "prompt_cache_key", "cache_prompt"});
+  request.options.sampling = read_sampling(fields, model.vocabulary, fresh_seed);
+  request.options.stop = fields.texts("stop", kMostStops);
+  for (const std::string& stop : request.options.stop) {
+    require_value(!stop.empty(), "stop", "expected texts that are not empty");
+  }
+  request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
+  request.samples = fields.integer("n", 1, 1, kMostChoices);
+  request.stream = fields.boolean("stream", false);
+  if (const Json* options = fields.find("stream_options")) {
+    require_value(request.stream && options->is_object(), "stream_options",
+                  "expected an object beside \"stream\": true");
+    const Json* usage = options->find("include_usage");
+    require_value(usage == nullptr || usage->is_boolean(), "stream_options",
+                  "expected include_usage true or false");
+    request.include_usage = usage != nullptr && usage->boolean();
+  }
+}
+
+void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& name,
+                  Index block_size) {
+  if (std::ssize(prompt) > block_size) {
+    fail_value(name, "expected at most the ", block_size, " tokens of the model's block, got ",
+               prompt.size());
+  }
+}
+
+void add_prompt(std::vector<std::int32_t> ids, const CompletionModel& model,
+                CompletionRequest& request) {
+  if (ids.empty()) {
+    ids.push_back(model.tokenizer.begin_of_text());
+  }
+  check_prompt(ids, "prompt", model.block_size);
+  request.prompts.push_back(std::move(ids));
+}
+
+void add_text(const Json& text, const CompletionModel& model, CompletionRequest& request) {
+  request.prompt_texts.push_back(text.text());
+  add_prompt(model.tokenizer.encode_prompt(text.text()), model, request);
+}
+
+void add_tokens(const Json& list, const CompletionModel& model, CompletionRequest& request) {
+  std::vector<std::int32_t> ids = token_list(list, "prompt", model.tokenizer.vocab_size());
+  request.prompt_texts.push_back(model.tokenizer.decode(ids));
+  add_prompt(std::move(ids), model, request);
+}
+
+// A text, a list of texts, a list of ids, or a list of such lists.
+void read_prompts(Fields& fields, const CompletionModel& model, CompletionRequest& request) {
+  const Json& prompt = fields.get("prompt");
+  if (prompt.is_string()) {
+    add_text(prompt, model, request);
+    return;
+  }
+  require_value(prompt.is_array(), "prompt", "expected a text or a list, got ", prompt.type_name());
+  if (prompt.empty() || prompt.front().is_number()) {
+    add_tokens(prompt, model, request);
+    return;
+  }
+  require_value(static_cast<Index>(prompt.size()) <= kMostChoices, "prompt", "expected at most ",
+                kMostChoices, " prompts, got ", prompt.size());
+  for (const Json& one : prompt) {
+    require_value(one.is_string() || one.is_array(), "prompt",
+                  "expected texts or lists of token ids, got ", one.type_name());
+    one.is_string() ? add_text(one, model, request) : add_tokens(one, model, request);
+  }
+}
+
+// A text, or a list of parts {"type": "text", "text": ...}.
+std::string content_of(const Json& message) {
+  const Json* content = message.find("content");
+  require_value(content != nullptr, "messages", "expected a content in every message");
+  if (content->is_string()) {
+    return content->text();
+  }
+  require_value(content->is_array(), "messages", "expected contents that are texts, got ",
+                content->type_name());
+  std::string text;
+  for (const Json& part : *content) {
+    const Json* type = part.find("type");
+    const Json* piece = part.find("text");
+    require_value(type != nullptr && type->is_string() && type->text() == "text" &&
+                      piece != nullptr && piece->is_string(),
+                  "messages",
+                  "expected parts {\"type\": \"text\", \"text\": ...}: this model "
+                  "reads text alone");
+    text += piece->text();
+  }
+  return text;
+}
+
+std::vector<ChatMessage> read_messages(Fields& fields) {
+  const Json& list = fields.get("messages");
+  require_value(list.is_array() && !list.empty(), "messages", "expected a list of messages, got ",
+                list.is_array() ? "none" : list.type_name());
+  std::vector<ChatMessage> messages;
+  for (const Json& message : list) {
+    const Json* role = message.find("role");
+    require_value(role != nullptr && role->is_string(), "messages",
+                  "expected a role in every message");
+    const std::string name = role->text() == "developer" ? "system" : role->text();
+    require_value(name == "system" || name == "user" || name == "assistant", "messages",
+                  "expected the roles system, developer, user and assistant, got '", escaped(name),
+                  "'");
+    messages.push_back({name, content_of(message)});
+  }
+  return messages;
+}
+
+// Members that ask for what this server does not have, unless they ask for nothing.
+void refuse_features(Fields& fields) {
+  for (const char* name : {"tools", "functions", "tool_choice", "function_call", "audio",
+                           "modalities", "prediction", "web_search_options"}) {
+    const Json* value = fields.find(name);
+    const bool is_nothing =
+        value == nullptr || value->empty() ||
+        (value->is_string() && (value->text() == "none" || value->text() == "auto"));
+    require_value(is_nothing, name, "this server does not have it");
+  }
+  if (const Json* format = fields.find("response_format")) {
+    const Json* type = format->find("type");
+    require_value(type != nullptr && type->is_string() && type->text() == "text", "response_format",
+                  "expected {\"type\": \"text\"}: this server has no other");
+  }
+  fields.ignore({"parallel_tool_calls", "reasoning_effort", "verbosity"});
+}
+
+}  // namespace
+
+Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
+  return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);
+}
+
+CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
+                                  std::uint64_t fresh_seed) {
+  CompletionRequest request;
+  read_common(fields, model, fresh_seed, request);
+  read_prompts(fields, model, request);
+  request.options.max_new_tokens = fields.integer("max_tokens", 16, 0, kMany);
+  request.echo = fields.boolean("echo", false);
+  if (fields.find("logprobs") != nullptr) {
+    request.options.logprobs = fields.integer("logprobs", 0, 0, 20);
+  }
+  const Index best_of = fields.integer("best_of", request.samples, 1, kMostChoices);
+  require_value(best_of == request.samples, "best_of", "expected as many as n, ", request.samples,
+                ": all are answered, got ", best_of);
+  require_value(fields.text("suffix", "").empty(), "suffix", "this server does not have it");
+  require_value(request.choices() <= kMostChoices, "n", "expected at most ", kMostChoices,
+                " choices of all prompts together, got ", request.choices());
+  fields.refuse_others();
+  return request;
+}
+
+CompletionRequest read_chat(Fields& fields, const CompletionModel& model,
+                            std::uint64_t fresh_seed) {
+  CompletionRequest request;
+  request.is_chat = true;
+  read_common(fields, model, fresh_seed, request);
+  refuse_features(fields);
+  const std::vector<ChatMessage> messages = read_messages(fields);
+  request.prompts.push_back(model.chat.encode(messages));
+  check_prompt(request.prompts.front(), "messages", model.block_size);
+  request.options.end_tokens = model.chat.end_tokens();
+  const Index older_name = fields.integer("max_tokens", model.default_tokens, 1, kMany);
+  request.options.max_new_tokens = fields.integer("max_completion_tokens", older_name, 1, kMany);
+  const bool logprobs = fields.boolean("logprobs", false);
+  const Index top = fields.integer("top_logprobs", 0, 0, 20);
+  require_value(logprobs || top == 0, "top_logprobs", "expected \"logprobs\": true beside it");
+  if (logprobs) {
+    request.options.logprobs = top;
+  }
+  fields.refuse_others();
+  return request;
+}
+
+}  // namespace headlight::serve

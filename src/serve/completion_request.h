@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/generate/engine.h"
+#include "serve/chat_template.h"
+#include "serve/fields.h"
+
+namespace headlight::serve {
+
+// What a completion is made with, of one model.
+struct CompletionModel {
+  const Tokenizer& tokenizer;
+  const ChatTemplate& chat;
+  Index vocabulary = 0;  // V of the model
+  Index block_size = 0;
+  Index default_tokens = 0;  // of a chat that does not say how many
+};
+
+// What a body of /v1/completions or /v1/chat/completions asks for.
+struct CompletionRequest {
+  bool is_chat = false;
+  std::vector<std::vector<std::int32_t>> prompts;  // one of a chat
+  std::vector<std::string> prompt_texts;           // of each, for echo
+  // Of the first prompt; those of others have fewer tokens if their prompts are longer.
+  GenerateOptions options;
+  Index samples = 1;  // of every prompt
+  bool stream = false;
+  bool include_usage = false;
+  bool echo = false;
+
+  Index choices() const { return samples * std::ssize(prompts); }
+};
+
+// Most choices that one request may ask for.
+inline constexpr Index kMostChoices = 128;
+
+// Reads what the API's documents call by these names, and Headlight's own top_k, min_p,
+// repetition_penalty and ignore_eos. Throws Error about the member that does not fit, also for one
+// that is not known, and for a prompt that the model's block has no room for. `fresh_seed` is taken
+// when none is given.
+CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
+                                  std::uint64_t fresh_seed);
+CompletionRequest read_chat(Fields& fields, const CompletionModel& model, std::uint64_t fresh_seed);
+
+// Tokens that a text behind such a prompt may have: at most what the block has room for.
+Index tokens_behind(std::size_t prompt, Index wanted, Index block_size);
+
+}  // namespace headlight::serve

@@ -1,0 +1,253 @@
+#include "serve/compute.h"
+
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "serve/api_error.h"
+
+namespace headlight::serve {
+namespace {
+
+EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
+  return {.texts = a.texts + b.texts,
+          .waiting = a.waiting + b.waiting,
+          .reserved_tokens = a.reserved_tokens + b.reserved_tokens,
+          .kept_tokens = a.kept_tokens + b.kept_tokens,
+          .prompt_tokens = a.prompt_tokens + b.prompt_tokens,
+          .reused_prompt_tokens = a.reused_prompt_tokens + b.reused_prompt_tokens,
+          .tokens = a.tokens + b.tokens};
+}
+
+}  // namespace
+
+Compute::Compute(const std::vector<ServedModel>& models, const Options& options)
+    : options_(options), served_(models) {
+  models_.reserve(models.size());
+  for (const ServedModel& model : models) {
+    models_.push_back({Decoder(*model.loaded.model, options.weights), nullptr});
+    make_engine(models_.size() - 1);
+  }
+  status_.context_tokens = options.context_tokens * std::ssize(models);
+  thread_ = std::thread([this] { work(); });
+}
+
+Compute::~Compute() { stop(); }
+
+void Compute::make_engine(std::size_t model) {
+  models_[model].engine =
+      std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
+                               EngineOptions{.together = options_.slots,
+                                             .prompt_chunk = options_.prompt_chunk,
+                                             .context_tokens = options_.context_tokens});
+}
+
+// After a failure that is no single request's, such as no memory: their clients get a 500.
+void Compute::drop_all(std::size_t model) {
+  make_engine(model);
+  const std::lock_guard lock(mutex_);
+  status_.requests -= static_cast<Index>(
+      std::erase_if(running_, [&](const auto& entry) { return entry.second.model == model; }));
+}
+
+void Compute::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests) {
+  for (const Request& request : requests) {
+    request.options.validate();
+    const Index needed = models_[model].engine->context_of(request);
+    require_value(needed <= options_.context_tokens, "max_tokens",
+                  "expected prompt and texts of at most ", options_.context_tokens,
+                  " tokens (in blocks of 64) together, got ", needed);
+  }
+  const std::lock_guard lock(mutex_);
+  if (status_.requests >= options_.slots + options_.queue || stopping_) {
+    throw ApiError(429, "queue_full", "the server is busy: try again later");
+  }
+  ++status_.requests;
+  const Ticket ticket = ++last_ticket_;
+  inbox_.push_back([this, ticket, model, moved = std::move(requests)]() mutable {
+    begin_now(ticket, model, std::move(moved));
+  });
+  wake_.notify_all();
+  return ticket;
+}
+
+void Compute::cancel(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  inbox_.push_back([this, ticket] {
+    const auto running = running_.find(ticket);
+    if (running != running_.end()) {
+      for (const RequestId id : running->second.ids) {
+        models_[running->second.model].engine->cancel(id);
+      }
+      ended(ticket, running->second.left);
+    }
+  });
+  wake_.notify_all();
+}
+
+void Compute::run(std::function<void()> job) {
+  const std::lock_guard lock(mutex_);
+  if (std::ssize(jobs_) >= options_.jobs || stopping_) {
+    throw ApiError(429, "queue_full", "too much is being computed: try again later");
+  }
+  jobs_.push_back(std::move(job));
+  ++status_.jobs;
+  wake_.notify_all();
+}
+
+ComputeStatus Compute::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests) {
+  Running& running = running_[ticket];
+  running.model = model;
+  for (Request& request : requests) {
+    running.left += request.samples;
+  }
+  for (Request& request : requests) {
+    watch_end(request, ticket);
+    const auto on_error = request.on_error;
+    try {
+      const RequestId id = models_[model].engine->begin(std::move(request));
+      if (const auto still = running_.find(ticket); still != running_.end()) {
+        still->second.ids.push_back(id);
+      }
+    } catch (...) {
+      on_error(std::current_exception());
+    }
+  }
+}
+
+// Tells when the texts of a ticket are over.
+void Compute::watch_end(Request& request, Ticket ticket) {
+  request.on_end = [this, ticket, tell = std::move(request.on_end)](Index sample,
+                                                                    GenerateResult result) {
+    tell(sample, std::move(result));
+    ended(ticket, 1);
+  };
+  request.on_error = [this, ticket, samples = request.samples,
+                      tell = std::move(request.on_error)](std::exception_ptr error) {
+    tell(std::move(error));
+    ended(ticket, samples);
+  };
+}
+
+void Compute::ended(Ticket ticket, Index texts) {
+  const auto running = running_.find(ticket);
+  if (running == running_.end()) {
+    return;
+  }
+  running->second.left -= texts;
+  if (running->second.left <= 0) {
+    running_.erase(running);
+    const std::lock_guard lock(mutex_);
+    --status_.requests;
+  }
+}
+
+bool Compute::waits_for_nothing() { return stopping_ || !inbox_.empty() || !jobs_.empty(); }
+
+void Compute::work() {
+  bool is_busy = false;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!is_busy) {
+        wake_.wait(lock, [this] { return waits_for_nothing(); });
+      }
+      if (stopping_) {
+        break;
+      }
+    }
+    follow_orders();
+    run_next_job();
+    is_busy = step_all();
+  }
+  // What clients wait for is let go by the thread that knows it.
+  models_.clear();
+  running_.clear();
+  const std::lock_guard lock(mutex_);
+  inbox_.clear();
+  jobs_.clear();
+}
+
+void Compute::follow_orders() {
+  std::vector<std::function<void()>> orders;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(inbox_);
+  }
+  for (const std::function<void()>& order : orders) {
+    order();
+  }
+}
+
+void Compute::serve_texts() {
+  {
+    const std::lock_guard lock(mutex_);
+    require(!stopping_, "the server ends");
+  }
+  follow_orders();
+  step_all();
+}
+
+void Compute::run_next_job() {
+  std::function<void()> job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.empty()) {
+      return;
+    }
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
+  }
+  job();
+  job = {};
+  const std::lock_guard lock(mutex_);
+  --status_.jobs;
+}
+
+// Returns false when no text runs or waits.
+bool Compute::step_all() {
+  const Stopwatch watch;
+  bool is_busy = false;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    try {
+      is_busy = models_[i].engine->step() || is_busy;
+    } catch (const std::exception&) {
+      drop_all(i);
+    }
+  }
+  publish(watch.seconds());
+  return is_busy;
+}
+
+void Compute::publish(double seconds) {
+  EngineStatus engines;
+  for (const Model& model : models_) {
+    engines = sum(engines, model.engine->status());
+  }
+  const std::lock_guard lock(mutex_);
+  if (engines.tokens > status_.engines.tokens) {
+    ++status_.steps;
+    status_.step_seconds += seconds;
+    for (std::size_t i = 0; i < status_.steps_up_to.size(); ++i) {
+      status_.steps_up_to[i] += seconds <= ComputeStatus::kStepBounds[i] ? 1 : 0;
+    }
+  }
+  status_.engines = engines;
+}
+
+}  // namespace headlight::serve

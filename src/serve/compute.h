@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "headlight/generate/engine.h"
+#include "headlight/serve/server.h"
+
+namespace headlight::serve {
+
+// What the computing thread has done and is at.
+struct ComputeStatus {
+  EngineStatus engines;      // of all models together
+  Index context_tokens = 0;  // of all models together
+  Index requests = 0;        // that run or wait
+  Index jobs = 0;            // that run or wait
+  // Of steps that chose tokens: how many took up to so many seconds, and all of them.
+  static constexpr std::array kStepBounds{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
+  std::array<Index, kStepBounds.size()> steps_up_to = {};
+  Index steps = 0;
+  double step_seconds = 0;
+};
+
+// The one thread that computes: texts of all requests side by side, a token each at a time, and
+// between two tokens at most one job. Every call is for any thread and returns at once.
+class Compute {
+ public:
+  struct Options {
+    WeightFormat weights = WeightFormat::float32;
+    Index slots = 16;
+    Index queue = 64;
+    Index context_tokens = 0;
+    Index prompt_chunk = 64;
+    Index jobs = 16;  // that may wait
+  };
+  using Ticket = std::uint64_t;
+
+  // The models must outlive it.
+  Compute(const std::vector<ServedModel>& models, const Options& options);
+  ~Compute();
+
+  // Requests that come and are cancelled together; their callbacks are called by the computing
+  // thread, and always come to an end with on_end or on_error, except after cancel(). Throws
+  // ApiError, 429, when too many wait, and Error for a request that can never be run.
+  Ticket begin(std::size_t model, std::vector<Request> requests);
+  // Their places are free before the next token.
+  void cancel(Ticket ticket);
+  // Throws ApiError, 429, when too many wait. A job must not throw.
+  void run(std::function<void()> job);
+  // By a job: takes a step for all texts amid it. Throws Error once stop() has been called.
+  void serve_texts();
+  // Ends the thread after the step that it is at; nothing that waits is run.
+  void stop();
+
+  ComputeStatus status() const;
+
+ private:
+  struct Model {
+    Decoder decoder;
+    std::unique_ptr<Engine> engine;
+  };
+  struct Running {
+    std::size_t model = 0;
+    std::vector<RequestId> ids;
+    Index left = 0;  // texts that have not ended
+  };
+
+  void work();
+  void follow_orders();
+  void run_next_job();
+  bool step_all();
+  void make_engine(std::size_t model);
+  void drop_all(std::size_t model);
+  void begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests);
+  void watch_end(Request& request, Ticket ticket);
+  void ended(Ticket ticket, Index texts);
+  void publish(double seconds);
+  bool waits_for_nothing();
+
+  Options options_;
+  const std::vector<ServedModel>& served_;
+  std::vector<Model> models_;
+  // Of the computing thread.
+  std::map<Ticket, Running> running_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::function<void()>> inbox_;  // what the computing thread does before its next step
+  std::deque<std::function<void()>> jobs_;
+  ComputeStatus status_;
+  Ticket last_ticket_ = 0;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace headlight::serve

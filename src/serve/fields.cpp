@@ -1,0 +1,113 @@
+#include "serve/fields.h"
+
+#include <cmath>
+
+#include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
+
+namespace headlight::serve {
+namespace {
+
+std::int32_t token_of(const Json& value, const std::string& name, Index vocabulary) {
+  require_value(value.is_integer() && value.integer() >= 0 && value.integer() < vocabulary, name,
+                "expected token ids from 0 to ", vocabulary - 1, ", got ",
+                value.is_integer() ? value.dump() : std::string(value.type_name()));
+  return static_cast<std::int32_t>(value.integer());
+}
+
+}  // namespace
+
+Fields::Fields(std::string_view body) : body_(parse_json(body, "body")) {
+  require_value(body_.is_object(), "body", "expected an object, got ", body_.type_name());
+}
+
+const Json* Fields::find(const std::string& name) {
+  known_.insert(name);
+  const Json* value = body_.find(name);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+const Json& Fields::get(const std::string& name) {
+  const Json* value = find(name);
+  require_value(value != nullptr, name, "expected a value, got none");
+  return *value;
+}
+
+Index Fields::integer(const std::string& name, Index otherwise, Index least, Index most) {
+  const Json* value = find(name);
+  if (value == nullptr) {
+    return otherwise;
+  }
+  const bool fits = value->is_integer() && value->integer() >= least && value->integer() <= most;
+  require_value(fits, name, "expected a whole number from ", least, " to ", most, ", got ",
+                value->is_number() ? value->dump() : std::string(value->type_name()));
+  return value->integer();
+}
+
+double Fields::number(const std::string& name, double otherwise, double least, double most) {
+  const Json* value = find(name);
+  if (value == nullptr) {
+    return otherwise;
+  }
+  const bool fits = value->is_number() && value->number() >= least && value->number() <= most;
+  require_value(fits, name, "expected a number from ", least, " to ", most, ", got ",
+                value->is_number() ? value->dump() : std::string(value->type_name()));
+  return value->number();
+}
+
+bool Fields::boolean(const std::string& name, bool otherwise) {
+  const Json* value = find(name);
+  require_value(value == nullptr || value->is_boolean(), name, "expected true or false, got ",
+                value == nullptr ? "" : value->type_name());
+  return value == nullptr ? otherwise : value->boolean();
+}
+
+std::string Fields::text(const std::string& name, const std::string& otherwise) {
+  const Json* value = find(name);
+  require_value(value == nullptr || value->is_string(), name, "expected a text, got ",
+                value == nullptr ? "" : value->type_name());
+  return value == nullptr ? otherwise : value->text();
+}
+
+std::vector<std::string> Fields::texts(const std::string& name, std::size_t most) {
+  const Json* value = find(name);
+  std::vector<std::string> texts;
+  if (value == nullptr) {
+    return texts;
+  }
+  if (value->is_string()) {
+    return {value->text()};
+  }
+  require_value(value->is_array() && value->size() <= most, name, "expected a text or up to ", most,
+                " of them, got ", value->type_name());
+  for (const Json& text : *value) {
+    require_value(text.is_string(), name, "expected texts, got ", text.type_name());
+    texts.push_back(text.text());
+  }
+  return texts;
+}
+
+std::vector<std::int32_t> Fields::tokens(const std::string& name, Index vocabulary) {
+  return token_list(get(name), name, vocabulary);
+}
+
+void Fields::refuse_others() const {
+  for (const auto& [key, value] : body_.members()) {
+    if (known_.count(key) == 0 && !value.is_null()) {
+      const std::string near = nearest_name(key, {known_.begin(), known_.end()});
+      fail_value(escaped(key), "this server does not know it here",
+                 near.empty() ? "" : "; did you mean '" + near + "'?");
+    }
+  }
+}
+
+std::vector<std::int32_t> token_list(const Json& list, const std::string& name, Index vocabulary) {
+  require_value(list.is_array(), name, "expected a list of token ids, got ", list.type_name());
+  std::vector<std::int32_t> tokens;
+  for (const Json& value : list) {
+    tokens.push_back(token_of(value, name, vocabulary));
+  }
+  return tokens;
+}
+
+}  // namespace headlight::serve

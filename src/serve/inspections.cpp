@@ -1,0 +1,283 @@
+#include "serve/inspections.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "headlight/base/error.h"
+#include "headlight/heads/interventions.h"
+#include "headlight/heads/lens.h"
+#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/record_attention.h"
+#include "serve/text_scores.h"
+#include "views/attention/attention_page_data.h"
+#include "views/report/heads_files.h"
+#include "views/report/json_output.h"
+#include "views/report/lens_report.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr Index kMostTokens = 1024;  // of a text, so that no question takes minutes
+constexpr Index kMostLikeliest = 100;
+
+// A question being answered: the model, changed as the question says while this lives.
+class Question {
+ public:
+  Question(const ServedModel& served, Fields& fields, const std::function<void()>& pause)
+      : served_(served), fields_(fields), pause_(pause) {
+    fields_.ignore({"model"});
+  }
+  ~Question() { gpt().attach(nullptr); }
+  Question(const Question&) = delete;
+  Question& operator=(const Question&) = delete;
+
+  Gpt& gpt() const { return *served_.loaded.model; }
+  const Tokenizer& tokenizer() const { return *served_.loaded.tokenizer; }
+  const std::string& name() const { return served_.name; }
+  Fields& fields() { return fields_; }
+
+  std::string text(const std::string& name) {
+    const Json& value = fields_.get(name);
+    require_value(value.is_string() && !value.text().empty(), name, "expected a text");
+    tokens_of(value.text(), name);
+    return value.text();
+  }
+  std::vector<std::int32_t> tokens(const std::string& name) { return tokens_of(text(name), name); }
+  // A token by its number, or by a text that is one token.
+  std::optional<std::int32_t> token(const std::string& name);
+  NumberRange range(const std::string& name) {
+    const std::string text = fields_.text(name, "");
+    return text.empty() ? NumberRange{} : parse_range(name, text);
+  }
+  // The changes that the question asks for. Nothing of it may name a file.
+  std::shared_ptr<ForwardHook> changes();
+  void change(std::shared_ptr<ForwardHook> hook) {
+    hook_ = std::move(hook);
+    gpt().attach(hook_);
+  }
+  // Lets others compute.
+  void pause() {
+    gpt().attach(nullptr);
+    pause_();
+    gpt().attach(hook_);
+  }
+
+ private:
+  std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& name);
+  std::map<HeadId, HeadScore> classes();
+
+  const ServedModel& served_;
+  Fields& fields_;
+  const std::function<void()>& pause_;
+  std::shared_ptr<ForwardHook> hook_;
+};
+
+std::vector<std::int32_t> Question::tokens_of(const std::string& text, const std::string& name) {
+  std::vector<std::int32_t> tokens = tokenizer().encode_prompt(text);
+  const Index most = std::min(gpt().block_size(), kMostTokens);
+  require_value(std::ssize(tokens) <= most, name, "expected up to ", most, " tokens, got ",
+                tokens.size());
+  return tokens;
+}
+
+std::optional<std::int32_t> Question::token(const std::string& name) {
+  const Json* value = fields_.find(name);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (value->is_integer()) {
+    return static_cast<std::int32_t>(fields_.integer(name, 0, 0, tokenizer().vocab_size() - 1));
+  }
+  const std::vector<std::int32_t> ids = tokenizer().encode(fields_.text(name, ""));
+  require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
+                ids.size(), " tokens");
+  return ids.front();
+}
+
+// {"1.0": "induction"}, as /api/scores told.
+std::map<HeadId, HeadScore> Question::classes() {
+  std::map<HeadId, HeadScore> classes;
+  const Json* given = fields_.find("classes");
+  if (given == nullptr) {
+    return classes;
+  }
+  require_value(given->is_object(), "classes", "expected an object, got ", given->type_name());
+  for (const auto& [head, name] : given->members()) {
+    const HeadSet heads = HeadSet::parse(head);
+    require_value(heads.size() == 1 && name.is_string(), "classes",
+                  "expected heads with names, as {\"1.0\": \"induction\"}");
+    classes[heads[0]] = {.name = name.text(), .score = 1};
+  }
+  return classes;
+}
+
+std::shared_ptr<ForwardHook> Question::changes() {
+  const std::string text = fields_.text("intervene", "");
+  const std::map<HeadId, HeadScore> scores = classes();
+  if (text.empty()) {
+    return nullptr;
+  }
+  const std::vector<Change> changes = parse_changes(text);
+  for (const Change& change : changes) {
+    require_value(change.source.file.empty(), "intervene",
+                  "expected texts in quotes: requests name no files");
+  }
+  return std::make_shared<Interventions>(
+      gpt(), changes, Interventions::Options{.tokenizer = &tokenizer(), .scores = scores});
+}
+
+std::string attention(const ServedModel& model, Fields& fields,
+                      const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  const std::string text = question.text("text");
+  RecordAttentionOptions options;
+  options.vectors = fields.boolean("vectors", false);
+  options.max_bytes = Index{512} << 20;
+  if (const std::string heads = fields.text("heads", ""); !heads.empty()) {
+    options.heads = HeadSet::parse(heads);
+  }
+  question.change(question.changes());
+  fields.refuse_others();
+  AttentionMaps maps = record_attention(question.gpt(), question.tokenizer(), text, options);
+  maps.title = question.name();
+  return attention_page_data({maps}, {});
+}
+
+std::string scores(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  const std::vector<std::int32_t> text = question.tokens("text");
+  HeadScoreOptions options;
+  options.repeats = repeats_of_text(question.tokenizer(), question.gpt().vocab_size());
+  options.repeats.sequences = fields.integer("repeats", 4, 0, 64);
+  options.repeats.length = std::min(options.repeats.length, question.gpt().block_size() / 2);
+  options.weight_scores = fields.boolean("weight_scores", false);
+  options.batch_size = 1;
+  options.progress = [&](double) { question.pause(); };
+  question.change(question.changes());
+  fields.refuse_others();
+  HeadsReport report;
+  report.scores = score_heads(question.gpt(), {text}, options);
+  return report_json(report, report.scores.heads).dump();
+}
+
+Json next_json(const TextScores& scores, const Tokenizer& tokenizer) {
+  Json next = Json::array();
+  for (const TokenLogProbability& likely : scores.next) {
+    Json token = token_json(likely.token, tokenizer);
+    token["probability"] = std::exp(likely.log_probability);
+    next.push_back(std::move(token));
+  }
+  return next;
+}
+
+Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
+  Json logprobs = Json::array();
+  for (std::size_t i = 0; i < scores.tokens.size(); ++i) {
+    logprobs.push_back(i == 0 ? Json() : Json(scores.tokens[i].log_probability));
+  }
+  return {{"loss", scores.tokens.size() > 1 ? Json(scores.loss) : Json()},
+          {"logprobs", std::move(logprobs)},
+          {"next", next_json(scores, tokenizer)}};
+}
+
+std::string ablate(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  const std::vector<std::int32_t> text = question.tokens("text");
+  const Index likeliest = fields.integer("top_k", 10, 1, kMostLikeliest);
+  const std::shared_ptr<ForwardHook> changes = question.changes();
+  fields.refuse_others();
+  const TextScores before = score_text(question.gpt(), text, likeliest);
+  question.pause();
+  question.change(changes);
+  const TextScores after = score_text(question.gpt(), text, likeliest);
+  Json tokens = Json::array();
+  for (const std::int32_t id : text) {
+    tokens.push_back(token_json(id, question.tokenizer()));
+  }
+  return Json{{"tokens", std::move(tokens)},
+              {"before", scores_json(before, question.tokenizer())},
+              {"after", scores_json(after, question.tokenizer())}}
+      .dump();
+}
+
+// The parts that are replaced: "layer", "head", "position" or "head,position".
+void read_parts(Fields& fields, PatchGridOptions& options) {
+  const std::string by = fields.text("by", "head");
+  const bool known = by == "layer" || by == "head" || by == "position" || by == "head,position";
+  require_value(known, "by", "expected layer, head, position or head,position, got '", escaped(by),
+                "'");
+  options.by_item = by.starts_with("head");
+  options.by_position = by.ends_with("position");
+}
+
+Json cell_json(const PatchCell& cell) {
+  return {{"layer", cell.layer},
+          {"head", cell.item ? Json(*cell.item) : Json()},
+          {"position", cell.position ? Json(*cell.position) : Json()},
+          {"difference", cell.difference},
+          {"recovered", cell.recovered}};
+}
+
+std::string patch(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  PatchingTask task{.clean = question.tokens("clean"),
+                    .corrupt = question.tokens("corrupt"),
+                    .answer = {},
+                    .wrong = {}};
+  const auto answer = question.token("answer");
+  const auto wrong = question.token("wrong");
+  PatchGridOptions options{.point = parse_name<Point>("point", fields.text("point", "z")),
+                           .layers = question.range("layers"),
+                           .positions = question.range("positions")};
+  read_parts(fields, options);
+  options.noising = fields.boolean("noising", false);
+  options.progress = [&](double) { question.pause(); };
+  question.change(question.changes());
+  fields.refuse_others();
+  task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
+  task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
+  const PatchGrid grid = patch_grid(question.gpt(), task, options);
+  Json cells = Json::array();
+  for (const PatchCell& cell : grid.cells) {
+    cells.push_back(cell_json(cell));
+  }
+  return Json{{"point", name_of(options.point)},
+              {"answer", token_json(task.answer.front(), question.tokenizer())},
+              {"wrong", token_json(task.wrong.front(), question.tokenizer())},
+              {"clean_difference", grid.clean_difference},
+              {"corrupt_difference", grid.corrupt_difference},
+              {"cells", std::move(cells)}}
+      .dump();
+}
+
+std::string lens(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  LensTask task{.text = question.tokens("text")};
+  task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
+  task.view.layers = question.range("layers");
+  task.positions = question.range("positions");
+  task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
+  task.target = question.token("target");
+  task.progress = [&](double) { question.pause(); };
+  question.change(question.changes());
+  fields.refuse_others();
+  return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
+}
+
+constexpr Inspection kInspections[] = {{"/api/attention", attention},
+                                       {"/api/scores", scores},
+                                       {"/api/ablate", ablate},
+                                       {"/api/patch", patch},
+                                       {"/api/lens", lens}};
+
+}  // namespace
+
+const Inspection* find_inspection(std::string_view path) {
+  const auto* found = std::find_if(std::begin(kInspections), std::end(kInspections),
+                                   [&](const Inspection& one) { return one.path == path; });
+  return found == std::end(kInspections) ? nullptr : found;
+}
+
+}  // namespace headlight::serve

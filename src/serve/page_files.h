@@ -1,0 +1,10 @@
+#pragma once
+
+#include "views/html/page_files.h"
+
+namespace headlight {
+
+// The files of src/serve/page.
+std::span<const EmbeddedFile> serve_page_files();
+
+}  // namespace headlight

@@ -1,0 +1,191 @@
+#include "headlight/serve/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <set>
+
+#include "headlight/base/memory.h"
+#include "serve/access.h"
+#include "serve/api.h"
+#include "serve/api_error.h"
+#include "serve/compute.h"
+#include "serve/http.h"
+#include "serve/metrics.h"
+
+namespace headlight {
+namespace {
+
+using namespace serve;
+
+constexpr Index kShortestKey = 16;
+constexpr Index kUsualContext = 8192;
+
+// A request never takes more than one slot's share of the block, so no more can be used.
+Index context_tokens(const ServeOptions& options, Index block_size) {
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  const Index block = (block_size + kBlock - 1) / kBlock * kBlock;
+  const Index usual = std::max(block, std::min(options.slots * block, kUsualContext));
+  return options.context_tokens > 0 ? options.context_tokens : usual;
+}
+
+// Bytes of keys and values of one position.
+double position_bytes(const GptConfig& config) {
+  double floats = 0;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    floats += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
+  }
+  return 4 * floats;
+}
+
+void check_models(const std::vector<ServedModel>& models, const ServeOptions& options) {
+  require_value(!models.empty(), "models", "expected a model, got none");
+  std::set<std::string> names;
+  double bytes = 0;
+  for (const ServedModel& model : models) {
+    require_value(!model.name.empty() && names.insert(model.name).second, "models",
+                  "expected a name for each, got '", escaped(model.name), "' twice");
+    const GptConfig& config = model.loaded.model->config();
+    bytes +=
+        position_bytes(config) * static_cast<double>(context_tokens(options, config.block_size));
+  }
+  const std::string missing = missing_memory(bytes);
+  require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
+}
+
+Compute::Options compute_options(const std::vector<ServedModel>& models,
+                                 const ServeOptions& options) {
+  Index context = 0;
+  for (const ServedModel& model : models) {
+    context = std::max(context, context_tokens(options, model.loaded.model->block_size()));
+  }
+  return {.weights = options.weights,
+          .slots = options.slots,
+          .queue = options.queue,
+          .context_tokens = context};
+}
+
+}  // namespace
+
+struct Server::State {
+  State(std::vector<ServedModel> given, const ServeOptions& options_given);
+
+  HttpOptions http_options();
+  Access::Options access_options() const;
+  Admission admit(const HttpRequest& head);
+  void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
+  void stop();
+
+  ServeOptions options;
+  std::vector<ServedModel> models;
+  Metrics metrics;
+  std::unique_ptr<Access> access;
+  std::unique_ptr<Api> api;
+  std::atomic<bool> stopping{false};
+  HttpServer http;
+  // Last: it ends first, and with it all that holds an answer.
+  std::unique_ptr<Compute> compute;
+};
+
+Server::State::State(std::vector<ServedModel> given, const ServeOptions& options_given)
+    : options(options_given), models(std::move(given)), http(http_options()) {
+  access = std::make_unique<Access>(access_options());
+  compute = std::make_unique<Compute>(models, compute_options(models, options));
+  const Compute::Options computing = compute_options(models, options);
+  api = std::make_unique<Api>(models,
+                              Api::Options{.default_tokens = options.default_tokens,
+                                           .context_tokens = computing.context_tokens},
+                              *compute, *access, metrics);
+  api->set_connections([this] { return http.connections(); });
+}
+
+HttpOptions Server::State::http_options() {
+  HttpOptions result{.host = options.host, .port = options.port};
+  result.headers = protective_headers();
+  result.gate = [this](const HttpRequest& head) { return admit(head); };
+  result.handler = [this](const HttpRequest& request,
+                          const std::shared_ptr<HttpExchange>& exchange) {
+    handle(request, exchange);
+  };
+  result.refusal = [this](int status, std::string_view message) {
+    metrics.count_refusal(status);
+    return error_response(status, message);
+  };
+  if (options.ends_by_signal) {
+    result.on_signal = [this](int signal) {
+      if (stopping) {  // asked twice
+        std::signal(signal, SIG_DFL);
+        std::raise(signal);
+      }
+      stop();
+    };
+  }
+  return result;
+}
+
+Access::Options Server::State::access_options() const {
+  return {.api_key = options.api_key,
+          .port = http.port(),
+          .allowed_hosts = options.allowed_hosts,
+          .allowed_origins = options.allowed_origins,
+          .open_paths = Api::open_paths()};
+}
+
+Admission Server::State::admit(const HttpRequest& head) {
+  Admission admission = access->check(head);
+  if (admission.refusal && admission.refusal->status >= 400) {
+    metrics.count_refusal(admission.refusal->status);
+  }
+  return admission;
+}
+
+void Server::State::handle(const HttpRequest& request,
+                           const std::shared_ptr<HttpExchange>& exchange) {
+  api->handle(request, exchange);
+}
+
+void Server::State::stop() {
+  stopping = true;
+  api->close();
+  http.close(options.seconds_to_end);
+}
+
+void ServeOptions::validate() const {
+  require_value(api_key.empty() || std::ssize(api_key) >= kShortestKey, "api_key_file",
+                "expected a key of at least ", kShortestKey, " characters, got ", api_key.size());
+  require_value(!api_key.empty() || is_loopback(host), "api_key_file",
+                "expected a file with a key beside --host ", host,
+                ", which others than this machine can reach");
+  require_value(slots >= 1 && slots <= 256, "slots", "expected 1 to 256, got ", slots);
+  require_value(queue >= 0, "queue", "expected a number from 0, got ", queue);
+  require_value(context_tokens >= 0 && (context_tokens == 0 || context_tokens >= 64), "ctx_size",
+                "expected a number from 64, or 0, got ", context_tokens);
+  require_value(default_tokens >= 1, "max_tokens", "expected a number from 1, got ",
+                default_tokens);
+}
+
+Server::Server(std::vector<ServedModel> models, const ServeOptions& options) {
+  options.validate();
+  check_models(models, options);
+  state_ = std::make_unique<State>(std::move(models), options);
+}
+
+Server::~Server() = default;
+
+Index Server::port() const { return state_->http.port(); }
+
+std::string Server::address() const {
+  const std::string& host = state_->options.host;
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return "http://" + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
+}
+
+void Server::run() {
+  state_->http.run();
+  state_->compute->stop();
+}
+
+void Server::stop() { state_->stop(); }
+
+}  // namespace headlight

@@ -1,0 +1,109 @@
+#include "serve/token_log.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "headlight/base/utf8.h"
+#include "views/report/json_output.h"
+
+namespace headlight::serve {
+namespace {
+
+// JSON has no infinity; OpenAI's API says so.
+constexpr double kImpossible = -9999;
+
+double finite(double log_probability) { return std::max(log_probability, kImpossible); }
+
+bool is_special(std::int32_t id, const Tokenizer& tokenizer) {
+  return id >= tokenizer.vocab_size() || !tokenizer.special_name(id).empty();
+}
+
+std::string bytes_of(std::int32_t id, const Tokenizer& tokenizer) {
+  return is_special(id, tokenizer) ? label_of_id(id, tokenizer) : tokenizer.token_bytes(id);
+}
+
+// The token's text, or "bytes:\xe2\x80" where it is none.
+std::string completion_name(std::int32_t id, const Tokenizer& tokenizer) {
+  const std::string bytes = bytes_of(id, tokenizer);
+  if (valid_utf8_prefix(bytes) == bytes.size()) {
+    return bytes;
+  }
+  std::string name = "bytes:";
+  for (const char byte : bytes) {
+    char text[8];
+    std::snprintf(text, sizeof text, "\\x%02x", static_cast<unsigned char>(byte));
+    name += text;
+  }
+  return name;
+}
+
+Json chat_token(std::int32_t id, double log_probability, const Tokenizer& tokenizer) {
+  const std::string bytes = bytes_of(id, tokenizer);
+  Json numbers = Json::array();
+  for (const char byte : bytes) {
+    numbers.push_back(static_cast<Index>(static_cast<unsigned char>(byte)));
+  }
+  return {{"token", replace_invalid_utf8(bytes)},
+          {"logprob", finite(log_probability)},
+          {"bytes", std::move(numbers)}};
+}
+
+}  // namespace
+
+Index character_count(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+}
+
+void TokenLog::push(TokenChoice choice, bool is_first) {
+  const std::int32_t id = choice.token;
+  entries_.push_back({std::move(choice), is_first, character_, byte_});
+  const std::string text = decoder_.push(id);
+  byte_ += text.size();
+  character_ += character_count(text);
+}
+
+std::vector<TokenLog::Entry> TokenLog::take(std::size_t end) {
+  std::vector<Entry> taken;
+  for (; taken_ < entries_.size() && entries_[taken_].byte < end; ++taken_) {
+    taken.push_back(std::move(entries_[taken_]));
+  }
+  return taken;
+}
+
+Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
+  Json content = Json::array();
+  for (const TokenLog::Entry& entry : entries) {
+    Json token = chat_token(entry.choice.token, entry.choice.log_probability, tokenizer);
+    Json top = Json::array();
+    for (const TokenLogProbability& likely : entry.choice.likeliest) {
+      top.push_back(chat_token(likely.token, likely.log_probability, tokenizer));
+    }
+    token["top_logprobs"] = std::move(top);
+    content.push_back(std::move(token));
+  }
+  return {{"content", std::move(content)}, {"refusal", nullptr}};
+}
+
+Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
+  Json tokens = Json::array();
+  Json values = Json::array();
+  Json tops = Json::array();
+  Json offsets = Json::array();
+  for (const TokenLog::Entry& entry : entries) {
+    tokens.push_back(completion_name(entry.choice.token, tokenizer));
+    values.push_back(entry.is_first ? Json() : Json(finite(entry.choice.log_probability)));
+    Json top = Json::object();
+    for (const TokenLogProbability& likely : entry.choice.likeliest) {
+      top[completion_name(likely.token, tokenizer)] = finite(likely.log_probability);
+    }
+    tops.push_back(entry.is_first ? Json() : std::move(top));
+    offsets.push_back(entry.character);
+  }
+  return {{"tokens", std::move(tokens)},
+          {"token_logprobs", std::move(values)},
+          {"top_logprobs", std::move(tops)},
+          {"text_offset", std::move(offsets)}};
+}
+
+}  // namespace headlight::serve

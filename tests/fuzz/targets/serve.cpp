@@ -1,0 +1,99 @@
+#include "fuzz/harness.h"
+#include "fuzz/targets.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "serve/access.h"
+#include "serve/completion_request.h"
+#include "serve/fields.h"
+
+namespace headlight::fuzz {
+namespace {
+
+// Bytes with the marks of ChatML behind them.
+class ChatBytes final : public Tokenizer {
+ public:
+  std::string_view kind() const override { return "byte"; }
+  Index vocab_size() const override { return bytes_.vocab_size() + 2; }
+  std::vector<std::int32_t> encode(std::string_view text) const override {
+    return bytes_.encode(text);
+  }
+  std::string token_bytes(std::int32_t id) const override {
+    return id < bytes_.vocab_size() ? bytes_.token_bytes(id) : "";
+  }
+  std::int32_t end_of_text() const override { return bytes_.end_of_text(); }
+  std::string_view special_name(std::int32_t id) const override {
+    const Index mark = id - bytes_.vocab_size();
+    return mark == 0 ? "<|im_start|>" : mark == 1 ? "<|im_end|>" : bytes_.special_name(id);
+  }
+
+ private:
+  ByteTokenizer bytes_;
+};
+
+// What was read must be what an engine takes.
+void demand_good(const serve::CompletionRequest& request, const serve::CompletionModel& model) {
+  request.options.validate();
+  demand(request.choices() >= 1 && request.choices() <= serve::kMostChoices, "too many choices");
+  for (const std::vector<std::int32_t>& prompt : request.prompts) {
+    demand(!prompt.empty() && std::ssize(prompt) <= model.block_size, "a prompt beyond the block");
+    const Index count =
+        serve::tokens_behind(prompt.size(), request.options.max_new_tokens, model.block_size);
+    demand(count >= 0 && count <= model.block_size, "more tokens than the block has room for");
+    for (const std::int32_t id : prompt) {
+      demand(id >= 0 && id < model.vocabulary, "a token that the model does not have");
+    }
+  }
+}
+
+void completion(std::string_view body, bool is_chat) {
+  static const ChatBytes tokenizer;
+  static const serve::ChatTemplate chat("<|im_start|>system\nHelp<|im_end|>", tokenizer);
+  const serve::CompletionModel model{.tokenizer = tokenizer,
+                                     .chat = chat,
+                                     .vocabulary = 260,
+                                     .block_size = 128,
+                                     .default_tokens = 16};
+  accepted([&] {
+    serve::Fields fields(body);
+    demand_good(
+        is_chat ? serve::read_chat(fields, model, 1) : serve::read_completion(fields, model, 1),
+        model);
+  });
+}
+
+// Heads that a stranger sends never pass for somebody with the key.
+void head(std::string_view input) {
+  static const serve::Access access({.api_key = "0123456789abcdef", .port = 8080});
+  serve::HttpRequest request{.method = "POST", .path = "/v1/completions"};
+  request.headers.emplace_back("host", std::string(take_text(input)));
+  request.headers.emplace_back("cookie", std::string(take_text(input)));
+  request.headers.emplace_back("authorization", std::string(take_text(input)));
+  request.headers.emplace_back("origin", std::string(input));
+  const bool has_key = request.headers[2].second == "Bearer 0123456789abcdef";
+  demand(access.check(request).refusal.has_value() || has_key, "a stranger passes");
+}
+
+}  // namespace
+
+// Bodies and heads of requests, without a model.
+void serve(std::string_view input) {
+  switch (take_byte(input) % 4) {
+    case 0:
+      completion(input, false);
+      break;
+    case 1:
+      completion(input, true);
+      break;
+    case 2:
+      head(input);
+      break;
+    default:
+      accepted([&] {
+        serve::Fields fields(input);
+        const std::vector<std::int32_t> ids = fields.tokens("tokens", 257);
+        ByteTokenizer().decode(ids);
+        fields.refuse_others();
+      });
+  }
+}
+
+}  // namespace headlight::fuzz

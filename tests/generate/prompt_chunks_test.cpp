@@ -1,0 +1,148 @@
+#include "generate/prefix_cache.h"
+
+#include <algorithm>
+
+#include "generate/test_models.h"
+#include "headlight/base/error.h"
+#include "headlight/generate/engine.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr Index kChunk = 64;
+
+struct Prompt {
+  std::string text;
+  std::uint64_t seed;
+};
+
+// The texts of requests that are begun one after the other, a step apart.
+std::vector<GenerateResult> texts_of(const Gpt& model, const std::vector<Prompt>& prompts,
+                                     const EngineOptions& options, EngineStatus* status = nullptr) {
+  Decoder decoder(model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, options);
+  std::vector<GenerateResult> results(prompts.size());
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    Request request{.prompt = tokenizer.encode_prompt(prompts[i].text),
+                    .options = {.max_new_tokens = 20, .logprobs = 1}};
+    request.options.sampling.seed = prompts[i].seed;
+    request.on_end = [&, i](Index, GenerateResult result) { results[i] = std::move(result); };
+    engine.begin(std::move(request));
+    engine.step();
+  }
+  while (engine.step()) {
+  }
+  if (status != nullptr) {
+    *status = engine.status();
+  }
+  return results;
+}
+
+void check_same(const GenerateResult& a, const GenerateResult& b) {
+  CHECK(a.tokens == b.tokens);
+  REQUIRE(a.choices.size() == b.choices.size());
+  for (std::size_t i = 0; i < a.choices.size(); ++i) {
+    CHECK(a.choices[i].log_probability == b.choices[i].log_probability);
+  }
+}
+
+const std::string kCommon(150, 'q');
+const std::string kLong = kCommon + std::string(90, 'z');
+
+}  // namespace
+
+TEST_CASE("a prompt's beginning that is known changes no bit", "[engine]") {
+  const auto model = lively_model(257, 512);
+  const std::vector<Prompt> prompts{{kCommon + "one", 1}, {kCommon + "two", 2}, {kLong + "far", 3},
+                                    {kLong + "three", 4}, {kCommon, 5},         {"four", 6}};
+  EngineStatus status;
+  const std::vector<GenerateResult> shared =
+      texts_of(*model, prompts, {.prompt_chunk = kChunk, .context_tokens = 4096}, &status);
+  CHECK(status.prompt_tokens == 153 + 153 + 243 + 245 + 150 + 4);
+  CHECK(status.reused_prompt_tokens == 128 + 128 + 192 + 128);
+  CHECK(status.reserved_tokens == 0);
+  CHECK(status.kept_tokens > 0);
+  CHECK(shared[3].prompt_tokens_reused == 192);
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    check_same(shared[i], texts_of(*model, {prompts[i]}, {.prompt_chunk = kChunk})[0]);
+  }
+}
+
+TEST_CASE("parts of a prompt let other texts go on", "[engine]") {
+  const auto model = lively_model(257, 512);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = kChunk});
+  Index tokens = 0;
+  Index tokens_before = -1;
+  Request first{.prompt = {1}, .options = {.max_new_tokens = 30, .ignore_end_of_text = true}};
+  first.on_token = [&](Index, const TokenChoice&) { ++tokens; };
+  Request second{.prompt = tokenizer.encode_prompt(kLong), .options = {.max_new_tokens = 1}};
+  second.on_token = [&](Index, const TokenChoice&) { tokens_before = tokens; };
+  engine.begin(std::move(first));
+  engine.begin(std::move(second));
+  while (engine.step()) {
+  }
+  CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four parts
+}
+
+TEST_CASE("a request waits for room for its keys and values", "[engine]") {
+  const auto model = lively_model(257, 512);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = kChunk, .context_tokens = 192});
+  const auto request = [](std::size_t prompt, Index count, Index samples = 1) {
+    return Request{.prompt = std::vector<std::int32_t>(prompt, 65),
+                   .options = {.max_new_tokens = count, .ignore_end_of_text = true},
+                   .samples = samples};
+  };
+  CHECK(engine.context_of(request(60, 4)) == 64);
+  CHECK(engine.context_of(request(60, 5)) == 128);
+  CHECK(engine.context_of(request(130, 10, 3)) == 128 + 3 * 64);
+  CHECK(engine.context_of(request(500, 1000)) == 512);
+  CHECK_THROWS_AS(engine.begin(request(190, 10)), Error);
+  engine.begin(request(100, 20));
+  engine.begin(request(100, 20));
+  Index most = 0;
+  Index texts = 0;
+  while (engine.step()) {
+    const EngineStatus status = engine.status();
+    most = std::max(most, status.reserved_tokens + status.kept_tokens);
+    texts = std::max(texts, status.texts);
+  }
+  CHECK(most <= 192);
+  CHECK(texts == 1);
+  CHECK(engine.status().tokens == 40);
+}
+
+TEST_CASE("what was not used for longest is forgotten first", "[engine]") {
+  const auto model = lively_model(257, 512);
+  PrefixCache prefixes(kChunk);
+  const auto read = [&](std::int32_t token, Index length) {
+    const std::vector<std::int32_t> prompt(static_cast<std::size_t>(length), token);
+    KeyValueCache cache = model->make_cache();
+    cache.reserve(length);
+    cache.advance(length);
+    prefixes.keep(prompt, cache);
+    return prompt;
+  };
+  const auto one = read(1, 130);
+  const auto two = read(2, 70);
+  CHECK(prefixes.tokens() == 128 + 64);
+  CHECK(prefixes.find(one).length() == 128);
+  CHECK(prefixes.find(two).length() == 64);
+  CHECK(prefixes.find(std::vector<std::int32_t>(128, 1)).length() == 64);
+  CHECK(prefixes.find(std::vector<std::int32_t>(64, 1)).length() == 0);
+  CHECK(prefixes.find(two).length() == 64);
+  prefixes.shrink(100);
+  CHECK(prefixes.tokens() == 64);
+  CHECK(prefixes.find(one).length() == 0);
+  read(2, 200);  // holds what was known
+  CHECK(prefixes.tokens() == 192);
+  read(2, 70);
+  CHECK(prefixes.tokens() == 192);
+}

@@ -1,0 +1,117 @@
+#include "serve/access.h"
+
+#include "serve/running_server.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::serve;
+
+namespace {
+
+int status(const Access& access, HttpHeaders headers, const std::string& path = "/v1/models",
+           const std::string& method = "GET") {
+  const Admission admission =
+      access.check({.method = method, .path = path, .headers = std::move(headers)});
+  return admission.refusal ? admission.refusal->status : 200;
+}
+
+constexpr const char* kKey = "0123456789abcdef";
+
+}  // namespace
+
+TEST_CASE("a name that is not the server's is refused", "[serve]") {
+  const Access access({.port = 8080, .allowed_hosts = {"box.example"}});
+  for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:9", "[::1]:8080", "10.0.0.7",
+                           "box.example:8080"}) {
+    CHECK(status(access, {{"host", host}}) == 200);
+  }
+  for (const char* host : {"evil.example", "localhost.evil.example:8080", "", "127.0.0.1.nip.io",
+                           "box.example.evil"}) {
+    CHECK(status(access, {{"host", host}}) == 403);
+  }
+  CHECK(status(access, {}) == 403);
+  CHECK(status(access, {{"host", "localhost"}, {"host", "localhost"}}) == 403);
+}
+
+TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]") {
+  const Access access({.port = 8080, .allowed_origins = {"https://page.example"}});
+  const auto from = [&](const char* origin) {
+    return status(access, {{"host", "localhost:8080"}, {"origin", origin}});
+  };
+  CHECK(from("http://localhost:8080") == 200);
+  CHECK(from("http://localhost:3000") == 403);
+  CHECK(from("http://evil.example") == 403);
+  CHECK(from("null") == 403);
+  CHECK(from("https://page.example") == 200);
+  const auto site = [&](const char* value, const char* path) {
+    return status(access, {{"host", "localhost:8080"}, {"sec-fetch-site", value}}, path);
+  };
+  CHECK(site("cross-site", "/v1/models") == 403);
+  CHECK(site("same-site", "/v1/models") == 403);
+  CHECK(site("same-origin", "/v1/models") == 200);
+  CHECK(site("cross-site", "/") == 200);
+}
+
+TEST_CASE("only an allowed page learns that it may read", "[serve]") {
+  const Access access({.port = 8080, .allowed_origins = {"https://page.example"}});
+  const auto shared = [&](const char* origin, const char* method) {
+    const Admission admission = access.check(
+        {.method = method, .path = "/", .headers = {{"host", "localhost"}, {"origin", origin}}});
+    return admission.headers.empty() ? "" : admission.headers[0].second;
+  };
+  CHECK(shared("https://page.example", "OPTIONS") == "https://page.example");
+  CHECK(shared("http://localhost", "GET").empty());
+  CHECK(status(access, {{"host", "localhost"}, {"origin", "https://page.example"}}, "/x",
+               "OPTIONS") == 204);
+}
+
+TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
+  const Access access({.api_key = kKey, .port = 8080, .open_paths = {"/", "/health"}});
+  const auto with = [&](const std::string& name, const std::string& value) {
+    return status(access, {{"host", "localhost"}, {name, value}});
+  };
+  CHECK(status(access, {{"host", "localhost"}}) == 401);
+  CHECK(status(access, {{"host", "localhost"}}, "/health") == 200);
+  CHECK(with("authorization", std::string("Bearer ") + kKey) == 200);
+  CHECK(with("authorization", kKey) == 401);
+  CHECK(with("authorization", std::string("Bearer ") + kKey + "0") == 401);
+  CHECK(with("authorization", "Bearer 0123456789abcdeF") == 401);
+  CHECK(with("authorization", "Bearer ") == 401);
+  const std::string cookie = access.session_cookie();
+  CHECK(cookie.find("; HttpOnly; SameSite=Strict; Path=/") != std::string::npos);
+  const std::string pair = cookie.substr(0, cookie.find(';'));
+  CHECK(with("cookie", pair) == 200);
+  CHECK(with("cookie", "a=b; " + pair + "; c=d") == 200);
+  CHECK(with("cookie", "headlight_8080=") == 401);
+  CHECK(with("cookie", "headlight_8080=" + std::string(64, '0')) == 401);
+  CHECK(with("cookie", "headlight_8081=" + pair.substr(pair.find('=') + 1)) == 401);
+}
+
+TEST_CASE("the page exchanges the key for a cookie", "[serve]") {
+  ServeOptions options;
+  options.api_key = kKey;
+  const test::RunningServer server(options);
+  CHECK(server.get("/").status == 200);
+  CHECK(server.get("/v1/models").status == 401);
+  CHECK(server.post("/api/login", R"({"key": "0123456789abcdeg"})").status == 401);
+  const HttpClient::Answer good = server.post("/api/login", Json{{"key", kKey}}.dump());
+  REQUIRE(good.status == 200);
+  const std::string cookie = good.headers.at("set-cookie");
+  HttpClient client(server.port());
+  client.send(request_head("GET", "/v1/models", 0,
+                           "Cookie: " + cookie.substr(0, cookie.find(';')) + "\r\n"));
+  const HttpClient::Answer answer = client.receive();
+  CHECK(answer.status == 200);
+  CHECK(answer.headers.at("content-security-policy").starts_with("default-src 'none'"));
+  CHECK(answer.headers.count("access-control-allow-origin") == 0);
+}
+
+TEST_CASE("a host that others reach demands a key", "[serve]") {
+  ServeOptions options;
+  options.host = "0.0.0.0";
+  CHECK_THROWS_WITH(options.validate(), Catch::Matchers::Contains("--host 0.0.0.0"));
+  options.api_key = "short";
+  CHECK_THROWS_WITH(options.validate(), Catch::Matchers::Contains("at least 16"));
+  options.api_key = kKey;
+  CHECK_NOTHROW(options.validate());
+}

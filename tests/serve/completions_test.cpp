@@ -1,0 +1,225 @@
+#include <atomic>
+#include <thread>
+
+#include "headlight/generate/generator.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// Requests that differ in everything, one that shares its beginning with others.
+Json varied_request(Index number) {
+  const std::string common(number % 3 == 0 ? 130 : 5, 'x');
+  Json request{{"prompt", common + std::to_string(number % 7)},
+               {"max_tokens", 5 + number % 11},
+               {"seed", number},
+               {"temperature", number % 4 == 0 ? 0.0 : 1.0},
+               {"n", 1 + number % 3}};
+  if (number % 2 == 0) {
+    request["logprobs"] = 2;
+  }
+  if (number % 5 == 0) {
+    request["stop"] = {"e", "\n"};
+    request["frequency_penalty"] = 0.5;
+  }
+  return request;
+}
+
+Json answered(const RunningServer& server, Json request) {
+  return server.asked("/v1/completions", request)["choices"];
+}
+
+std::string text_of(const RunningServer& server, Json request) {
+  return answered(server, std::move(request)).front()["text"].text();
+}
+
+}  // namespace
+
+TEST_CASE("32 clients at once get the bytes that each gets alone", "[serve]") {
+  constexpr Index kClients = 32;
+  std::vector<std::string> alone;
+  {
+    const RunningServer server;
+    for (Index i = 0; i < kClients; ++i) {
+      alone.push_back(answered(server, varied_request(i)).dump());
+    }
+  }
+  const RunningServer server({.slots = 8});
+  std::vector<std::string> together(kClients);
+  std::vector<std::thread> clients;
+  for (Index i = 0; i < kClients; ++i) {
+    clients.emplace_back([&, i] {
+      together[static_cast<std::size_t>(i)] = answered(server, varied_request(i)).dump();
+    });
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  CHECK(together == alone);
+  CHECK(server.metric("headlight_prompt_tokens_reused_total") >= 64);
+}
+
+TEST_CASE("the server and the library write the same text", "[serve]") {
+  const RunningServer server;
+  const ServedModel served = lively_served();
+  GenerateOptions options{.max_new_tokens = 40};
+  options.sampling = {.top_k = 30, .seed = 11};
+  const GenerateResult expected =
+      generate(*served.loaded.model, *served.loaded.tokenizer, "Once", options);
+  const Json answer = server.asked(
+      "/v1/completions", {{"prompt", "Once"}, {"max_tokens", 40}, {"top_k", 30}, {"seed", 11}});
+  CHECK(answer["choices"].front()["text"].text() == expected.text);
+  CHECK(answer["object"].text() == "text_completion");
+  CHECK(answer["usage"]["prompt_tokens"].integer() == 4);
+  CHECK(answer["usage"]["completion_tokens"].integer() == std::ssize(expected.tokens));
+}
+
+TEST_CASE("a stream's pieces are the whole answer", "[serve]") {
+  const RunningServer server;
+  Json request{{"prompt", {"One", "Two"}},
+               {"max_tokens", 30},
+               {"n", 2},
+               {"seed", 5},
+               {"logprobs", 1},
+               {"echo", true},
+               {"stop", {"\n"}}};
+  const Json whole = server.asked("/v1/completions", request);
+  request["stream"] = true;
+  request["stream_options"] = {{"include_usage", true}};
+  const HttpClient::Answer answer = server.post("/v1/completions", request.dump());
+  CHECK(answer.headers.at("content-type") == "text/event-stream; charset=utf-8");
+  std::vector<std::string> texts(4);
+  std::vector<std::string> reasons(4);
+  std::vector<Json> tokens(4, Json::array());
+  const std::vector<Json> events = events_of(answer.body);
+  for (const Json& event : events) {
+    for (const Json& choice : event["choices"]) {
+      const auto place = static_cast<std::size_t>(choice["index"].integer());
+      texts[place] += choice["text"].text();
+      if (!choice["finish_reason"].is_null()) {
+        reasons[place] = choice["finish_reason"].text();
+      }
+      if (!choice["logprobs"].is_null()) {
+        for (const Json& token : choice["logprobs"]["tokens"]) {
+          tokens[place].push_back(token);
+        }
+      }
+    }
+  }
+  CHECK(events.back()["usage"] == whole["usage"]);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(texts[i] == whole["choices"][i]["text"].text());
+    CHECK(reasons[i] == whole["choices"][i]["finish_reason"].text());
+    CHECK(tokens[i] == whole["choices"][i]["logprobs"]["tokens"]);
+  }
+}
+
+TEST_CASE("echo with logprobs scores the prompt", "[serve]") {
+  const RunningServer server;
+  const Json answer = server.asked(
+      "/v1/completions", {{"prompt", "a cat"}, {"max_tokens", 0}, {"echo", true}, {"logprobs", 2}});
+  const Json& choice = answer["choices"][0];
+  CHECK(choice["text"].text() == "a cat");
+  const Json& logprobs = choice["logprobs"];
+  REQUIRE(logprobs["tokens"].size() == 5);
+  CHECK(logprobs["tokens"][2].text() == "c");
+  CHECK(logprobs["token_logprobs"][0].is_null());
+  CHECK(logprobs["token_logprobs"][4].number() < 0);
+  CHECK(logprobs["top_logprobs"][1].size() == 2);
+  CHECK(logprobs["text_offset"][4].integer() == 4);
+}
+
+TEST_CASE("logit_bias and penalties change what is chosen", "[serve]") {
+  const RunningServer server;
+  const Json greedy{{"prompt", "ab"}, {"max_tokens", 20}, {"temperature", 0}};
+  Json biased = greedy;
+  biased["logit_bias"] = {{"65", 100}};
+  CHECK(text_of(server, biased) == std::string(20, 'A'));
+  biased["presence_penalty"] = 2;
+  CHECK(text_of(server, biased) == std::string(20, 'A'));
+  Json two = greedy;
+  two["logit_bias"] = {{"65", 100}, {"66", 99}};
+  two["presence_penalty"] = 2;
+  const std::string text = text_of(server, two);
+  CHECK(text.find('B') != std::string::npos);
+}
+
+TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
+  const RunningServer server({}, lively_served(64));
+  const Json answer =
+      server.asked("/v1/completions",
+                   {{"prompt", std::string(60, 'x')}, {"max_tokens", 100}, {"ignore_eos", true}});
+  CHECK(answer["usage"]["completion_tokens"].integer() == 5);
+  CHECK(answer["choices"][0]["finish_reason"].text() == "length");
+  const HttpClient::Answer refused =
+      server.post("/v1/completions", Json{{"prompt", std::string(65, 'x')}}.dump());
+  CHECK(refused.status == 400);
+  CHECK(parse_json(refused.body, "answer")["error"]["param"].text() == "prompt");
+}
+
+TEST_CASE("who goes away frees the place before the next token", "[serve]") {
+  // One place alone: the second request can only be answered when the first has lost it.
+  const RunningServer server({.slots = 1, .context_tokens = 1 << 20}, lively_served(100'000));
+  const Json endless{
+      {"prompt", "x"}, {"max_tokens", 90'000}, {"stream", true}, {"ignore_eos", true}};
+  for (int i = 0; i < 3; ++i) {
+    HttpClient client(server.port());
+    client.send(request_head("POST", "/v1/completions", endless.dump().size()) + endless.dump());
+    CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
+    client.close();
+    CHECK(text_of(server, {{"prompt", "y"}, {"max_tokens", 1}, {"ignore_eos", true}}).size() > 0);
+  }
+  // Neither does one that waits and goes.
+  HttpClient first(server.port());
+  first.send(request_head("POST", "/v1/completions", endless.dump().size()) + endless.dump());
+  CHECK(!first.receive_some().empty());
+  Json waiting = endless;
+  waiting["stream"] = false;
+  HttpClient second(server.port());
+  second.send(request_head("POST", "/v1/completions", waiting.dump().size()) + waiting.dump());
+  while (server.metric("headlight_requests") < 2) {
+    std::this_thread::yield();
+  }
+  second.close();
+  first.close();
+  while (server.metric("headlight_requests") > 0) {
+    std::this_thread::yield();
+  }
+  CHECK(server.metric("headlight_context_tokens_reserved") == 0);
+}
+
+TEST_CASE("more requests than may wait get a 429", "[serve]") {
+  const RunningServer server({.slots = 1, .queue = 1, .context_tokens = 1 << 20},
+                             lively_served(100'000));
+  const std::string endless =
+      Json{{"prompt", "x"}, {"max_tokens", 90'000}, {"ignore_eos", true}}.dump();
+  HttpClient first(server.port());
+  HttpClient second(server.port());
+  first.send(request_head("POST", "/v1/completions", endless.size()) + endless);
+  second.send(request_head("POST", "/v1/completions", endless.size()) + endless);
+  while (server.metric("headlight_requests") < 2) {
+    std::this_thread::yield();
+  }
+  const HttpClient::Answer third = server.post("/v1/completions", endless);
+  CHECK(third.status == 429);
+  CHECK(third.headers.at("retry-after") == "2");
+  CHECK(parse_json(third.body, "answer")["error"]["code"].text() == "queue_full");
+}
+
+TEST_CASE("a server that ends finishes what it has begun", "[serve]") {
+  RunningServer server({}, lively_served(4096));
+  HttpClient client(server.port());
+  const std::string body =
+      Json{{"prompt", "x"}, {"max_tokens", 3000}, {"ignore_eos", true}, {"stream", true}}.dump();
+  client.send(request_head("POST", "/v1/completions", body.size()) + body);
+  std::string all = client.receive_some();
+  server.stop();
+  for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some()) {
+    all += more;
+  }
+  CHECK(all.find("data: [DONE]") != std::string::npos);
+  CHECK_THROWS(HttpClient(server.port()));
+}

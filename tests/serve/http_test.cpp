@@ -1,0 +1,216 @@
+#include <random>
+
+#include "serve/http.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+int status_of(const RunningServer& server, const std::string& bytes) {
+  HttpClient client(server.port());
+  client.send(bytes);
+  return client.receive().status;
+}
+
+std::string error_message(const HttpClient::Answer& answer) {
+  return parse_json(answer.body, "answer")["error"]["message"].text();
+}
+
+// Requests from a grammar that breaks itself: what stands in the lines is right, wrong or noise.
+class HostileRequests {
+ public:
+  std::string next() {
+    std::string request = pick({"GET", "POST", "HEAD", "PUT", "get", "", "\x16\x03\x01", "GET\t"}) +
+                          pick({" ", "  ", "\t", ""}) +
+                          pick({"/", "/v1/models", "/v1/completions", "/../../etc/passwd",
+                                "/%2e%2e/%00", "*", "http://localhost/", "/tokenize", noise(40)}) +
+                          " " +
+                          pick({"HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/9", "", "http/1.1"}) +
+                          pick({"\r\n", "\n", "\r", "\r\n"});
+    for (int i = number(6); i > 0; --i) {
+      request += header();
+    }
+    return request + pick({"\r\n", "\n", "", "\r\n\r\n", "\r\n"}) + body();
+  }
+
+ private:
+  int number(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
+  std::string pick(const std::vector<std::string>& list) {
+    return list[static_cast<std::size_t>(number(static_cast<int>(list.size())))];
+  }
+  std::string noise(int most) {
+    std::string text;
+    for (int i = number(most); i >= 0; --i) {
+      text += static_cast<char>(number(256));
+    }
+    return text;
+  }
+  std::string header() {
+    return pick({"Host: localhost",
+                 "Host: evil.example",
+                 "Host",
+                 "Content-Length: 2",
+                 "Content-Length: -1",
+                 "Content-Length: 99999999999999999999",
+                 "Content-Length: 2, 3",
+                 "Transfer-Encoding: chunked",
+                 "Transfer-Encoding: xchunked",
+                 "Content-Type: application/json",
+                 "Expect: 100-continue",
+                 "Connection: keep-alive",
+                 "Connection: upgrade",
+                 "Origin: null",
+                 "Cookie: headlight_1=",
+                 "Authorization: Bearer ",
+                 " folded",
+                 ": empty",
+                 noise(60),
+                 std::string(200, 'a') + ": b"}) +
+           pick({"\r\n", "\r\n", "\n", "\r"});
+  }
+  std::string body() {
+    return pick({"", "{}", "{\"prompt\":", "{\"prompt\":\"x\",\"max_tokens\":1e400}",
+                 "{\"prompt\":[[1,2],[-3]]}", "{\"prompt\":\"\\ud800\"}", "0\r\n\r\n",
+                 "5\r\nabcde\r\nffffffffffffffff\r\n", std::string(300, '['), noise(80)});
+  }
+
+  std::mt19937 random_{20};
+};
+
+}  // namespace
+
+TEST_CASE("one connection carries many requests", "[serve]") {
+  const RunningServer server;
+  HttpClient client(server.port());
+  for (int i = 0; i < 3; ++i) {
+    CHECK(client.get("/health").status == 200);
+    CHECK(client.post("/tokenize", R"({"content": "ab"})").body == R"({"tokens":[97,98]})");
+  }
+  client.send(request_head("GET", "/health", 0) + request_head("GET", "/v1/models", 0));
+  CHECK(client.receive().body == R"({"status":"ok"})");
+  CHECK(client.receive().status == 200);
+  client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  const std::string head = client.receive_some();
+  CHECK(head.find("Content-Length: 15") != std::string::npos);
+  CHECK(head.ends_with("\r\n\r\n"));
+}
+
+TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
+  const RunningServer server;
+  const std::string host = "Host: localhost\r\n";
+  CHECK(status_of(server, "nonsense\r\n\r\n") == 400);
+  CHECK(status_of(server, "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n") == 400);
+  CHECK(status_of(server, "GET / HTTP/1.1\r\n\r\n") == 400);
+  CHECK(status_of(server, "GET / HTTP/1.1\r\n" + host + host + "\r\n") == 400);
+  CHECK(status_of(server, "GET / HTTP/3.1\r\n" + host + "\r\n") == 400);
+  CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
+                              "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 411);
+  CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
+                              "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}") == 400);
+  CHECK(status_of(server, "GET / HTTP/1.1\r\n" + host + "X: " + std::string(20'000, 'x') +
+                              "\r\n\r\n") == 431);
+  CHECK(status_of(server, request_head("POST", "/tokenize", (1 << 20) + 1)) == 413);
+  CHECK(status_of(server, request_head("GET", "/nothing", 0)) == 404);
+  CHECK(status_of(server, request_head("GET", "/../src", 0)) == 404);
+  CHECK(status_of(server, request_head("GET", "/tokenize", 0)) == 405);
+  CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
+                              "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}") == 415);
+}
+
+TEST_CASE("10,000 hostile requests leave the server as it was", "[serve]") {
+  const RunningServer server;
+  HostileRequests requests;
+  for (int i = 0; i < 10'000; ++i) {
+    HttpClient client(server.port());
+    client.send(requests.next());
+    if (i % 50 == 0) {
+      CHECK(server.get("/health").status == 200);
+    }
+  }
+  CHECK(server.asked("/tokenize", {{"content", "ab"}})["tokens"].size() == 2);
+}
+
+TEST_CASE("bodies that do not fit are refused by name", "[serve]") {
+  const RunningServer server;
+  const auto refused = [&](const std::string& path, const std::string& body,
+                           const std::string& message) {
+    const HttpClient::Answer answer = server.post(path, body);
+    INFO(body << " -> " << answer.body);
+    CHECK(answer.status == 400);
+    CHECK(error_message(answer).find(message) != std::string::npos);
+  };
+  const std::string completions = "/v1/completions";
+  refused(completions, "", "body");
+  refused(completions, "[]", "body: expected an object, got array");
+  refused(completions, "{}", "prompt: expected a value");
+  refused(completions, R"({"prompt": 5})", "prompt: expected a text or a list, got number");
+  refused(completions, R"({"prompt": [257]})", "prompt: expected token ids from 0 to 256");
+  refused(completions, R"({"prompt": [[1], ["a"]]})", "prompt: expected token ids");
+  refused(completions, R"({"prompt": "a", "temperature": -1})", "temperature: expected a number");
+  refused(completions, R"({"prompt": "a", "temperature": 1e400})", "");
+  refused(completions, R"({"prompt": "a", "top_p": "x"})", "top_p: expected a number from 0 to 1");
+  refused(completions, R"({"prompt": "a", "n": 1.5})", "n: expected a whole number");
+  refused(completions, R"({"prompt": ["a", "b"], "n": 100})", "n: expected at most 128 choices");
+  refused(completions, R"({"prompt": "a", "max_tokens": -1})", "max_tokens: expected");
+  refused(completions, R"({"prompt": "a", "stop": [""]})", "stop: expected texts");
+  refused(completions, R"({"prompt": "a", "logit_bias": {"x": 1}})", "logit_bias: expected token");
+  refused(completions, R"({"prompt": "a", "logit_bias": {"1": 101}})", "from -100 to 100");
+  refused(completions, R"({"prompt": "a", "best_of": 3})", "best_of");
+  refused(completions, R"({"prompt": "a", "temperatur": 1})", "did you mean 'temperature'?");
+  refused(completions, R"({"prompt": "a", "stream_options": {}})", "stream_options");
+  refused("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "a"}]})",
+          "no chat template");
+  refused("/tokenize", R"({"content": 1})", "content: expected a text");
+  refused("/detokenize", R"({"tokens": [1, 1000]})", "tokens: expected token ids");
+  const HttpClient::Answer unknown =
+      server.post(completions, R"({"model": "livley", "prompt": "a"})");
+  CHECK(unknown.status == 404);
+  CHECK(error_message(unknown).find("did you mean 'lively'?") != std::string::npos);
+}
+
+TEST_CASE("connections beyond the limit are closed", "[serve]") {
+  serve::HttpOptions options{.port = 0};
+  options.limits.connections = 3;
+  options.handler = [](const serve::HttpRequest&,
+                       const std::shared_ptr<serve::HttpExchange>& exchange) {
+    exchange->send({.body = "here"});
+  };
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  {
+    std::vector<std::unique_ptr<HttpClient>> clients;
+    for (int i = 0; i < 3; ++i) {
+      clients.push_back(std::make_unique<HttpClient>(server.port()));
+      CHECK(clients.back()->get("/").body == "here");
+    }
+    CHECK(HttpClient(server.port()).get("/").status == 0);
+    clients.pop_back();
+    while (server.connections() > 2) {
+      std::this_thread::yield();
+    }
+    CHECK(HttpClient(server.port()).get("/").body == "here");
+  }
+  server.stop();
+  thread.join();
+}
+
+TEST_CASE("slow and silent clients are given up", "[serve]") {
+  serve::HttpOptions options{.port = 0};
+  options.limits.seconds = 1;
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  HttpClient silent(server.port());
+  HttpClient slow_head(server.port());
+  slow_head.send("GET / HT");
+  HttpClient slow_body(server.port());
+  slow_body.send(request_head("POST", "/", 10) + "abc");
+  CHECK(silent.receive().status == 0);
+  CHECK(slow_head.receive().status == 0);
+  CHECK(slow_body.receive().status == 0);
+  CHECK(server.connections() == 0);
+  server.stop();
+  thread.join();
+}

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The server of Headlight as OpenAI's own Python client sees it.
+
+usage: check_openai.py HEADLIGHT [MODEL]
+
+Starts `headlight serve` on a small model with a chat template (or MODEL) and asks it everything that the client can ask:
+models, completions and chats, whole and streamed, log-probabilities, errors as the client's exceptions. Prints a row
+and ends with 1 when something differs. Needs the package openai from PyPI.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import openai
+
+from table import row
+
+TEMPLATE = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+)
+
+
+def make_model(folder):
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: number for number, letter in enumerate(letters)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>")
+    fast.chat_template = TEMPLATE
+    fast.save_pretrained(folder)
+    torch.manual_seed(3)
+    config = transformers.GPT2Config(vocab_size=259, n_positions=512, n_embd=64, n_layer=2, n_head=4)
+    model = transformers.GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(8)
+    model.save_pretrained(folder)
+    return folder
+
+
+def check_completions(client, model):
+    whole = client.completions.create(model=model, prompt="Once", max_tokens=12, seed=5, n=2, logprobs=2)
+    yield "completion", len(whole.choices) == 2 and whole.usage.completion_tokens <= 24
+    yield "logprobs", all(len(c.logprobs.tokens) == len(c.logprobs.token_logprobs) for c in whole.choices)
+    texts = ["", ""]
+    usage = None
+    for event in client.completions.create(
+        model=model, prompt="Once", max_tokens=12, seed=5, n=2, stream=True, stream_options={"include_usage": True}
+    ):
+        usage = event.usage or usage
+        for choice in event.choices:
+            texts[choice.index] += choice.text
+    yield "streamed completion", texts == [choice.text for choice in whole.choices]
+    yield "streamed usage", usage.completion_tokens == whole.usage.completion_tokens
+    echo = client.completions.create(model=model, prompt="ab", max_tokens=1, echo=True, logprobs=0)
+    yield "echo", echo.choices[0].text.startswith("ab") and echo.choices[0].logprobs.token_logprobs[0] is None
+
+
+def check_chats(client, model):
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+    whole = client.chat.completions.create(
+        model=model, messages=messages, max_completion_tokens=12, seed=5, logprobs=True, top_logprobs=2
+    )
+    choice = whole.choices[0]
+    yield "chat", choice.message.role == "assistant" and choice.finish_reason in ("stop", "length")
+    yield "chat logprobs", all(len(token.top_logprobs) == 2 for token in choice.logprobs.content)
+    text = ""
+    for event in client.chat.completions.create(
+        model=model, messages=messages, max_completion_tokens=12, seed=5, stream=True
+    ):
+        text += event.choices[0].delta.content or ""
+    yield "streamed chat", text == (choice.message.content or "")
+    with client.chat.completions.stream(model=model, messages=messages, max_completion_tokens=12, seed=5) as stream:
+        final = stream.get_final_completion()
+    yield "stream helper", (final.choices[0].message.content or "") == (choice.message.content or "")
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    return None
+
+
+def check_errors(client, model):
+    unknown = raises(openai.NotFoundError, lambda: client.completions.create(model="none", prompt="a"))
+    yield "unknown model", unknown is not None and unknown.code == "model_not_found"
+    bad = raises(openai.BadRequestError, lambda: client.completions.create(model=model, prompt="a", temperature=-1))
+    yield "bad value", bad is not None and bad.param == "temperature"
+    long = raises(openai.BadRequestError, lambda: client.completions.create(model=model, prompt=[1] * 100_000))
+    yield "long prompt", long is not None and long.param == "prompt"
+    yield "models", model in [entry.id for entry in client.models.list()]
+    yield "one model", client.models.retrieve(model).id == model
+
+
+def check(headlight, model, folder):
+    key = "0123456789abcdef0123"
+    (folder / "key").write_text(key + "\n")
+    command = [headlight, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key", "--json"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    results = []
+    try:
+        address = json.loads(server.stdout.readline())["address"]
+        client = openai.OpenAI(base_url=address + "/v1", api_key=key, max_retries=0)
+        stranger = openai.OpenAI(base_url=address + "/v1", api_key="wrong", max_retries=0)
+        results.append(("wrong key", raises(openai.AuthenticationError, stranger.models.list) is not None))
+        for part in (check_completions, check_chats, check_errors):
+            results += part(client, "tiny")
+    finally:
+        server.terminate()
+        code = server.wait(timeout=60)
+    wrong = [name for name, good in [*results, ("exit code", code == 0)] if not good]
+    print(row(f"openai {openai.__version__}: {', '.join(wrong) or 'every answer'}", len(results) + 1, len(wrong), 0,
+              not wrong))
+    return bool(wrong)
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__.split("\n\n")[1])
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = sys.argv[2] if len(sys.argv) == 3 else make_model(folder / "model")
+        sys.exit(1 if check(sys.argv[1], model, folder) else 0)
+
+
+if __name__ == "__main__":
+    main()
