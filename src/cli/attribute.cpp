@@ -7,12 +7,10 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/files/file_writer.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
-#include "headlight/io/npz.h"
-#include "views/png/png.h"
 #include "views/report/attribution_report.h"
 #include "views/report/json_output.h"
 
@@ -43,7 +41,8 @@ constexpr const char* kDetails =
     "whose output it replaced has that in the place of sources.\n"
     "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
     "--npz writes an archive for numpy.load, of N parts and P prompts: logit, low, high [N],\n"
-    "prompts [P, N], totals [P], kind (0 embedding, 1 attention, 2 head, 3 attention_bias, 4 mlp,\n"
+    "prompts [P, N], totals [P], part (their names), kind (0 embedding, 1 attention, 2 head, 3 "
+    "attention_bias, 4 mlp,\n"
     "5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, source, neuron [N] (-1:\n"
     "none; a layer too many: behind the last); and the same in a grid: layers [L, 2] (attention,\n"
     "MLP), heads [L, H], sources [L, H, S] and source_sums [S], or neurons [L, I]; of one text "
@@ -78,10 +77,8 @@ Options make_options() {
       .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
       .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head")
       .value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
-      .alias("top", "limit")
-      .value("svg", "Also draw a heat map, or of the stream a curve, to this file")
-      .value("png", "The same as PNG")
-      .value("npz", "Also write the numbers to this file");
+      .alias("top", "limit");
+  add_result_options(options);
   add_window_option(options);
   add_intervene_options(options);
   return options;
@@ -130,42 +127,10 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
   return tasks;
 }
 
-// The files that are asked for, with what is wrong with them said before the work.
-struct Outputs {
-  explicit Outputs(const Options& options) {
-    const auto file = [&](const char* name, std::string_view extension) {
-      return options.given(name) ? std::optional(output_file(options, name, extension))
-                                 : std::nullopt;
-    };
-    svg = file("svg", ".svg");
-    png = file("png", ".png");
-    npz = file("npz", ".npz");
-  }
-
-  void write(const AttributionReport& report, Index limit) const {
-    if (svg || png) {
-      const std::string picture = attribution_svg(report, limit);
-      if (svg) {
-        write_file(*svg, picture);
-      }
-      if (png) {
-        write_file(*png, svg_to_png(picture));
-      }
-    }
-    if (npz) {
-      write_npz(*npz, attribution_arrays(report));
-    }
-  }
-
-  std::optional<std::string> svg;
-  std::optional<std::string> png;
-  std::optional<std::string> npz;
-};
-
 int run(const Options& options) {
   const auto by = parse_name<AttributionBy>("by", options.text("by"));
   const Index limit = count_option(options, "limit", 0);
-  const Outputs outputs(options);
+  const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
   AttributionReport report{
@@ -176,7 +141,9 @@ int run(const Options& options) {
         attribute_prompts(*loaded.model, report.tasks,
                           {.by = by, .progress = [&](double share) { progress.show(share); }});
   }
-  outputs.write(report, limit);
+  files.write({.svg = [&] { return attribution_svg(report, limit); },
+               .arrays = [&] { return attribution_arrays(report); },
+               .page = [&] { return attribution_page(report, limit); }});
   if (options.json()) {
     print_json(attribution_json(report));
   } else {

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/heads/ablation.h"
 #include "headlight/heads/importance.h"
@@ -43,6 +44,7 @@ Options make_options() {
                                 "blank_line --no_ablation"}});
   add_text_data_options(options);
   add_window_option(options);
+  add_result_options(options);
   options.flag("no_ablation", "Only what one forward and backward pass tells");
   return options;
 }
@@ -108,6 +110,41 @@ Json json_of(const Measures& measures) {
   return json;
 }
 
+// Layers by heads, of every measure.
+std::vector<ResultGrid> grids_of(const Measures& measures) {
+  std::vector<HeadValue> sensitivity;
+  std::vector<HeadValue> taylor;
+  std::vector<HeadValue> ablation;
+  for (const HeadImportance& head : measures.gates.heads) {
+    sensitivity.push_back({head.head, head.sensitivity});
+    taylor.push_back({head.head, head.taylor});
+  }
+  for (const HeadEffect& effect : measures.effects) {
+    ablation.push_back({effect.head, effect.rise});
+  }
+  std::vector<ResultGrid> grids{{"sensitivity", head_plot(sensitivity)},
+                                {"taylor", head_plot(taylor)}};
+  grids[0].plot.title = "Sensitivity of the loss to each head";
+  grids[1].plot.title = "Rise of the loss without each head, by its gradient";
+  if (!ablation.empty()) {
+    grids.push_back({"ablation", head_plot(ablation)});
+    grids.back().plot.title = "Rise of the loss without each head";
+  }
+  for (ResultGrid& grid : grids) {
+    grid.plot.note = few_documents_caution(measures.gates.sequences);
+    grid.plot.doubtful = !grid.plot.note.empty();
+  }
+  return grids;
+}
+
+ResultPage page_of(const Measures& measures, std::vector<ResultGrid> grids) {
+  return {.title = "Which heads the loss depends on",
+          .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
+                              " nats a token over ", measures.gates.tokens, " tokens."),
+          .graph = "",
+          .grids = std::move(grids)};
+}
+
 void print(const Measures& measures) {
   std::vector<Table::Column> columns{
       {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
@@ -149,6 +186,7 @@ void print(const Measures& measures) {
 }
 
 int run(const Options& options) {
+  const ResultFiles files(options);
   const Index batch_size = count_option(options, "batch_size", 1);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
@@ -156,6 +194,10 @@ int run(const Options& options) {
   if (!options.is_set("no_ablation")) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
+  const std::vector<ResultGrid> grids = grids_of(measures);
+  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
+               .arrays = [&] { return arrays_of(grids); },
+               .page = [&] { return page_of(measures, grids); }});
   if (options.json()) {
     print_json(json_of(measures));
   } else {

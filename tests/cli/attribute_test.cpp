@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "generate/test_models.h"
+#include "headlight/heads/attribution.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
@@ -114,6 +115,29 @@ TEST_CASE("attribute tells which tokens heads read, and how the stream grows", "
   CHECK(stream["parts"][4]["logit"] == stream["logit"]);
   CHECK(contains(file_contents(svg), "logit in the residual stream"));
   CHECK(contains(output_of(changed(given.base, {"--by", "stream"})), "logit so far"));
+}
+
+TEST_CASE("attribute makes a page of every way to take a logit apart, and names the parts",
+          "[cli]") {
+  const Given given;
+  const std::string html = given.folder.at("parts.html");
+  const std::string npz = given.folder.at("parts.npz");
+  for (const Choice<AttributionBy>& by : kChoices<AttributionBy>) {
+    INFO(by.name);
+    const Json report = report_of(
+        changed(given.base, {"--by", std::string(by.name), "--html", html, "--npz", npz}));
+    const std::string page = file_contents(html);
+    CHECK(contains(page, "Direct logit attribution"));
+    CHECK(contains(page, "by " + std::string(by.name)));
+    NamedTexts texts;
+    read_npz(npz, &texts);
+    REQUIRE(texts.size() == 1);
+    CHECK(texts[0].first == "part");
+    REQUIRE(texts[0].second.size() == report["parts"].size());
+    for (std::size_t i = 0; i < texts[0].second.size(); ++i) {
+      CHECK(texts[0].second[i] == report["parts"][i]["part"]);
+    }
+  }
 }
 
 TEST_CASE("attribute draws PNG", "[cli]") {

@@ -2,6 +2,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/npz.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"
@@ -72,6 +73,20 @@ TEST_CASE("importance measures heads three ways and compares the rankings", "[cl
   for (const char* pair : {"sensitivity_taylor", "sensitivity_ablation", "taylor_ablation"}) {
     CHECK(std::abs(report["rank_correlation"][pair].get<double>()) <= 1);
   }
+  const std::string npz = given.folder.at("importance.npz");
+  const std::string html = given.folder.at("importance.html");
+  output_of(changed(base, {"--npz", npz, "--html", html}));
+  CHECK(file_contents(html).find("Sensitivity of the loss to each head") != std::string::npos);
+  const NamedTensors arrays = read_npz(npz);
+  for (const auto& [name, tensor] : arrays) {
+    CHECK(tensor.shape() == Shape{2, 2});
+    const bool is_mean =
+        name.find("_low") == std::string::npos && name.find("_high") == std::string::npos;
+    for (std::size_t i = 0; is_mean && i < 4; ++i) {
+      CHECK(tensor.to_vector()[i] == report["heads"][i][name]["mean"].get<double>());
+    }
+  }
+  CHECK(arrays.size() == 9);
   Arguments quick = base;
   quick.emplace_back("--no_ablation");
   CHECK_FALSE(report_of(quick)["heads"][0].contains("ablation"));

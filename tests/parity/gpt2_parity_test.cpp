@@ -41,6 +41,10 @@ TEST_CASE("points of a pass and the gradients there are what PyTorch's hooks see
   check_all("points", 9);
 }
 
+TEST_CASE("parts of logits are those of what PyTorch's hooks see", "[parity]") {
+  check_all("attribution", 9);
+}
+
 TEST_CASE("no point of a pass goes without a frozen case", "[parity]") {
   std::set<std::string> seen;
   for (const Case& subject : frozen("points")) {

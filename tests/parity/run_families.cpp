@@ -6,6 +6,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"
+#include "headlight/heads/attribution.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/recorder.h"
@@ -208,8 +209,51 @@ void run_points(Run& run) {
   }
 }
 
+// Logits of parts of a kind, in their order, of an even number to each of `rows`: [rows, ...].
+Tensor logits_of(const AttributionResult& result, LogitPartKind kind, Index rows) {
+  std::vector<double> logits;
+  for (const LogitPart& part : result.parts) {
+    if (part.kind == kind) {
+      logits.push_back(part.logit);
+    }
+  }
+  return Tensor::from(logits, {rows, std::ssize(logits) / rows});
+}
+
+// The parts of the logit of one token behind the first sequence, in every way of taking it apart.
+void run_attribution(Run& run) {
+  const auto [family, model, sequences] = read_subject(run);
+  const Index layers = model->config().n_layer;
+  const AttributionTask task{
+      .text = sequences.at(0),
+      .target = static_cast<std::int32_t>(run.attribute<Index>("target", 0))};
+  const auto tell = [&](const char* name, const Tensor& values, const Shape& shape) {
+    run.output(name, convert(reshape(values, shape), DType::float32));
+  };
+  const AttributionResult by_layer = attribute_logit(*model, task, AttributionBy::layer);
+  tell("attention", logits_of(by_layer, LogitPartKind::attention, layers), {layers});
+  tell("mlp", logits_of(by_layer, LogitPartKind::mlp, layers), {layers});
+  tell("embedding", logits_of(by_layer, LogitPartKind::embedding, 1), {1});
+  const Tensor shift = logits_of(by_layer, LogitPartKind::norm_bias, 1);
+  tell("norm_bias", shift.numel() > 0 ? shift : Tensor::zeros({1, 1}, DType::float64), {1});
+  tell("logit", Tensor::from(std::vector<double>{by_layer.logit}, {1}), {1});
+  const Index heads = model->config().n_head;
+  tell("head",
+       logits_of(attribute_logit(*model, task, AttributionBy::head), LogitPartKind::head, layers),
+       {layers, heads});
+  const Index length = std::ssize(task.text);
+  tell("source",
+       logits_of(attribute_logit(*model, task, AttributionBy::source), LogitPartKind::head, layers),
+       {layers, heads, length});
+  const Tensor neurons = logits_of(attribute_logit(*model, task, AttributionBy::neuron),
+                                   LogitPartKind::neuron, layers);
+  tell("neuron", neurons, neurons.shape());
+}
+
 }  // namespace
 
-Runners family_runners() { return {{"family", run_family}, {"points", run_points}}; }
+Runners family_runners() {
+  return {{"family", run_family}, {"points", run_points}, {"attribution", run_attribution}};
+}
 
 }  // namespace headlight::parity

@@ -22,6 +22,7 @@ GROUPS = {
     "gpt2": ["cases_gpt2"],
     "families": ["cases_families"],
     "points": ["cases_points"],
+    "attribution": ["cases_attribution"],
     "training": ["cases_training"],
     "muon": ["cases_muon"],
 }

@@ -142,50 +142,17 @@ void print(AblationResult result) {
   std::cout << "\n" << pairs.text();
 }
 
-// Cells with intervals; those that nothing is set in stay empty.
-class EffectPlot {
- public:
-  EffectPlot(std::string name, MatrixPlot plot, Index sequences) : grid_{std::move(name), {}} {
-    plot.note = few_documents_caution(sequences);
-    plot.doubtful = !plot.note.empty();
-    plot.values.assign(plot.rows.size() * plot.columns.size(),
-                       std::numeric_limits<double>::quiet_NaN());
-    plot.lows = plot.highs = plot.values;
-    grid_.plot = std::move(plot);
-  }
-
-  void set(std::size_t row, std::size_t column, const Interval& effect) {
-    const std::size_t place = row * grid_.plot.columns.size() + column;
-    grid_.plot.values[place] = effect.mean;
-    grid_.plot.lows[place] = effect.low;
-    grid_.plot.highs[place] = effect.high;
-  }
-  ResultGrid grid() && { return std::move(grid_); }
-
- private:
-  ResultGrid grid_;
-};
-
 // Layers by heads.
 ResultGrid head_grid(const AblationResult& result) {
-  Index layers = 0;
-  Index heads = 0;
+  std::vector<HeadValue> heads;
   for (const HeadEffect& effect : result.heads) {
-    layers = std::max(layers, effect.head.layer + 1);
-    heads = std::max(heads, effect.head.head + 1);
+    heads.push_back({effect.head, effect.rise});
   }
-  EffectPlot plot("rise",
-                  {.title = "Rise of the loss without each head",
-                   .row_title = "layer",
-                   .column_title = "head",
-                   .rows = numbers_to(layers),
-                   .columns = numbers_to(heads)},
-                  result.sequences);
-  for (const HeadEffect& effect : result.heads) {
-    plot.set(static_cast<std::size_t>(effect.head.layer),
-             static_cast<std::size_t>(effect.head.head), effect.rise);
-  }
-  return std::move(plot).grid();
+  MatrixPlot plot = head_plot(heads);
+  plot.title = "Rise of the loss without each head";
+  plot.note = few_documents_caution(result.sequences);
+  plot.doubtful = !plot.note.empty();
+  return {"rise", std::move(plot)};
 }
 
 // The heads of pairs by one another, above the diagonal.
@@ -202,22 +169,27 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
   for (const HeadId& head : heads) {
     labels.push_back(head_name(head));
   }
-  EffectPlot plot(name,
-                  {.title = title,
-                   .row_title = "first",
-                   .column_title = "second",
-                   .rows = labels,
-                   .columns = labels},
-                  result.sequences);
+  MatrixPlot plot{.title = title,
+                  .row_title = "first",
+                  .column_title = "second",
+                  .rows = labels,
+                  .columns = labels,
+                  .note = few_documents_caution(result.sequences)};
+  plot.doubtful = !plot.note.empty();
+  plot.values.assign(heads.size() * heads.size(), std::numeric_limits<double>::quiet_NaN());
+  plot.lows = plot.highs = plot.values;
   const auto place = [&](const HeadId& head) {
     return static_cast<std::size_t>(std::lower_bound(heads.begin(), heads.end(), head) -
                                     heads.begin());
   };
   for (const PairEffect& pair : result.pairs) {
     const auto [low, high] = std::minmax({place(pair.first), place(pair.second)});
-    plot.set(low, high, pair.*measure);
+    const std::size_t cell = low * heads.size() + high;
+    plot.values[cell] = (pair.*measure).mean;
+    plot.lows[cell] = (pair.*measure).low;
+    plot.highs[cell] = (pair.*measure).high;
   }
-  return std::move(plot).grid();
+  return {name, std::move(plot)};
 }
 
 std::vector<ResultGrid> grids_of(const AblationResult& result) {

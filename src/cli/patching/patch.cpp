@@ -104,32 +104,23 @@ Options make_options() {
 }
 
 // Of all heads; [layer, head].
-ResultGrid grid_of(const PatchingResult& result, Index layers, const std::string& name,
+ResultGrid grid_of(const PatchingResult& result, const std::string& name,
                    double HeadPatch::*measure) {
-  Index columns = 0;  // numbers of heads go further than heads where some were pruned
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  std::vector<HeadValue> heads;
   for (const HeadPatch& patch : result.heads) {
-    columns = std::max(columns, patch.head.head + 1);
+    heads.push_back({patch.head, {patch.*measure, kNone, kNone}});
   }
   const TaskStrength strength = result.strength();
-  MatrixPlot plot{
-      .title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched",
-      .row_title = "layer",
-      .column_title = "head",
-      .rows = numbers_to(layers),
-      .columns = numbers_to(columns),
-      .limit = name == "recovered" ? 1.0 : 0.0,
-      .note = strength == TaskStrength::none
+  MatrixPlot plot = head_plot(heads);
+  plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
+  plot.limit = name == "recovered" ? 1.0 : 0.0;
+  plot.note = strength == TaskStrength::none
                   ? "The model does not do this task: these are shares of nothing"
               : strength == TaskStrength::weak
                   ? "The model hardly does this task: the shares may be chance"
-                  : "",
-      .doubtful = strength != TaskStrength::clear};
-  plot.values.assign(plot.rows.size() * plot.columns.size(),
-                     std::numeric_limits<double>::quiet_NaN());
-  for (const HeadPatch& patch : result.heads) {
-    plot.values[static_cast<std::size_t>(patch.head.layer * columns + patch.head.head)] =
-        patch.*measure;
-  }
+                  : "";
+  plot.doubtful = strength != TaskStrength::clear;
   return {name, std::move(plot)};
 }
 
@@ -209,10 +200,8 @@ void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tok
 void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
                 const ResultFiles& files) {
   const PatchingResult result = patch_heads(*loaded.model, task);
-  const Index layers = loaded.model->config().n_layer;
-  const std::vector<ResultGrid> grids{
-      grid_of(result, layers, "recovered", &HeadPatch::recovered),
-      grid_of(result, layers, "difference", &HeadPatch::difference)};
+  const std::vector<ResultGrid> grids{grid_of(result, "recovered", &HeadPatch::recovered),
+                                      grid_of(result, "difference", &HeadPatch::difference)};
   files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
                .arrays = [&] { return arrays_of(grids); },
                .page =

@@ -199,14 +199,6 @@ std::string title_of(const AttributionReport& report) {
          (first.against ? " less " + quoted(*first.against, report.tokenizer) : "");
 }
 
-std::vector<std::string> numbers_to(Index end) {
-  std::vector<std::string> numbers;
-  for (Index i = 0; i < end; ++i) {
-    numbers.push_back(std::to_string(i));
-  }
-  return numbers;
-}
-
 // Layers by attention and MLP, or by heads with the MLPs beside them.
 MatrixPlot layer_plot(const AttributionReport& report) {
   const Grid grid = Grid::of(report);
@@ -292,6 +284,33 @@ MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
       plot.texts.push_back(std::to_string(order[i]));
     }
   }
+  return plot;
+}
+
+MatrixPlot stream_plot(const AttributionReport& report) {
+  MatrixPlot plot{.title = {}, .row_title = "behind", .column_title = ""};
+  for (const MeanLogitPart& mean : report.study.parts) {
+    plot.rows.push_back(mean.part.name);
+    plot.values.push_back(mean.logit.mean);
+    if (!report.is_one()) {
+      plot.lows.push_back(mean.logit.low);
+      plot.highs.push_back(mean.logit.high);
+    }
+  }
+  return plot;
+}
+
+// What is drawn of each way to take a logit apart.
+MatrixPlot plot_of(const AttributionReport& report, Index limit) {
+  MatrixPlot plot = report.by == AttributionBy::source   ? source_plot(report, limit)
+                    : report.by == AttributionBy::neuron ? neuron_plot(report, limit)
+                    : report.by == AttributionBy::stream ? stream_plot(report)
+                                                         : layer_plot(report);
+  plot.title = title_of(report) + ", by " + std::string(name_of(report.by));
+  plot.doubtful = !report.caution().empty();
+  plot.note = !plot.doubtful    ? ""
+              : report.is_one() ? "Caution: the model does not choose this clearly, or reads little"
+                                : "Caution: few prompts, or few that the model does clearly";
   return plot;
 }
 
@@ -462,21 +481,18 @@ Json attribution_json(const AttributionReport& report) {
 }
 
 std::string attribution_svg(const AttributionReport& report, Index limit) {
-  if (report.by == AttributionBy::stream) {
-    return stream_svg(report);
-  }
-  MatrixPlot plot = report.by == AttributionBy::source   ? source_plot(report, limit)
-                    : report.by == AttributionBy::neuron ? neuron_plot(report, limit)
-                                                         : layer_plot(report);
-  plot.title = title_of(report) + ", by " + std::string(name_of(report.by));
-  plot.doubtful = !report.caution().empty();
-  plot.note = !plot.doubtful    ? ""
-              : report.is_one() ? "Caution: the model does not choose this clearly, or reads little"
-                                : "Caution: few prompts, or few that the model does clearly";
-  return matrix_plot_svg(plot);
+  return report.by == AttributionBy::stream ? stream_svg(report)
+                                            : matrix_plot_svg(plot_of(report, limit));
 }
 
-NamedTensors attribution_arrays(const AttributionReport& report) {
+ResultPage attribution_page(const AttributionReport& report, Index limit) {
+  return {.title = "Direct logit attribution",
+          .note = report.caution(),
+          .graph = "",
+          .grids = {{.name = std::string(name_of(report.by)), .plot = plot_of(report, limit)}}};
+}
+
+ResultArrays attribution_arrays(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
   const auto parts = std::ssize(study.parts);
   std::vector<double> prompts;
@@ -508,7 +524,11 @@ NamedTensors attribution_arrays(const AttributionReport& report) {
     const std::vector<std::int32_t>& text = report.tasks.front().text;
     arrays.emplace_back("tokens", Tensor::from(text, {std::ssize(text)}));
   }
-  return arrays;
+  std::vector<std::string> names;
+  for (const MeanLogitPart& mean : study.parts) {
+    names.push_back(mean.part.name);
+  }
+  return {.tensors = std::move(arrays), .texts = {{"part", std::move(names)}}};
 }
 
 }  // namespace headlight

@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "headlight/heads/attribution.h"
-#include "headlight/tensor/named_tensors.h"
 #include "headlight/text/tokenizer.h"
+#include "views/result/result.h"
 
 // What headlight attribute tells and writes.
 namespace headlight {
@@ -32,11 +32,14 @@ Json attribution_json(const AttributionReport& report);
 // the `limit` strongest heads by source; of the stream a curve over the layers. 0: all, neurons 16.
 std::string attribution_svg(const AttributionReport& report, Index limit);
 
-// Float64 of all N parts in the order of the model: logit, low, high [N], prompts [P, N], totals
-// [P]; int32 kind (of LogitPartKind, from 0), layer (-1: none), head, source, neuron [N] (-1:
-// none). The means once more as a grid, NaN where a model has no such part: layers [L, 2]
-// (attention, MLP), heads [L, H], sources [L, H, S] and source_sums [S], or neurons [L, I]. Of a
-// single prompt its tokens [T].
-NamedTensors attribution_arrays(const AttributionReport& report);
+// The same on a page; the stream as a list.
+ResultPage attribution_page(const AttributionReport& report, Index limit);
+
+// The names of the parts under "part". Float64 of all N parts in the order of the model: logit,
+// low, high [N], prompts [P, N], totals [P]; int32 kind (of LogitPartKind, from 0), layer (-1:
+// none), head, source, neuron [N] (-1: none). The means once more as a grid, NaN where a model has
+// no such part: layers [L, 2] (attention, MLP), heads [L, H], sources [L, H, S] and source_sums
+// [S], or neurons [L, I]. Of a single prompt its tokens [T].
+ResultArrays attribution_arrays(const AttributionReport& report);
 
 }  // namespace headlight

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "headlight/heads/bootstrap.h"
+#include "headlight/heads/head_id.h"
 #include "headlight/io/npz.h"
 #include "headlight/views/matrix_plot.h"
 
@@ -21,6 +23,16 @@ std::vector<std::string> numbers_to(Index count);
 
 // The place of a label in an axis, at whose end it is put when it is new.
 std::size_t place_in_axis(const std::string& label, std::vector<std::string>& axis);
+
+// What was measured of a head; `low` and `high` NaN: without an interval.
+struct HeadValue {
+  HeadId head;
+  Interval value;
+};
+
+// Layers by heads, of which some may be missing, without a title; with `lows` and `highs` where
+// all heads have intervals.
+MatrixPlot head_plot(const std::vector<HeadValue>& heads);
 
 struct ResultArrays {
   NamedTensors tensors = {};

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "headlight/base/error.h"
 #include "views/result/result.h"
@@ -33,6 +35,36 @@ std::size_t place_in_axis(const std::string& label, std::vector<std::string>& ax
     axis.push_back(label);
   }
   return place;
+}
+
+MatrixPlot head_plot(const std::vector<HeadValue>& heads) {
+  Index layers = 0;
+  Index columns = 0;  // numbers of heads go further than heads where some were pruned
+  bool has_intervals = true;
+  for (const auto& [head, value] : heads) {
+    layers = std::max(layers, head.layer + 1);
+    columns = std::max(columns, head.head + 1);
+    has_intervals = has_intervals && !std::isnan(value.low);
+  }
+  const std::vector<double> empty(static_cast<std::size_t>(layers * columns),
+                                  std::numeric_limits<double>::quiet_NaN());
+  MatrixPlot plot{.row_title = "layer",
+                  .column_title = "head",
+                  .rows = numbers_to(layers),
+                  .columns = numbers_to(columns),
+                  .values = empty};
+  if (has_intervals) {
+    plot.lows = plot.highs = empty;
+  }
+  for (const auto& [head, value] : heads) {
+    const auto place = static_cast<std::size_t>(head.layer * columns + head.head);
+    plot.values[place] = value.mean;
+    if (has_intervals) {
+      plot.lows[place] = value.low;
+      plot.highs[place] = value.high;
+    }
+  }
+  return plot;
 }
 
 ResultArrays arrays_of(const std::vector<ResultGrid>& grids) {
