@@ -14,7 +14,8 @@ class OneProcess : public Processes {
  public:
   Index rank() const override { return 0; }
   Index count() const override { return 1; }
-  void exchange(Index partner, std::span<const std::byte>, std::span<std::byte>) override {
+  void exchange_runs(Index partner, std::span<const std::span<const std::byte>>,
+                     std::span<const std::span<std::byte>>) override {
     fail("[Processes] there is no process ", partner);
   }
   bool give_up() noexcept override { return false; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "kernels/loops.h"
@@ -11,8 +10,6 @@
 
 namespace headlight {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 std::vector<DivisibleParameter> divisible(const NamedTensors& parameters,
                                           const std::vector<std::string>& whole) {
@@ -42,43 +39,46 @@ std::byte* bytes_of(Tensor& tensor) {
   });
 }
 
-// Copies elements between tensors, as `tensor_of` gives them, and one run of bytes.
-template <class TensorOf>
-void pack(const Segments& segments, const TensorOf& tensor_of, std::size_t element, Bytes& into) {
-  into.resize(static_cast<std::size_t>(count_elements(segments)) * element);
-  std::byte* to = into.data();
+using SentRuns = std::vector<std::span<const std::byte>>;
+using ReceivedRuns = std::vector<std::span<std::byte>>;
+
+// Where segments lie in the tensors that tensor_of(parameter) gives.
+template <class Runs, class TensorOf>
+Runs runs_of(const Segments& segments, const TensorOf& tensor_of) {
+  Runs runs;
   for (const Segment& segment : segments) {
     Tensor tensor = tensor_of(segment.parameter);
-    const std::size_t size = static_cast<std::size_t>(segment.size()) * element;
-    std::memcpy(to, bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element, size);
-    to += size;
+    const std::size_t element = element_size(tensor.dtype());
+    runs.emplace_back(bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element,
+                      static_cast<std::size_t>(segment.size()) * element);
   }
+  return runs;
 }
 
-template <class TensorOf>
-void unpack(const Bytes& from, const Segments& segments, const TensorOf& tensor_of,
-            std::size_t element) {
-  const std::byte* source = from.data();
+// Runs of these sizes, one after the other in `buffer`.
+ReceivedRuns runs_in(Tensor& buffer, const Segments& segments) {
+  const std::size_t element = element_size(buffer.dtype());
+  ReceivedRuns runs;
+  std::byte* begin = bytes_of(buffer);
   for (const Segment& segment : segments) {
-    Tensor tensor = tensor_of(segment.parameter);
-    const std::size_t size = static_cast<std::size_t>(segment.size()) * element;
-    std::memcpy(bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element, source, size);
-    source += size;
+    runs.emplace_back(begin, static_cast<std::size_t>(segment.size()) * element);
+    begin += runs.back().size();
   }
+  return runs;
 }
 
-// What arrived is added to the gradients.
+// What arrived, one segment after the other, is added to the gradients.
 template <class TensorOf>
-void add_packed(const Bytes& from, const Segments& segments, const TensorOf& tensor_of) {
-  const std::byte* source = from.data();
+void add_arrived(const Tensor& arrived, const Segments& segments, const TensorOf& tensor_of) {
+  Index begin = 0;
   for (const Segment& segment : segments) {
     Tensor tensor = tensor_of(segment.parameter);
     dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
       using T = decltype(zero);
       T* to = tensor.mutable_data<T>() + segment.begin;
-      kernels::loops<T>().add(to, reinterpret_cast<const T*>(source), to, segment.size());
-      source += static_cast<std::size_t>(segment.size()) * sizeof(T);
+      kernels::loops<T>().add(to, arrived.data<T>() + begin, to, segment.size());
     });
+    begin += segment.size();
   }
 }
 
@@ -155,10 +155,6 @@ ShardedGradients::ShardedGradients(Processes& processes, NamedTensors parameters
 }
 
 ShardedGradients::~ShardedGradients() { stop(); }
-
-std::size_t ShardedGradients::element_bytes() const {
-  return element_size(parameters_.front().second.dtype());
-}
 
 // Neighbours share the first halving, so that after it the sums are those of two neighbours'
 // shards. Which half is whose changes from bucket to bucket: parameters that stay whole are spread
@@ -279,14 +275,13 @@ bool ShardedGradients::wait_for(Index bucket) {
 
 void ShardedGradients::reduce(Index bucket) {
   const auto gradient = [&](std::size_t i) { return parameters_[i].second.grad(); };
-  Bytes sent;
-  Bytes arrived;
   for (const Halving& halving : halvings(bucket, processes_.rank())) {
     const Segments kept = segments(bucket, halving.kept);
-    pack(segments(bucket, halving.given), gradient, element_bytes(), sent);
-    arrived.resize(static_cast<std::size_t>(count_elements(kept)) * element_bytes());
-    processes_.exchange(halving.partner, sent, arrived);
-    add_packed(arrived, kept, gradient);
+    Tensor arrived = Tensor::empty({count_elements(kept)}, parameters_.front().second.dtype());
+    processes_.exchange_runs(halving.partner,
+                             runs_of<SentRuns>(segments(bucket, halving.given), gradient),
+                             runs_in(arrived, kept));
+    add_arrived(arrived, kept, gradient);
   }
 }
 
@@ -333,16 +328,12 @@ double ShardedGradients::norm() {
 
 void ShardedGradients::spread_weights() {
   const auto weights = [&](std::size_t i) { return parameters_[i].second; };
-  Bytes sent;
-  Bytes arrived;
   for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
     const std::vector<Halving> all = halvings(bucket, processes_.rank());
     for (auto halving = all.rbegin(); halving != all.rend(); ++halving) {
-      const Segments others = segments(bucket, halving->given);
-      pack(segments(bucket, halving->kept), weights, element_bytes(), sent);
-      arrived.resize(static_cast<std::size_t>(count_elements(others)) * element_bytes());
-      processes_.exchange(halving->partner, sent, arrived);
-      unpack(arrived, others, weights, element_bytes());
+      processes_.exchange_runs(halving->partner,
+                               runs_of<SentRuns>(segments(bucket, halving->kept), weights),
+                               runs_of<ReceivedRuns>(segments(bucket, halving->given), weights));
     }
   }
 }

@@ -87,7 +87,6 @@ class ShardedGradients {
   Segments segments(Index bucket, const Pieces& pieces) const {
     return layout_.segments(bucket, pieces.first, pieces.last);
   }
-  std::size_t element_bytes() const;
 
   bool is_last_shard() const { return done_ + 1 == own_shards(); }
   void add_shard(std::size_t parameter);

@@ -25,25 +25,24 @@ class LocalProcess : public Processes {
   Index rank() const override { return rank_; }
   Index count() const override { return count_; }
 
-  void exchange(Index partner, std::span<const std::byte> sent,
-                std::span<std::byte> received) override {
+  void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
+                     std::span<const std::span<std::byte>> received) override {
     std::unique_lock lock(post_.mutex);
-    if (!sent.empty()) {
-      post_.letters[{rank_, partner}].emplace_back(sent.begin(), sent.end());
-      post_.changed.notify_all();
+    for (const std::span<const std::byte> run : sent) {
+      post_.letters[{rank_, partner}].emplace_back(run.begin(), run.end());
     }
-    if (received.empty()) {
-      return;
-    }
+    post_.changed.notify_all();
     auto& box = post_.letters[{partner, rank_}];
-    post_.changed.wait(lock, [&] { return !box.empty() || post_.failed >= 0; });
-    if (box.empty()) {
-      throw OthersFailed(concat_text("process ", post_.failed, " has failed"));
+    for (const std::span<std::byte> run : received) {
+      post_.changed.wait(lock, [&] { return !box.empty() || post_.failed >= 0; });
+      if (box.empty()) {
+        throw OthersFailed(concat_text("process ", post_.failed, " has failed"));
+      }
+      require(box.front().size() == run.size(), "process ", rank_, " expected ", run.size(),
+              " bytes of ", partner, ", got ", box.front().size());
+      std::copy(box.front().begin(), box.front().end(), run.begin());
+      box.pop_front();
     }
-    require(box.front().size() == received.size(), "process ", rank_, " expected ", received.size(),
-            " bytes of ", partner, ", got ", box.front().size());
-    std::copy(box.front().begin(), box.front().end(), received.begin());
-    box.pop_front();
   }
 
   bool give_up() noexcept override {

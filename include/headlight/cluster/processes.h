@@ -23,11 +23,17 @@ class Processes {
   // Of process 0: it alone writes and tells.
   bool leads() const { return rank() == 0; }
 
-  // Sends to the process of rank `partner` and receives from it, as it does with this one at the
-  // same time; both know how much will come. Throws OthersFailed when a process has given up, Error
-  // when one gives no sign of life for long. One thread at a time.
-  virtual void exchange(Index partner, std::span<const std::byte> sent,
-                        std::span<std::byte> received) = 0;
+  // Sends runs of memory to the process of rank `partner` and receives others from it, as it does
+  // with this one at the same time; both know how many will come and how long each is. Throws
+  // OthersFailed when a process has given up, Error when one gives no sign of life for long. One
+  // thread at a time.
+  virtual void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
+                             std::span<const std::span<std::byte>> received) = 0;
+  // A run each; an empty one is none.
+  void exchange(Index partner, std::span<const std::byte> sent, std::span<std::byte> received) {
+    exchange_runs(partner, {&sent, sent.empty() ? 0U : 1U},
+                  {&received, received.empty() ? 0U : 1U});
+  }
   // Tells the others that this process cannot go on: what they do together throws OthersFailed from
   // now on. For the last moment: nothing can be exchanged after it. True when a process of a lower
   // rank has given up by itself, which then has told the reason.

@@ -33,6 +33,16 @@ void check(int code, const char* what) {
   }
 }
 
+// Calls begin(data, size) for what goes as one message.
+template <class Byte, class Begin>
+void for_each_message(std::span<const std::span<Byte>> runs, const Begin& begin) {
+  for (const std::span<Byte> run : runs) {
+    for (std::size_t at = 0; at < run.size(); at += kLargestMessage) {
+      begin(run.data() + at, static_cast<int>(std::min(kLargestMessage, run.size() - at)));
+    }
+  }
+}
+
 // Lets other threads and processes run: shortly at first, so that a message that is on its way is
 // not waited for in vain, then for longer, so that a processor is free for whom we wait for.
 class Patience {
@@ -90,23 +100,20 @@ class MpiProcesses : public Processes {
   Index rank() const override { return rank_; }
   Index count() const override { return count_; }
 
-  void exchange(Index partner, std::span<const std::byte> sent,
-                std::span<std::byte> received) override {
+  void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
+                     std::span<const std::span<std::byte>> received) override {
     std::vector<MPI_Request> requests;
     {
       const std::lock_guard lock(mutex_);
-      for (std::size_t at = 0; at < received.size(); at += kLargestMessage) {
-        const std::size_t size = std::min(kLargestMessage, received.size() - at);
-        check(MPI_Irecv(received.data() + at, static_cast<int>(size), MPI_BYTE,
-                        static_cast<int>(partner), 0, data_, &requests.emplace_back()),
+      const auto other = static_cast<int>(partner);
+      for_each_message(received, [&](std::byte* data, int size) {
+        check(MPI_Irecv(data, size, MPI_BYTE, other, 0, data_, &requests.emplace_back()),
               "MPI_Irecv");
-      }
-      for (std::size_t at = 0; at < sent.size(); at += kLargestMessage) {
-        const std::size_t size = std::min(kLargestMessage, sent.size() - at);
-        check(MPI_Isend(sent.data() + at, static_cast<int>(size), MPI_BYTE,
-                        static_cast<int>(partner), 0, data_, &requests.emplace_back()),
+      });
+      for_each_message(sent, [&](const std::byte* data, int size) {
+        check(MPI_Isend(data, size, MPI_BYTE, other, 0, data_, &requests.emplace_back()),
               "MPI_Isend");
-      }
+      });
     }
     Patience patience;
     while (!are_done(requests, partner)) {
