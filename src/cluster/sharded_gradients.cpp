@@ -44,15 +44,13 @@ using ReceivedRuns = std::vector<std::span<std::byte>>;
 
 // Where segments lie in the tensors that tensor_of(parameter) gives.
 template <class Runs, class TensorOf>
-Runs runs_of(const Segments& segments, const TensorOf& tensor_of) {
-  Runs runs;
+void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
   for (const Segment& segment : segments) {
     Tensor tensor = tensor_of(segment.parameter);
     const std::size_t element = element_size(tensor.dtype());
     runs.emplace_back(bytes_of(tensor) + static_cast<std::size_t>(segment.begin) * element,
                       static_cast<std::size_t>(segment.size()) * element);
   }
-  return runs;
 }
 
 // Runs of these sizes, one after the other in `buffer`.
@@ -278,9 +276,9 @@ void ShardedGradients::reduce(Index bucket) {
   for (const Halving& halving : halvings(bucket, processes_.rank())) {
     const Segments kept = segments(bucket, halving.kept);
     Tensor arrived = Tensor::empty({count_elements(kept)}, parameters_.front().second.dtype());
-    processes_.exchange_runs(halving.partner,
-                             runs_of<SentRuns>(segments(bucket, halving.given), gradient),
-                             runs_in(arrived, kept));
+    SentRuns sent;
+    add_runs(segments(bucket, halving.given), gradient, sent);
+    processes_.exchange_runs(halving.partner, sent, runs_in(arrived, kept));
     add_arrived(arrived, kept, gradient);
   }
 }
@@ -328,13 +326,17 @@ double ShardedGradients::norm() {
 
 void ShardedGradients::spread_weights() {
   const auto weights = [&](std::size_t i) { return parameters_[i].second; };
-  for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
-    const std::vector<Halving> all = halvings(bucket, processes_.rank());
-    for (auto halving = all.rbegin(); halving != all.rend(); ++halving) {
-      processes_.exchange_runs(halving->partner,
-                               runs_of<SentRuns>(segments(bucket, halving->kept), weights),
-                               runs_of<ReceivedRuns>(segments(bucket, halving->given), weights));
+  for (Index distance = processes_.count() / 2; distance > 0; distance /= 2) {
+    SentRuns sent;
+    ReceivedRuns received;
+    for (Index bucket = 0; bucket < layout_.bucket_count(); ++bucket) {
+      const std::vector<Halving> all = halvings(bucket, processes_.rank());
+      const Halving& halving =
+          all[static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(distance)))];
+      add_runs(segments(bucket, halving.kept), weights, sent);
+      add_runs(segments(bucket, halving.given), weights, received);
     }
+    processes_.exchange_runs(processes_.rank() ^ distance, sent, received);
   }
 }
 

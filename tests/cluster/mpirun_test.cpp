@@ -57,8 +57,8 @@ Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
 // A tiny run; the text lies in the folder.
 std::string train(const ScratchFolder& folder, const std::string& run, const std::string& more) {
   folder.write("text.txt",
-               "The cat sat on the mat. The dog lay by the log. What the fox said "
-               "nobody knows, but it was long and loud.");
+               "The cat sat on the mat.\nThe dog lay by the log. What the fox said\n"
+               "nobody knows, but it was long and loud.\nAnd then.\n");
   return "%P train --data " + folder.at("text.txt") + " --out_dir " + folder.at(run) +
          " --n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4" +
          (more.find("--max_iters") == std::string::npos ? " --max_iters 4" : "") +
@@ -71,19 +71,27 @@ TEST_CASE("mpirun trains the bits of one process", "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
-  const ScratchFolder folder;
-  for (const char* processes : {"1", "2", "4"}) {
-    const Outcome outcome =
-        run_mpirun(std::string("-n ") + processes + " " + train(folder, processes, "--shards 4"));
-    INFO(outcome.text);
-    REQUIRE(outcome.exit_code == 0);
-  }
-  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
-    INFO(file);
-    const std::string expected = file_contents(folder.at(std::string("1/latest/") + file));
-    CHECK(!expected.empty());
-    CHECK(file_contents(folder.at(std::string("2/latest/") + file)) == expected);
-    CHECK(file_contents(folder.at(std::string("4/latest/") + file)) == expected);
+  const std::string bfloat16 =
+      " --dtype bfloat16 --optimizer muon --documents line --batching bucketed --track_heads 2";
+  for (const std::string& more : {std::string(), bfloat16}) {
+    const ScratchFolder folder;
+    for (const char* processes : {"1", "2", "4"}) {
+      const Outcome outcome = run_mpirun(std::string("-n ") + processes + " " +
+                                         train(folder, processes, "--shards 4" + more));
+      INFO(outcome.text);
+      REQUIRE(outcome.exit_code == 0);
+    }
+    std::vector<std::string> files{"latest/model.safetensors", "latest/optimizer.safetensors"};
+    if (!more.empty()) {
+      files.emplace_back("heads.jsonl");
+    }
+    for (const std::string& file : files) {
+      INFO(file);
+      const std::string expected = file_contents(folder.at("1/" + file));
+      CHECK(!expected.empty());
+      CHECK(file_contents(folder.at("2/" + file)) == expected);
+      CHECK(file_contents(folder.at("4/" + file)) == expected);
+    }
   }
 }
 
@@ -111,7 +119,8 @@ TEST_CASE("processes that cannot train together end with one line", "[cluster][m
   CHECK(!std::filesystem::exists(folder.at("run/config.toml")));
 }
 
-TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile", "[cluster][mpirun]") {
+TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
+          "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
