@@ -43,6 +43,7 @@ Options make_options() {
       .value("port", "Port to listen on; 0: one that is free", "8080")
       .value("api_key_file", "File with the key that every request must bring")
       .values("allow_host", "Another name of this server, for browsers")
+      .value("runs", "Folder of training runs that the page shows as they go on")
       .values("allow_origin", "Pages whose scripts may ask, as https://example.org")
       .value("weights", "Precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
              "float32")
@@ -79,6 +80,11 @@ ServeOptions serve_options(const Options& options) {
   result.api_key = key_option(options);
   result.allowed_hosts = options.texts("allow_host");
   result.allowed_origins = options.texts("allow_origin");
+  if (options.given("runs")) {
+    result.runs = options.text("runs");
+    require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
+            result.runs);
+  }
   result.weights = parse_name<WeightFormat>("weights", options.text("weights"));
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);

@@ -32,15 +32,22 @@ std::string type_of_file(std::string_view name) {
   return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
 }
 
+// Where the modules lie that the page shares with those of `headlight attention`.
+constexpr std::string_view kSharedFiles = "/views/";
+
+const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [&](const EmbeddedFile& file) { return file.name == name; });
+  return found == files.end() ? nullptr : &*found;
+}
+
 // The file of the page behind a path; null: there is none.
 const EmbeddedFile* file_behind(std::string_view path) {
-  const std::string_view name = path == "/" ? "index.html" : path.substr(1);
-  for (const EmbeddedFile& file : serve_page_files()) {
-    if (file.name == name) {
-      return &file;
-    }
+  if (path.starts_with(kSharedFiles)) {
+    return path.ends_with(".html") ? nullptr
+                                   : find_file(page_files(), path.substr(kSharedFiles.size()));
   }
-  return nullptr;
+  return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
 }
 
 // Browsers send other types for any page, without asking first.
@@ -63,7 +70,10 @@ const std::vector<Api::Route>& Api::routes() {
       {"POST", "/tokenize", &Api::post_tokenize},
       {"POST", "/detokenize", &Api::post_detokenize},
       {"POST", "/api/login", &Api::post_login},
+      {"GET", "/api/runs", &Api::get_runs},
+      {"POST", "/api/watch", &Api::post_watch},
       {"POST", "/api/attention", &Api::post_inspection},
+      {"POST", "/api/attribute", &Api::post_inspection},
       {"POST", "/api/scores", &Api::post_inspection},
       {"POST", "/api/ablate", &Api::post_inspection},
       {"POST", "/api/patch", &Api::post_inspection},
@@ -77,6 +87,9 @@ std::vector<std::string> Api::open_paths() {
   for (const EmbeddedFile& file : serve_page_files()) {
     paths.push_back("/" + std::string(file.name));
   }
+  for (const EmbeddedFile& file : page_files()) {
+    paths.push_back(std::string(kSharedFiles) + std::string(file.name));
+  }
   return paths;
 }
 
@@ -86,6 +99,7 @@ Api::Api(const std::vector<ServedModel>& models, const Options& options, Compute
       compute_(compute),
       access_(access),
       metrics_(metrics),
+      runs_(options.runs),
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
   for (const ServedModel& model : models) {
@@ -276,6 +290,17 @@ void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answ
                 const Exchange& exchange) {
   const Compute::Ticket ticket = compute_.begin(model, answer->requests());
   exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
+}
+
+void Api::get_runs(const HttpRequest&, const Exchange& exchange) {
+  exchange->send(json_response({{"runs", runs_.names()}}));
+}
+
+void Api::post_watch(const HttpRequest& request, const Exchange& exchange) {
+  Fields fields(request.body);
+  const std::vector<std::string> names = fields.texts("runs", RunFeed::kMostRuns);
+  fields.refuse_others();
+  runs_.watch(names, exchange);
 }
 
 void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) {

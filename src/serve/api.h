@@ -13,6 +13,7 @@
 #include "serve/fields.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
+#include "serve/run_feed.h"
 
 namespace headlight::serve {
 
@@ -23,6 +24,7 @@ class Api {
   struct Options {
     Index default_tokens = 512;
     Index context_tokens = 0;
+    std::string runs = {};  // a folder; see RunFeed
   };
 
   // All must outlive it.
@@ -35,7 +37,10 @@ class Api {
     connections_ = std::move(connections);
   }
   // From now on /health tells that the server ends.
-  void close() { closing_ = true; }
+  void close() {
+    closing_ = true;
+    runs_.close();
+  }
 
   // Of the page, and what a page needs to ask for the key: they need none themselves.
   static std::vector<std::string> open_paths();
@@ -66,6 +71,8 @@ class Api {
   void post_detokenize(const HttpRequest& request, const Exchange& exchange);
   void post_completion(const HttpRequest& request, const Exchange& exchange);
   void post_chat(const HttpRequest& request, const Exchange& exchange);
+  void get_runs(const HttpRequest& request, const Exchange& exchange);
+  void post_watch(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
   void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
@@ -80,6 +87,7 @@ class Api {
   Compute& compute_;
   Access& access_;
   Metrics& metrics_;
+  RunFeed runs_;
   std::function<Index()> connections_;
   Index created_;  // seconds since 1970
   Index answers_ = 0;

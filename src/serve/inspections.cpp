@@ -12,6 +12,7 @@
 #include "headlight/heads/record_attention.h"
 #include "serve/text_scores.h"
 #include "views/attention/attention_page_data.h"
+#include "views/report/attribution_report.h"
 #include "views/report/heads_files.h"
 #include "views/report/json_output.h"
 #include "views/report/lens_report.h"
@@ -252,6 +253,23 @@ std::string patch(const ServedModel& model, Fields& fields, const std::function<
       .dump();
 }
 
+std::string attribute(const ServedModel& model, Fields& fields,
+                      const std::function<void()>& pause) {
+  Question question(model, fields, pause);
+  AttributionReport report{
+      .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
+      .tasks = {{.text = question.tokens("text"), .against = question.token("against")}},
+      .study = {},
+      .tokenizer = question.tokenizer()};
+  AttributionTask& task = report.tasks.front();
+  const auto target = question.token("target");
+  question.change(question.changes());
+  fields.refuse_others();
+  task.target = target ? *target : likeliest_next(question.gpt(), task.text);
+  report.study = attribute_prompts(question.gpt(), report.tasks, {.by = report.by});
+  return attribution_json(report).dump();
+}
+
 std::string lens(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
   Question question(model, fields, pause);
   LensTask task{.text = question.tokens("text")};
@@ -266,11 +284,9 @@ std::string lens(const ServedModel& model, Fields& fields, const std::function<v
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
-constexpr Inspection kInspections[] = {{"/api/attention", attention},
-                                       {"/api/scores", scores},
-                                       {"/api/ablate", ablate},
-                                       {"/api/patch", patch},
-                                       {"/api/lens", lens}};
+constexpr Inspection kInspections[] = {{"/api/attention", attention}, {"/api/attribute", attribute},
+                                       {"/api/scores", scores},       {"/api/ablate", ablate},
+                                       {"/api/patch", patch},         {"/api/lens", lens}};
 
 }  // namespace
 

@@ -95,7 +95,8 @@ Server::State::State(std::vector<ServedModel> given, const ServeOptions& options
   const Compute::Options computing = compute_options(models, options);
   api = std::make_unique<Api>(models,
                               Api::Options{.default_tokens = options.default_tokens,
-                                           .context_tokens = computing.context_tokens},
+                                           .context_tokens = computing.context_tokens,
+                                           .runs = options.runs},
                               *compute, *access, metrics);
   api->set_connections([this] { return http.connections(); });
 }

@@ -210,7 +210,9 @@ TEST_CASE("slow and silent clients are given up", "[serve]") {
   CHECK(silent.receive().status == 0);
   CHECK(slow_head.receive().status == 0);
   CHECK(slow_body.receive().status == 0);
-  CHECK(server.connections() == 0);
+  while (server.connections() > 0) {  // it counts a moment after it has closed
+    std::this_thread::yield();
+  }
   server.stop();
   thread.join();
 }

@@ -20,7 +20,7 @@ std::string script_of(const Modules& modules) {
 
 TEST_CASE("The page's modules fit together as one") {
   const PageReader read = page_reader("");
-  const std::string script = page_script(read) + page_script(read, "results/main.js");
+  const std::string script = "\n" + page_script(read) + page_script(read, "results/main.js");
   int exporting = 0;
   for (const EmbeddedFile& file : page_files()) {
     const std::string_view text = file.contents;

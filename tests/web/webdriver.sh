@@ -8,7 +8,7 @@ session=
 # post PATH JSON: prints .value of the answer; an error ends the script with the driver's message.
 post() {
   local answer
-  answer=$(curl -sS --max-time 120 -H 'Content-Type: application/json' -d "$2" "$driver_url$1") ||
+  answer=$(curl -sS --max-time 120 -H 'Content-Type: application/json' --data-binary @- "$driver_url$1" <<<"$2") ||
     return 1
   if jq -e '.value.error? // empty' >/dev/null 2>&1 <<<"$answer"; then
     jq -r '.value.error + ": " + .value.message' <<<"$answer" | head -1 >&2

@@ -25,6 +25,9 @@ struct ServeOptions {
   // Pages of other servers, "https://example.org", whose scripts may use this one.
   std::vector<std::string> allowed_origins = {};
 
+  // A folder of training runs, which the page shows as they go on; empty: none.
+  std::string runs = {};
+
   WeightFormat weights = WeightFormat::float32;
   Index slots = 16;  // texts that are made side by side, of each model
   Index queue = 64;  // requests beyond them that may wait; 429 for more

@@ -1,10 +1,127 @@
-// Lists the models that are served.
-const answer = await fetch('/v1/models');
-if (answer.ok) {
-  const list = document.getElementById('models');
-  for (const model of (await answer.json()).data) {
-    const item = document.createElement('li');
-    item.textContent = `${model.id}: ${model.max_model_len} tokens`;
-    list.append(item);
+// Opens the page: the models, the text, the parts, and the key if the server wants one.
+import {byId, element, option} from '/views/dom.js';
+import {headsCommand, openHeads} from './heads.js';
+import {layersCommand, openLayers} from './layers.js';
+import {openPair, pairCommand} from './pair.js';
+import {openRuns} from './runs.js';
+import {ask, setLogin} from './server.js';
+import {changed, kParts, readAddress, session} from './session.js';
+import {fillWords, language, say} from './words.js';
+import {openWriting, writeCommand} from './write.js';
+
+const kOpening = 'One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?"';
+const kOpeningPair = {clean: 'Mina lost her red key. Where was the red', answer: ' key',
+                      corrupt: 'Mina lost her red hat. Where was the red', wrong: ' hat'};
+const kCommands = {write: writeCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
+
+function showPart() {
+  for (const part of kParts) {
+    byId(`part-${part}`).hidden = part !== session.part;
+    const tab = byId(`open-${part}`);
+    tab.ariaSelected = String(part === session.part);
+    tab.tabIndex = part === session.part ? 0 : -1;
   }
+  byId('text-box').hidden = ['pair', 'train'].includes(session.part);
+  byId('copy').hidden = !(session.part in kCommands);
 }
+
+function openPart(part) {
+  session.part = part;
+  showPart();
+  changed('part');
+}
+
+function listenToParts() {
+  kParts.forEach((part) => byId(`open-${part}`).addEventListener('click', () => openPart(part)));
+  byId('parts').addEventListener('keydown', ({key}) => {
+    const step = {ArrowLeft: -1, ArrowRight: 1}[key];
+    if (step) {
+      openPart(kParts[(kParts.indexOf(session.part) + step + kParts.length) % kParts.length]);
+      byId(`open-${session.part}`).focus();
+    }
+  });
+}
+
+function useText(text) {
+  session.text = text;
+  byId('text').value = text;
+  changed('text');
+}
+
+function listenToText() {
+  byId('text').value = session.text;
+  byId('text').addEventListener('input', () => {
+    session.text = byId('text').value;
+    changed('text');
+  });
+}
+
+function listenToCopies() {
+  const copy = async (button, text) => {
+    await navigator.clipboard.writeText(text).catch(() => prompt('', text));
+    button.textContent = say('copied');
+    setTimeout(() => { button.textContent = say(button.id); }, 1200);
+  };
+  byId('copy').addEventListener('click', () => copy(byId('copy'), kCommands[session.part]()));
+  byId('link').addEventListener('click', () => copy(byId('link'), location.href));
+}
+
+// Shows the form for the key until it is the right one.
+function askForKey() {
+  const form = byId('login');
+  form.hidden = false;
+  byId('key').focus();
+  return new Promise((resolve) => {
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      ask('/api/login', {key: byId('key').value}).then(() => {
+        form.hidden = true;
+        resolve();
+      }, () => { byId('login-problem').textContent = say('wrong_key'); });
+    };
+  });
+}
+
+async function openModels() {
+  session.models = (await ask('/v1/models')).data;
+  if (!session.models.some(({id}) => id === session.model)) {
+    session.model = session.models[0].id;
+  }
+  byId('model').append(...session.models.map(({id}) => option(id, id, id === session.model)));
+  byId('model').addEventListener('change', () => {
+    session.model = byId('model').value;
+    session.changes.clear();
+    changed('model');
+  });
+}
+
+async function open() {
+  fillWords(document);
+  const other = new URL(location.href);
+  other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
+  byId('language').href = other.href;
+  readAddress();
+  session.text = session.text || kOpening;
+  if (session.clean === '' && session.corrupt === '') {
+    Object.assign(session, kOpeningPair);
+  }
+  setLogin(askForKey);
+  listenToText();
+  listenToParts();
+  listenToCopies();
+  openWriting(useText);
+  openHeads();
+  openLayers();
+  openPair();
+  openRuns();
+  showPart();
+  document.documentElement.dataset.painted = Math.round(performance.now());
+  await openModels();
+  changed('part');
+  document.documentElement.dataset.ready = Math.round(performance.now());
+}
+
+open().catch((error) => {
+  byId('parts').after(element('p', {className: 'problem', role: 'alert',
+                                    textContent: `${say('failed')} ${error.message}`}));
+});

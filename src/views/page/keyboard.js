@@ -59,8 +59,10 @@ function releaseOrClose() {
 }
 
 export function onKey(event) {
+  // Elsewhere keys are not for the views: in fields, and where others say so.
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey ||
-      event.target.tagName === 'SELECT') {
+      event.target.closest?.('select, input, textarea, [data-own-keys]') ||
+      byId('stage')?.checkVisibility() === false) {
     return;
   }
   const box = event.target.closest?.('[role=listbox]');

@@ -24,17 +24,32 @@ export const view = {
   hidden: new Set(),         // names of the heads that the head view leaves out
 };
 
-// Takes over what loadData() gave.
-export function openDocuments(data) {
+function readDocuments(data) {
   documents = data.documents.map((source, index) => readDocument(source, index, data.bits));
   longest = Math.max(...documents.map((doc) => doc.count));
   classNames = [...new Set(documents.flatMap((doc) =>
     doc.heads.map((head) => head.score?.[0]).filter(Boolean)))].sort();
+}
+
+// Takes over what loadData() gave.
+export function openDocuments(data) {
+  readDocuments(data);
   opening = {tab: data.view, beside: data.beside};
   view.tab = data.view;
   view.beside = data.beside;
   view.head = documents[0].heads[0].name;
   view.root = longest > data.linear_tokens;
+}
+
+// Other documents in their place; the choices stay that still mean something.
+export function renewDocuments(data) {
+  readDocuments(data);
+  opening = {...opening, beside: data.beside};
+  view.doc = Math.min(view.doc, documents.length - 1);
+  view.beside = data.beside;
+  view.head = documents[view.doc].byName.has(view.head) ? view.head : documents[0].heads[0].name;
+  view.token = view.token === null || view.token >= longest ? null : view.token;
+  view.hovered = null;
 }
 
 export const shownDocuments = () =>

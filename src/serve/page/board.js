@@ -1,0 +1,125 @@
+// The switches: every head, MLP and layer as a button.
+import {byId, element} from '/views/dom.js';
+import {changed, session} from './session.js';
+import {say} from './words.js';
+
+const kTools = ['off', 'mean', 'scale', 'freeze'];
+const cells = new Map();  // by part
+let tool = 'off';
+
+const factor = () => Number(byId('factor').value);
+
+function allowed(part) {
+  return tool !== 'freeze' || /^\d/.test(part);
+}
+
+// Gives parts what the tool does, or takes it from them when all have it.
+function apply(parts) {
+  const fitting = parts.filter(allowed);
+  const has = (part) => session.changes.get(part)?.kind === tool &&
+    (tool !== 'scale' || session.changes.get(part).by === factor());
+  const takes = fitting.every(has);
+  if (tool === 'freeze' && !takes) {
+    session.frozen = session.text;
+  }
+  for (const part of fitting) {
+    takes ? session.changes.delete(part) : session.changes.set(part, {kind: tool, by: factor()});
+  }
+  showChanges();
+  changed('changes');
+}
+
+function showChanges() {
+  for (const [part, cell] of cells) {
+    const change = session.changes.get(part);
+    cell.dataset.change = change?.kind ?? '';
+    cell.ariaPressed = String(change !== undefined);
+    cell.firstChild.textContent = !change ? '' : change.kind === 'off' ? '✕' : change.kind === 'mean' ? 'μ'
+      : change.kind === 'freeze' ? '❄' : `×${change.by}`;
+  }
+  byId('release').disabled = session.changes.size === 0;
+}
+
+function button(part, name, row, column) {
+  const cell = element('button', {type: 'button', className: 'cell', title: name},
+    element('span', {ariaHidden: 'true'}));
+  cell.ariaLabel = name;
+  cell.style.gridArea = `${row} / ${column}`;
+  cell.addEventListener('click', () => apply([part]));
+  cells.set(part, cell);
+  return cell;
+}
+
+// `doc` of the views: its layers as rows.
+export function buildBoard(doc, hasMlp) {
+  const columns = doc.columns.length;
+  const board = byId('board');
+  cells.clear();
+  board.style.gridTemplateColumns = `max-content repeat(${columns + (hasMlp ? 1 : 0)}, minmax(16px, 30px))`;
+  const titles = [...doc.columns, ...hasMlp ? ['MLP'] : []].map((title, i) => {
+    const node = element('span', {className: 'axis', textContent: title});
+    node.style.gridArea = `1 / ${i + 2}`;
+    return node;
+  });
+  const rows = doc.layers.flatMap(({layer}, row) => {
+    const whole = element('button', {type: 'button', className: 'axis', textContent: layer,
+                                     title: `${say('layer')} ${layer}`});
+    whole.style.gridArea = `${row + 2} / 1`;
+    whole.addEventListener('click', () => apply([...doc.heads.filter((head) => head.layer === layer)
+      .map(({name}) => name), ...hasMlp ? [`mlp.${layer}`] : []]));
+    return [whole, ...doc.heads.filter((head) => head.row === row).map((head) =>
+      button(head.name, `${say('head')} ${head.name}`, row + 2, head.column + 2)),
+      ...hasMlp ? [button(`mlp.${layer}`, `MLP ${layer}`, row + 2, columns + 2)] : []];
+  });
+  board.replaceChildren(...titles, ...rows);
+  showChanges();
+  showClasses();
+}
+
+// Shares from 0 to 1 by the names of heads: how much their patterns have changed.
+export function showShifts(shifts) {
+  for (const [part, cell] of cells) {
+    cell.style.setProperty('--shift', `${(100 * Math.min(1, 2 * (shifts.get(part) ?? 0))).toFixed(4)}%`);
+  }
+}
+
+export function showClasses() {
+  const names = [...new Set([...session.classes.values()].map(([name]) => name))].sort();
+  byId('class-chips').replaceChildren(...names.map((name) => {
+    const heads = [...session.classes].filter(([, [other]]) => other === name).map(([head]) => head);
+    const chip = element('button', {type: 'button', className: 'chip',
+                                    textContent: `${say('all_of')} ${name} (${heads.length})`});
+    chip.addEventListener('click', () => apply(heads));
+    return chip;
+  }));
+  for (const [part, cell] of cells) {
+    const [name, score] = session.classes.get(part) ?? [];
+    cell.classList.toggle('classed', name !== undefined);
+    if (name !== undefined) {
+      cell.title = `${say('head')} ${part}: ${name} ${score.toFixed(2)}`;
+    }
+  }
+}
+
+export function openBoard() {
+  byId('tools-of-board').append(...kTools.map((kind) => {
+    const choice = element('button', {type: 'button', id: `tool-${kind}`, textContent: say(kind)});
+    choice.addEventListener('click', () => chooseTool(kind));
+    return choice;
+  }));
+  byId('factor').addEventListener('input', () => {
+    byId('factor-value').textContent = `×${factor()}`;
+    chooseTool('scale');
+  });
+  byId('release').addEventListener('click', () => {
+    session.changes.clear();
+    showChanges();
+    changed('changes');
+  });
+  chooseTool('off');
+}
+
+function chooseTool(kind) {
+  tool = kind;
+  kTools.forEach((other) => { byId(`tool-${other}`).ariaPressed = String(other === kind); });
+}

@@ -1,0 +1,113 @@
+// Heads that follow the text: the views of `headlight attention`, with switches.
+import {byId} from '/views/dom.js';
+import {decode} from '/views/documents.js';
+import {openPage, renewPage} from '/views/open.js';
+import {documents, view} from '/views/state.js';
+import {buildBoard, openBoard, showClasses, showShifts} from './board.js';
+import {commandOf, intervention} from './changes.js';
+import {likelyRow, percent} from './choices_box.js';
+import {ask, latest} from './server.js';
+import {listen, session} from './session.js';
+import {showSurprise} from './surprise.js';
+import {say} from './words.js';
+
+const kNoClass = ['diffuse', 'mixed'];  // verdicts that name nothing a head does
+let isOpen = false;
+let shape = '';  // of the model that the board shows
+
+function withClasses(doc) {
+  return {...doc, scores: Object.fromEntries(session.classes)};
+}
+
+// How far the pattern of each head moved: half the sum of differences of a row, mean over rows.
+function shiftsOf(before, after) {
+  return new Map(after.heads.map((head) => {
+    const old = before.byName.get(head.name);
+    const [a, b] = [decode(old), decode(head)];
+    let sum = 0;
+    a.forEach((weight, i) => { sum += Math.abs(weight - b[i]); });
+    return [head.name, sum / 2 / after.count];
+  }));
+}
+
+function showViews(plain, changed) {
+  const data = {...plain, documents: [withClasses(plain.documents[0])], beside: -1};
+  if (changed) {
+    data.documents[0].title = say('before');
+    data.documents.push({...withClasses(changed.documents[0]), title: say('after')});
+    data.beside = 1;
+  }
+  if (isOpen) {
+    renewPage(data);
+  } else {
+    isOpen = true;
+    openPage(data);
+  }
+  const doc = documents[0];
+  const found = `${session.model} ${doc.layers.length} ${doc.columns.length}`;
+  if (found !== shape) {
+    shape = found;
+    buildBoard(doc, true);
+  }
+  showShifts(changed ? shiftsOf(documents[0], documents[1]) : new Map());
+}
+
+function showNext({before, after}, isChanged) {
+  const old = new Map(before.next.map(({id, probability}) => [id, probability]));
+  byId('next').replaceChildren(...(isChanged ? after : before).next.map(({id, token, probability}) => {
+    const row = likelyRow(token, probability, false);
+    row.disabled = true;
+    if (isChanged) {
+      row.lastChild.prepend(`${old.has(id) ? percent(old.get(id)) : '–'} → `);
+    }
+    return row;
+  }));
+  const loss = (value) => value === null ? '–' : value.toFixed(3);
+  byId('loss').textContent = `${say('loss')} ${loss(before.loss)}` +
+    (isChanged ? ` → ${loss(after.loss)}` : '') + ` ${say('nats')}`;
+}
+
+async function follow(signal) {
+  if (session.text === '') {
+    throw new Error(say('too_long'));
+  }
+  const question = {model: session.model, text: session.text};
+  const intervene = intervention();
+  const maps = {...question, vectors: view.tab === 'neuron'};
+  const [plain, changed, scores] = await Promise.all([
+    ask('/api/attention', maps, signal),
+    intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
+    ask('/api/ablate', {...question, intervene, top_k: 10}, signal)]);
+  showViews(plain, changed);
+  showNext(scores, intervene !== '');
+  showSurprise(scores, intervene !== '');
+}
+
+async function findClasses() {
+  const button = byId('find-classes');
+  button.disabled = true;
+  button.textContent = say('finding');
+  try {
+    const {heads} = await ask('/api/scores', {model: session.model, text: session.text});
+    session.classes = new Map(heads.filter(({verdict}) => !kNoClass.includes(verdict))
+      .map(({head, verdict, verdict_score: score}) => [head, [verdict.replaceAll('_', ' '), score]]));
+    showClasses();
+  } finally {
+    button.disabled = false;
+    button.textContent = say('classes');
+  }
+}
+
+export const headsCommand = () => commandOf('attention', {text: session.text, out: 'attention'});
+
+export function openHeads() {
+  openBoard();
+  const tell = (message) => { byId('heads-problem').textContent = message; };
+  const now = latest(60, follow, tell);
+  const shown = () => { if (session.part === 'heads') { now(); } };
+  listen(['text', 'model', 'changes', 'part', 'classes'], shown);
+  listen(['model'], () => { session.classes = new Map(); });
+  byId('tab-neuron').addEventListener('click', shown);
+  byId('find-classes').addEventListener('click', () =>
+    findClasses().then(shown, (error) => tell(error.message)));
+}

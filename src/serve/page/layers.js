@@ -1,0 +1,51 @@
+// The logit lens: what each layer would say, for every token.
+import {byId, element} from '/views/dom.js';
+import {hideTip, showTip} from '/views/tip.js';
+import {commandOf, intervention} from './changes.js';
+import {percent, shownToken} from './choices_box.js';
+import {ask, latest} from './server.js';
+import {listen, session} from './session.js';
+import {say} from './words.js';
+
+const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? `${say('behind')} ${row}` : row;
+
+function cellOf(reading, position) {
+  const [best] = reading.top;
+  const follows = position.target && position.target.id === best.id;
+  const cell = element('td', {className: follows ? 'follows' : ''},
+    element('bdi', {textContent: shownToken(best.token), translate: false}));
+  cell.style.setProperty('--share', `${(100 * best.probability).toFixed(0)}%`);
+  cell.classList.toggle('strong', best.probability > 0.68);
+  cell.addEventListener('pointermove', (event) => showTip(event,
+    [`${say('entropy')} ${reading.entropy.toFixed(2)}`,
+     ...reading.rank === null || reading.rank === undefined ? [] : [`${say('rank')} ${reading.rank}`]].join(' · '),
+    ...reading.top.map(({token, probability}) => element('div', {className: 'tip-row'},
+      element('b', {textContent: shownToken(token)}), ` ${percent(probability)}`))));
+  cell.addEventListener('pointerleave', hideTip);
+  return cell;
+}
+
+function show({positions, rows}) {
+  const head = element('tr', {}, element('td', {className: 'nothing'}), ...positions.map(({token}) =>
+    element('th', {scope: 'col'}, element('bdi', {textContent: shownToken(token), translate: false}))));
+  byId('lens').replaceChildren(element('thead', {}, head), element('tbody', {}, ...[...rows].reverse().map((row) =>
+    element('tr', {}, element('th', {scope: 'row', textContent: rowName(row)}),
+      ...row.readings.map((reading, i) => cellOf(reading, positions[i]))))));
+}
+
+export const layersCommand = () => commandOf('lens', {text: session.text});
+
+export function openLayers() {
+  const now = latest(120, async (signal) => {
+    if (session.text === '') {
+      throw new Error(say('too_long'));
+    }
+    show(await ask('/api/lens', {model: session.model, text: session.text, top_k: 5,
+                                 intervene: intervention()}, signal));
+  }, (message) => { byId('layers-problem').textContent = message; });
+  listen(['text', 'model', 'changes', 'part'], () => {
+    if (session.part === 'layers') {
+      now();
+    }
+  });
+}

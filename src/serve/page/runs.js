@@ -1,0 +1,137 @@
+// Training runs as they go on.
+import {distinctColour} from '/views/colours.js';
+import {byId, element, option} from '/views/dom.js';
+import {chartOf} from './chart.js';
+import {ask, follow} from './server.js';
+import {listen, session} from './session.js';
+import {say} from './words.js';
+
+const kValues = {  // what is drawn of a line of metrics.jsonl
+  training_loss: ({loss}) => loss,
+  learning_rate: ({learning_rate: rate}) => rate,
+  speed: ({tokens, seconds, loss}) => loss === undefined ? undefined : tokens / seconds,
+  gradient_norm: ({gradient_norm: norm}) => norm,
+};
+
+let names = [];
+const runs = new Map();  // by name: {metrics, heads}
+const chosen = new Set();
+let controller = null;
+let waiting = false;
+
+function curvesOf(value) {
+  return names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) => {
+    const {metrics} = runs.get(name);
+    const points = (of) => metrics.map((line) => [line.iteration, of(line)]).filter(([, y]) => y !== undefined);
+    const colour = names.indexOf(name);
+    const own = {name, colour, points: points(kValues[value])};
+    return value !== 'training_loss' ? [own]
+      : [own, {name, colour, dashed: true, points: points((line) => line.validation_loss)}];
+  });
+}
+
+// Of the run that tells most of its heads: a curve for every head and score.
+function births() {
+  const name = names.find((one) => chosen.has(one) && runs.get(one)?.heads.length > 0);
+  if (name === undefined) {
+    return [];
+  }
+  const lines = runs.get(name).heads;
+  const score = byId('score').value || 'induction';
+  const heads = lines[0].heads?.map(({head}) => head) ?? [];
+  return heads.map((head, i) => ({name: head, colour: i,
+    points: lines.map((line) => [line.iteration, line.heads.find((one) => one.head === head)?.[score] ?? NaN])}));
+}
+
+function fillScores() {
+  const first = [...runs.values()].find(({heads}) => heads.length > 0)?.heads[0].heads?.[0];
+  if (first && byId('score').options.length === 0) {
+    byId('score').append(...Object.keys(first).filter((key) => typeof first[key] === 'number' &&
+      !['layer', 'index'].includes(key)).map((key) => option(key, key.replaceAll('_', ' '), key === 'induction')));
+  }
+}
+
+function draw() {
+  waiting = false;
+  const value = byId('value').value;
+  byId('chart').replaceChildren(chartOf(curvesOf(value), say(value)));
+  fillScores();
+  const curves = births();
+  byId('births').hidden = curves.length === 0;
+  if (curves.length > 0) {
+    byId('birth-chart').replaceChildren(chartOf(curves, say('born')));
+    byId('birth-legend').replaceChildren(...curves.map(({name, colour}) => keyOf(name, colour)));
+  }
+  for (const name of names) {
+    const last = runs.get(name)?.metrics.at(-1);
+    byId(`state-${names.indexOf(name)}`).textContent = last ? `${last.iteration} ${say('updates')}` : '';
+  }
+}
+
+function keyOf(name, colour) {
+  const dot = element('i', {className: 'dot'});
+  dot.style.background = distinctColour(colour);
+  return element('span', {className: 'key'}, dot, name);
+}
+
+function take({run, reset, metrics, heads}) {
+  const known = reset || !runs.has(run) ? {metrics: [], heads: []} : runs.get(run);
+  known.metrics.push(...metrics);
+  known.heads.push(...heads);
+  runs.set(run, known);
+  if (!waiting) {
+    waiting = true;
+    requestAnimationFrame(draw);
+  }
+}
+
+function watch() {
+  controller?.abort();
+  controller = new AbortController();
+  const {signal} = controller;
+  runs.clear();
+  if (chosen.size > 0) {
+    follow('/api/watch', {runs: [...chosen]}, signal, take).catch((error) => {
+      if (!signal.aborted) {
+        byId('train-problem').textContent = error.message;
+      }
+    });
+  }
+  draw();
+}
+
+function rowOf(name, i) {
+  const box = element('input', {type: 'checkbox', checked: chosen.has(name)});
+  box.addEventListener('change', () => {
+    box.checked ? chosen.add(name) : chosen.delete(name);
+    watch();
+  });
+  return element('li', {}, element('label', {}, box, keyOf(name, i)),
+    element('span', {className: 'muted', id: `state-${i}`}));
+}
+
+async function openList() {
+  names = (await ask('/api/runs')).runs;
+  byId('no-runs').hidden = names.length > 0;
+  byId('charts').hidden = names.length === 0;
+  if (names.length > 0 && chosen.size === 0) {
+    chosen.add(names[0]);
+  }
+  byId('runs').replaceChildren(...names.map(rowOf));
+  if (names.length > 0) {
+    watch();
+  }
+}
+
+export function openRuns() {
+  byId('value').append(...Object.keys(kValues).map((name) => option(name, say(name), name === 'training_loss')));
+  byId('value').addEventListener('change', draw);
+  byId('score').addEventListener('change', draw);
+  listen(['part'], () => {
+    if (session.part === 'train') {
+      openList().catch((error) => { byId('train-problem').textContent = error.message; });
+    } else {
+      controller?.abort();
+    }
+  });
+}

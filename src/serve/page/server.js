@@ -1,0 +1,70 @@
+// Asking the server.
+
+// Is called when the server wants its key, and returns a promise that it has been given.
+let login = null;
+
+export function setLogin(ask) {
+  login = ask;
+}
+
+async function post(path, body, signal) {
+  for (;;) {
+    const answer = await fetch(path, body === undefined ? {signal} : {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal});
+    if (answer.status === 401 && login !== null && path !== '/api/login') {
+      await login();
+    } else if (answer.ok) {
+      return answer;
+    } else {
+      const {error} = await answer.json().catch(() => ({error: {message: answer.statusText}}));
+      throw new Error(error.message);
+    }
+  }
+}
+
+// The JSON at a path; with a body it is posted.
+export async function ask(path, body, signal) {
+  return (await post(path, body, signal)).json();
+}
+
+// Calls see(data) for every event of a stream, until it ends.
+export async function follow(path, body, signal, see) {
+  const reader = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const {done, value} = await reader.read();
+    if (done) {
+      return;
+    }
+    const events = (rest + value).split('\n\n');
+    rest = events.pop();
+    for (const event of events) {
+      if (event.startsWith('data: ') && event !== 'data: [DONE]') {
+        see(JSON.parse(event.slice(6)));
+      }
+    }
+  }
+}
+
+// A function that does work(signal) a moment after it was last called, and gives up what it was
+// doing before. Errors go to tell(message); '' clears it.
+export function latest(milliseconds, work, tell) {
+  let timer = 0;
+  let controller = null;
+  return () => {
+    clearTimeout(timer);
+    controller?.abort();
+    timer = setTimeout(async () => {
+      const mine = new AbortController();
+      controller = mine;
+      try {
+        await work(mine.signal);
+        tell('');
+      } catch (error) {
+        if (!mine.signal.aborted) {
+          tell(error.message);
+        }
+      }
+    }, milliseconds);
+  };
+}

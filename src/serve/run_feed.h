@@ -1,0 +1,61 @@
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "serve/http.h"
+
+namespace headlight::serve {
+
+// The training runs in a folder, told to those who watch as their logs grow. A run is a folder with
+// a metrics.jsonl; only names that names() gives lead to files.
+class RunFeed {
+ public:
+  // Empty: there are no runs.
+  explicit RunFeed(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  ~RunFeed();
+  RunFeed(const RunFeed&) = delete;
+  RunFeed& operator=(const RunFeed&) = delete;
+
+  // The run that wrote last comes first; at most kMostRuns.
+  std::vector<std::string> names() const;
+  // Answers with server-sent events until the client goes or close(): JSON {"run", "metrics":
+  // [lines], "heads": [lines]} for what its logs hold and what comes to them, and {"run", "reset":
+  // true} when they became shorter. Throws Error about "runs" for a name that is none.
+  void watch(const std::vector<std::string>& runs, std::shared_ptr<HttpExchange> exchange);
+  // Ends all streams.
+  void close();
+
+  static constexpr std::size_t kMostRuns = 200;
+
+ private:
+  // How far a run's logs have been told.
+  struct Tail {
+    std::string run;
+    std::map<std::string, std::uintmax_t> told;  // bytes, by file
+  };
+  struct Watcher {
+    std::shared_ptr<HttpExchange> exchange;
+    std::vector<Tail> tails;
+  };
+
+  void serve_watchers();
+  // The event about what is new, with a line for each; empty: nothing is.
+  std::string news(Tail& tail) const;
+
+  std::filesystem::path folder_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Watcher> watchers_;
+  bool closing_ = false;
+  std::thread thread_;  // from the first watcher on
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,88 @@
+// Opens the page on its data, and listens to the reader.
+import {darkGround, setPalettes} from './colours.js';
+import {byId, option} from './dom.js';
+import {onKey} from './keyboard.js';
+import {documentName} from './labels.js';
+import {setRoot} from './legend.js';
+import {openTab, readAddress, render, setViews, writeAddress} from './page.js';
+import {current, documents, kTabs, longest, openDocuments, renewDocuments, view} from './state.js';
+import {hideTip} from './tip.js';
+import {buildGridView} from './views/grid.js';
+import {buildHeadView} from './views/head.js';
+import {buildModelView} from './views/model.js';
+import {buildNeuronView} from './views/neuron.js';
+import {setHideFirst} from './weights.js';
+
+function fillPickers() {
+  byId('pickers').hidden = documents.length === 1;
+  byId('document').replaceChildren();
+  byId('beside').replaceChildren(byId('beside').firstElementChild);
+  documents.forEach((doc, i) => {
+    const name = `${i + 1}. ${documentName(doc)}`;
+    byId('document').append(option(i, name, i === view.doc));
+    byId('beside').append(option(i, name, i === view.beside));
+  });
+}
+
+function listenToPickers() {
+  for (const [id, key] of [['document', 'doc'], ['beside', 'beside']]) {
+    byId(id).addEventListener('change', () => {
+      view[key] = Number(byId(id).value);
+      view.head = current().name;
+      render();
+      writeAddress(false);
+    });
+  }
+}
+
+function listen() {
+  kTabs.forEach((tab) => byId(`tab-${tab}`).addEventListener('click', () => openTab(tab)));
+  byId('linear').addEventListener('click', () => { setRoot(false); render(); });
+  byId('root').addEventListener('click', () => { setRoot(true); render(); });
+  byId('hide-first').addEventListener('click', () => {
+    setHideFirst(!view.hideFirst);
+    byId('hide-first').setAttribute('aria-pressed', view.hideFirst);
+    byId('note').hidden = !view.hideFirst;
+    render();
+  });
+  addEventListener('keydown', onKey);
+  addEventListener('hashchange', readAddress);
+  addEventListener('scroll', hideTip, {passive: true});
+  darkGround.addEventListener('change', render);
+  let width = innerWidth;
+  addEventListener('resize', () => {
+    // Phones resize the height whenever their address bar slides away.
+    if (innerWidth !== width) {
+      width = innerWidth;
+      render();
+    }
+  });
+}
+
+export function openPage(data) {
+  openDocuments(data);
+  setPalettes(data);
+  setViews({model: buildModelView, head: buildHeadView, neuron: buildNeuronView,
+            grid: buildGridView});
+  byId('hide-first').disabled = longest === 1;
+  byId('precision').textContent = data.bits === 16
+    ? 'Weights are stored as 16-bit integers, in steps of 1/65535: before any rescaling, a shown ' +
+      'weight is within 0.00001 of the model’s.'
+    : 'To keep this page small, weights are stored as 8-bit square roots: before any rescaling, a ' +
+      'shown weight w is within √w/255 of the model’s, 0.004 at most.';
+  fillPickers();
+  setRoot(view.root);
+  listenToPickers();
+  listen();
+  readAddress();
+  document.documentElement.dataset.ready = Math.round(performance.now());
+}
+
+// Shows other documents with what the reader has chosen, as far as they have it.
+export function renewPage(data) {
+  renewDocuments(data);
+  setPalettes(data);
+  fillPickers();
+  byId('hide-first').disabled = longest === 1;
+  render();
+}

@@ -1,0 +1,38 @@
+import {openPage, renewPage} from '../../../src/views/page/open.js';
+import {documents, view} from '../../../src/views/page/state.js';
+import {equal, test} from './harness.js';
+import {sampleData} from './sample.js';
+
+const byId = (id) => document.getElementById(id);
+const names = (id) => [...byId(id).options].map(({textContent}) => textContent);
+
+test('a page opens on all of its documents', () => {
+  history.replaceState(null, '', '#');
+  openPage(sampleData());
+  equal(document.querySelectorAll('.thumbnails').length, 2);
+  equal(byId('pickers').hidden, false);
+  equal(names('document').length, 2);
+  equal(names('beside').length, 3);
+});
+
+test('other documents take their place, with what was chosen', () => {
+  history.replaceState(null, '', '#');
+  openPage(sampleData());
+  Object.assign(view, {head: '1.0', tab: 'grid', token: 4});
+  const data = sampleData();
+  renewPage({...data, documents: [data.documents[1]], beside: -1});
+  equal([documents.length, view.tab, view.head, view.beside], [1, 'grid', '1.0', -1]);
+  equal([view.token, byId('pickers').hidden], [documents[0].count > 4 ? 4 : null, true]);
+  equal(names('document').length, 1);
+  renewPage(data);
+  equal([names('document').length, view.beside], [2, data.beside]);
+});
+
+test('a head or a document that is no longer there gives way to the first', () => {
+  history.replaceState(null, '', '#');
+  openPage(sampleData());
+  Object.assign(view, {head: '9.9', doc: 1});
+  const data = sampleData();
+  renewPage({...data, documents: [data.documents[0]], beside: -1});
+  equal([view.doc, view.head], [0, documents[0].heads[0].name]);
+});
