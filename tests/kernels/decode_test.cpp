@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/cpu_variants.h"
 #include "support/tensors.h"
 
 using namespace headlight;
@@ -114,7 +115,7 @@ struct BlocksOfOneHead {
 TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
   for (const PanelFormat format : kFormats) {
     for (const Index columns : {1, 2, 3, 5, 20, 31, 32, 33, 34, 64, 96, 199}) {
-      for (const Index batch : {1, 2, 3, 4, 5, 9}) {
+      for (const Index batch : {1, 2, 3, 4, 5, 9, 16, 18}) {
         INFO(static_cast<int>(format) << ", " << columns << " columns, " << batch << " vectors");
         CHECK(error_of_product(format, 21, columns, batch) < 3e-7);
       }
@@ -123,19 +124,23 @@ TEST_CASE("products of packed weights are the sums of products, and padding give
 }
 
 TEST_CASE("the bits of a product do not depend on its neighbours") {
-  for (const PanelFormat format : kFormats) {
-    const Index rows = 48;
-    const Index columns = 77;
-    const Tensor panels = pack(format, gaussians(rows * columns, 3), rows, columns);
-    const std::vector<float> x = gaussians(7 * columns, 4);
-    const std::vector<float> together = multiply(format, panels, 3, columns, x);
-    for (Index b = 0; b < 7; ++b) {
-      const std::vector<float> one(x.begin() + b * columns, x.begin() + (b + 1) * columns);
-      const std::vector<float> alone = multiply(format, panels, 3, columns, one);
-      CHECK(std::memcmp(alone.data(), together.data() + b * rows, alone.size() * sizeof(float)) ==
-            0);
+  const Index rows = 48;
+  const Index batch = 39;  // groups of every size
+  with_each_variant([&] {
+    for (const PanelFormat format : kFormats) {
+      for (const Index columns : {31, 77, 203}) {
+        const Tensor panels = pack(format, gaussians(rows * columns, 3), rows, columns);
+        const std::vector<float> x = gaussians(batch * columns, 4);
+        const std::vector<float> together = multiply(format, panels, 3, columns, x);
+        for (Index b = 0; b < batch; ++b) {
+          const std::vector<float> one(x.begin() + b * columns, x.begin() + (b + 1) * columns);
+          const std::vector<float> alone = multiply(format, panels, 3, columns, one);
+          CHECK(std::memcmp(alone.data(), together.data() + b * rows,
+                            alone.size() * sizeof(float)) == 0);
+        }
+      }
     }
-  }
+  });
 }
 
 TEST_CASE("int8 weights are multiples of a 127th of the largest of 32 neighbours") {

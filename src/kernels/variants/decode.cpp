@@ -8,9 +8,19 @@
 namespace headlight::kernels {
 namespace {
 
+// Vectors that meet panels together, more of them in groups.
+constexpr Index kTogether = 16;
+
 // One panel of float32 or bfloat16 with kBatch vectors.
-template <class Format>
+template <class WordFormat>
 struct Plain {
+  using Format = WordFormat;
+  // Of a stretch: what all vectors meet before the next columns do.
+  static constexpr Index kColumns = 64;
+  static constexpr Index kBytes = kColumns / Format::kColumns * kPanelRows * 4;
+  static constexpr Index kScaleBytes = 0;  // in front of the words
+  static constexpr bool kIsScaled = false;
+
   template <int kBatch>
   static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
     Lanes sums[kBatch][kChains];
@@ -25,6 +35,12 @@ struct Plain {
 
 // One panel of int8: the sums of every block of columns are multiplied by the block's scales.
 struct Scaled {
+  using Format = FourInt8;
+  static constexpr Index kColumns = kScaleBlock;
+  static constexpr Index kScaleBytes = kPanelRows * 4;
+  static constexpr Index kBytes = kScaleBytes + kColumns / Format::kColumns * kPanelRows * 4;
+  static constexpr bool kIsScaled = true;
+
   template <int kBatch>
   static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
     Lanes totals[kBatch];
@@ -35,11 +51,10 @@ struct Scaled {
       const Index columns = product.columns - k < kScaleBlock ? product.columns - k : kScaleBlock;
       Lanes scales;
       load(panel, scales);
-      panel += sizeof(Lanes);
       Lanes sums[kBatch][kChains];
       clear(sums);
-      add_columns<FourInt8, kBatch>(panel, columns, x + k, product.x_stride, sums);
-      panel += kScaleBlock * kPanelRows;
+      add_columns<FourInt8, kBatch>(panel + kScaleBytes, columns, x + k, product.x_stride, sums);
+      panel += kBytes;
       for (int b = 0; b < kBatch; ++b) {
         join(sums[b]);
         add_product(sums[b][0], scales, totals[b]);
@@ -51,21 +66,149 @@ struct Scaled {
   }
 };
 
-// The vectors tile by tile against one panel, which stays in the cache meanwhile.
+// A number that the compiler knows. The standard's is company of inline functions, which must not
+// come into this file.
+template <int kNumber>
+struct Constant {
+  static constexpr int value = kNumber;
+};
+
+// Calls body(Constant<n>, b) for tiles of n vectors, b being the first of each.
+template <int kLargest, class Body>
+void for_tiles(Index begin, Index end, const Body& body) {
+  for (; begin + kLargest <= end; begin += kLargest) {
+    body(Constant<kLargest>(), begin);
+  }
+  if constexpr (kLargest > 1) {
+    for_tiles<kLargest / 2>(begin, end, body);
+  }
+}
+
+// kPanels panels with up to kTogether vectors, stretch by stretch. The weights of a stretch are
+// read and taken apart once, and stay in the first cache until all vectors have met them. Meanwhile
+// the panels behind are asked for.
+template <class Panel, int kPanels>
+class PanelsTogether {
+ public:
+  PanelsTogether(const char* panels, const PanelProduct& product, const float* x, Index count)
+      : panels_(panels), product_(product), x_(x), count_(count) {}
+
+  void multiply(float* y) {
+    for (Index k = 0; k < product_.columns; k += Panel::kColumns) {
+      meet_stretch(k);
+    }
+    for (Index b = 0; b < count_; ++b) {
+      for (int p = 0; p < kPanels; ++p) {
+        if constexpr (!Panel::kIsScaled) {
+          join(sums_[b][p]);
+          totals_[b][p] = sums_[b][p][0];
+        }
+        __builtin_memcpy(y + b * product_.y_stride + p * kPanelRows, &totals_[b][p], sizeof(Lanes));
+      }
+    }
+  }
+
+ private:
+  void meet_stretch(Index k) {
+    const Index rest = product_.columns - k;
+    const Index columns = rest < Panel::kColumns ? rest : Panel::kColumns;
+    const Index offset = k / Panel::kColumns * Panel::kBytes;
+    Lanes memory[kPanels][Panel::kColumns];
+    const Lanes* floats[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      const char* words = panels_ + p * product_.panel_bytes + offset + Panel::kScaleBytes;
+      floats[p] = floats_of<typename Panel::Format>(words, columns, memory[p]);
+    }
+    Ahead ahead = behind(offset);
+    for_tiles<kTileVectors>(0, count_, [&](auto size, Index b) {
+      for (int chain = 0; chain < kChains; ++chain) {
+        add_tile<decltype(size)::value>(floats, k, columns, chain, b, ahead);
+      }
+      if constexpr (Panel::kIsScaled) {
+        scale_tile(offset, b, b + size.value);
+      }
+    });
+  }
+
+  // The panels behind these; all tiles ask for as much. In the order of memory: two streams at a
+  // time, one of each panel, took three times as long where pages are small.
+  Ahead behind(Index offset) const {
+    const Index tiles = (count_ + kTileVectors - 1) / kTileVectors;
+    const char* from = panels_ + kPanels * (product_.panel_bytes + offset);
+    return {from,
+            (kPanels * Panel::kBytes + tiles * Panel::kColumns - 1) / (tiles * Panel::kColumns)};
+  }
+
+  template <int kBatch>
+  void add_tile(const Lanes* const (&floats)[kPanels], Index k, Index columns, int chain, Index b,
+                Ahead& ahead) {
+    Lanes sums[kBatch][kPanels];
+#pragma GCC unroll 8
+    for (int i = 0; i < kBatch; ++i) {
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) {
+        sums[i][p] = Panel::kIsScaled ? Lanes{} : sums_[b + i][p][chain];
+      }
+    }
+    add_chain(floats, columns, chain, x_ + b * product_.x_stride + k, product_.x_stride, sums,
+              ahead);
+#pragma GCC unroll 8
+    for (int i = 0; i < kBatch; ++i) {
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) {
+        sums_[b + i][p][chain] = sums[i][p];
+      }
+    }
+  }
+
+  void scale_tile(Index offset, Index begin, Index end) {
+    for (int p = 0; p < kPanels; ++p) {
+      Lanes scales;
+      load(panels_ + p * product_.panel_bytes + offset, scales);
+      for (Index b = begin; b < end; ++b) {
+        join(sums_[b][p]);
+        add_product(sums_[b][p][0], scales, totals_[b][p]);
+      }
+    }
+  }
+
+  const char* panels_;
+  const PanelProduct& product_;
+  const float* x_;
+  Index count_;
+  Lanes sums_[kTogether][kPanels][kChains] = {};
+  Lanes totals_[kTogether][kPanels] = {};
+};
+
+template <class Panel, int kPanels>
+void multiply_together(Index panel, const PanelProduct& product) {
+  const char* weights = static_cast<const char*>(product.panels) + panel * product.panel_bytes;
+  for (Index b = 0; b < product.batch; b += kTogether) {
+    const Index count = product.batch - b < kTogether ? product.batch - b : kTogether;
+    PanelsTogether<Panel, kPanels>(weights, product, product.x + b * product.x_stride, count)
+        .multiply(product.y + panel * kPanelRows + b * product.y_stride);
+  }
+}
+
 template <class Panel>
 void multiply(const PanelProduct& product) {
+  if (product.batch > kLargestTile) {
+    Index panel = 0;
+    for (; panel + kTilePanels <= product.count; panel += kTilePanels) {
+      multiply_together<Panel, kTilePanels>(panel, product);
+    }
+    for (; panel < product.count; ++panel) {
+      multiply_together<Panel, 1>(panel, product);
+    }
+    return;
+  }
   for (Index panel = 0; panel < product.count; ++panel) {
     const char* weights = static_cast<const char*>(product.panels) + panel * product.panel_bytes;
-    float* y = product.y + panel * kPanelRows;
-    Index b = 0;
-    for (; b + kLargestTile <= product.batch; b += kLargestTile) {
-      Panel::template multiply<kLargestTile>(weights, product, product.x + b * product.x_stride,
-                                             y + b * product.y_stride);
-    }
-    for (; b < product.batch; ++b) {
-      Panel::template multiply<1>(weights, product, product.x + b * product.x_stride,
-                                  y + b * product.y_stride);
-    }
+    for_tiles<kLargestTile>(0, product.batch, [&](auto size, Index b) {
+      Panel::template multiply<decltype(size)::value>(
+          weights, product, product.x + b * product.x_stride,
+          product.y + panel * kPanelRows + b * product.y_stride);
+    });
   }
 }
 

@@ -13,12 +13,18 @@ namespace {
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 constexpr int kLargestTile = 4;  // vectors x whose sums fit into the registers
+constexpr int kTilePanels = 2;   // with one chain alone: panels
+constexpr int kTileVectors = 8;  // and vectors
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;
 constexpr int kLargestTile = 2;
+constexpr int kTilePanels = 1;
+constexpr int kTileVectors = 4;
 #else
 constexpr int kVectorBytes = 16;
 constexpr int kLargestTile = 1;
+constexpr int kTilePanels = 1;
+constexpr int kTileVectors = 2;
 #endif
 constexpr int kWidth = kVectorBytes / 4;
 constexpr int kParts = static_cast<int>(kPanelRows) / kWidth;
@@ -69,6 +75,19 @@ inline void clear(Lanes& lanes) {
     lanes.part[p] = Vector{};
   }
 }
+
+// What is asked for before it is read, a little at a time: memory answers so many questions at once
+// and no more.
+struct Ahead {
+  const char* next = nullptr;
+  Index step = 0;  // bytes, up to two lines
+
+  void ask() {
+    __builtin_prefetch(next);
+    __builtin_prefetch(next + step / 2);
+    next += step;
+  }
+};
 
 // to += a * factor
 inline void add_product(const Lanes& a, float factor, Lanes& to) {
@@ -134,6 +153,43 @@ inline void add_columns(const char* weights, Index columns, const float* x, Inde
     const int used = rest < Format::kColumns ? static_cast<int>(rest) : Format::kColumns;
     add_group<Format, kBatch>(weights, used, chain, x + k, x_stride, sums);
     weights += kGroupBytes;
+  }
+}
+
+// Columns [0, columns) of words as floats [columns, 16]: where they are, or in `memory`.
+template <class Format>
+inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
+  if constexpr (Format::kColumns == 1) {
+    return reinterpret_cast<const Lanes*>(words);
+  }
+  for (Index k = 0; k < columns; k += Format::kColumns) {
+    Lanes group;
+    load(words + k / Format::kColumns * kPanelRows * 4, group);
+    for (int j = 0; j < Format::kColumns; ++j) {
+      for (int p = 0; p < kParts; ++p) {
+        memory[k + j].part[p] = Format::column(group.part[p], j);
+      }
+    }
+  }
+  return memory;
+}
+
+// One chain of add_columns() for several panels: sums[b][p] += the products of the columns chain,
+// chain + kChains, ... of panel p with x[b]. So few sums leave registers for more vectors, which
+// is what counts once the weights lie in the first cache.
+template <int kPanels, int kBatch>
+inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int chain,
+                      const float* x, Index x_stride, Lanes (&sums)[kBatch][kPanels],
+                      Ahead& ahead) {
+  for (Index k = chain; k < columns; k += kChains) {
+    ahead.ask();
+#pragma GCC unroll 8
+    for (int b = 0; b < kBatch; ++b) {
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) {
+        add_product(floats[p][k], x[b * x_stride + k], sums[b][p]);
+      }
+    }
   }
 }
 
