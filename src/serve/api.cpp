@@ -16,6 +16,8 @@
 namespace headlight::serve {
 namespace {
 
+constexpr std::size_t kShownCharacters = 100;  // of a name that is wrong
+
 Index seconds_since_1970() {
   using namespace std::chrono;
   return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
@@ -201,7 +203,7 @@ std::size_t Api::model_of(Fields& fields) const {
   }
   const std::string near = nearest_name(name, names);
   throw ApiError(404, "model_not_found",
-                 "there is no model '" + escaped(name) + "'" +
+                 "there is no model '" + escaped(name.substr(0, kShownCharacters)) + "'" +
                      (near.empty() ? "; see /v1/models" : "; did you mean '" + near + "'?"),
                  "model");
 }
@@ -275,13 +277,15 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
     return;
   }
   compute_.run([this, place, answer, &gpt, exchange] {
-    if (!exchange->gone()) {
-      try {
-        answer->read_prompts(gpt);
-        begin(place, answer, exchange);
-      } catch (...) {
-        answer->fail();
-      }
+    const auto pause = [&] {
+      require(!exchange->gone(), "the client has gone");
+      compute_.serve_texts();
+    };
+    try {
+      answer->read_prompts(gpt, pause);
+      begin(place, answer, exchange);
+    } catch (...) {
+      answer->fail();
     }
   });
 }

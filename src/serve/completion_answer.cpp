@@ -48,9 +48,9 @@ std::vector<headlight::Request> CompletionAnswer::requests() {
   return requests;
 }
 
-void CompletionAnswer::read_prompts(const Gpt& model) {
+void CompletionAnswer::read_prompts(const Gpt& model, const std::function<void()>& pause) {
   for (const auto& prompt : request_.prompts) {
-    prompt_choices_.push_back(score_text(model, prompt, *request_.options.logprobs).tokens);
+    prompt_choices_.push_back(score_text(model, prompt, *request_.options.logprobs, pause).tokens);
   }
 }
 

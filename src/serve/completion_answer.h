@@ -29,8 +29,9 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
 
   // One for every prompt; they hold the answer.
   std::vector<headlight::Request> requests();
-  // Learns what the model thinks of the tokens of every prompt, for echo with logprobs.
-  void read_prompts(const Gpt& model);
+  // Learns what the model thinks of the tokens of every prompt, for echo with logprobs; see
+  // score_text().
+  void read_prompts(const Gpt& model, const std::function<void()>& pause);
   const CompletionRequest& request() const { return request_; }
   // With the exception that is being handled.
   void fail();

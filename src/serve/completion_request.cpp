@@ -12,6 +12,9 @@ namespace {
 
 constexpr Index kMany = 1'000'000'000;
 constexpr std::size_t kMostStops = 16;
+constexpr std::size_t kMostStopBytes = 4096;
+// Of all texts of an answer together: each takes about a hundred bytes until the answer is sent.
+constexpr Index kMostLogprobs = 500'000;
 
 std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
   std::vector<TokenBias> bias;
@@ -58,7 +61,8 @@ void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fre
   request.options.sampling = read_sampling(fields, model.vocabulary, fresh_seed);
   request.options.stop = fields.texts("stop", kMostStops);
   for (const std::string& stop : request.options.stop) {
-    require_value(!stop.empty(), "stop", "expected texts that are not empty");
+    require_value(!stop.empty() && stop.size() <= kMostStopBytes, "stop", "expected texts of 1 to ",
+                  kMostStopBytes, " bytes, got ", stop.size());
   }
   request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
   request.samples = fields.integer("n", 1, 1, kMostChoices);
@@ -181,6 +185,20 @@ void refuse_features(Fields& fields) {
   fields.ignore({"parallel_tool_calls", "reasoning_effort", "verbosity"});
 }
 
+void check_logprobs(const CompletionRequest& request, Index block_size) {
+  if (!request.options.logprobs) {
+    return;
+  }
+  Index tokens = 0;
+  for (const auto& prompt : request.prompts) {
+    tokens += tokens_behind(prompt.size(), request.options.max_new_tokens, block_size) +
+              (request.echo ? std::ssize(prompt) : 0);
+  }
+  const Index all = tokens * request.samples * (*request.options.logprobs + 1);
+  require_value(all <= kMostLogprobs, "logprobs", "expected at most ", kMostLogprobs,
+                " log-probabilities in an answer, got a request for ", all);
+}
+
 }  // namespace
 
 Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
@@ -203,6 +221,7 @@ CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
   require_value(fields.text("suffix", "").empty(), "suffix", "this server does not have it");
   require_value(request.choices() <= kMostChoices, "n", "expected at most ", kMostChoices,
                 " choices of all prompts together, got ", request.choices());
+  check_logprobs(request, model.block_size);
   fields.refuse_others();
   return request;
 }
@@ -225,6 +244,7 @@ CompletionRequest read_chat(Fields& fields, const CompletionModel& model,
   if (logprobs) {
     request.options.logprobs = top;
   }
+  check_logprobs(request, model.block_size);
   fields.refuse_others();
   return request;
 }

@@ -42,6 +42,8 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 HttpRequest request_of(const http::request<http::string_body>& message) {
   HttpRequest request;
   request.method = std::string(message.method_string());
@@ -59,7 +61,10 @@ HttpRequest request_of(const http::request<http::string_body>& message) {
 
 // Why the head of a request is refused before anything else looks at it; 0: it is not.
 int refusal_of(const http::request<http::string_body>& head) {
-  if (head.count(http::field::content_length) > 1 || head.count(http::field::host) != 1) {
+  const auto length = head[http::field::content_length];  // "2, 2" is a number for some
+  const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
+  if (!is_number || head.count(http::field::content_length) > 1 ||
+      head.count(http::field::origin) > 1 || head.count(http::field::host) != 1) {
     return 400;
   }
   // Bodies of unknown length, and what two programs could read in two ways.
@@ -137,7 +142,8 @@ struct Listener {
   asio::signal_set signals;
   std::set<std::shared_ptr<Session>> sessions;
   std::atomic<Index> count{0};
-  Index body_bytes = 0;  // that are being read
+  Index body_bytes = 0;    // that are being read
+  Index unsent_bytes = 0;  // of answers
   bool closing = false;
 };
 
@@ -152,10 +158,12 @@ class Session : public std::enable_shared_from_this<Session> {
   void shut();
 
   // For the request of this number; nothing where its answer is complete or its client gone.
-  void send(std::uint64_t number, const HttpResponse& response);
+  void send(std::uint64_t number, HttpResponse response);
   void begin(std::uint64_t number, const HttpResponse& head);
   void write(std::uint64_t number, std::string piece);
   void end(std::uint64_t number);
+  // Nobody will answer any more, or go on with an answer.
+  void abandon(std::uint64_t number);
   void on_gone(std::uint64_t number, std::function<void()> call);
   asio::io_context& context() { return server_.context; }
 
@@ -168,14 +176,16 @@ class Session : public std::enable_shared_from_this<Session> {
   void expect_body();
   void take_body(const ErrorCode& error);
   void give_back_body_bytes();
-  void answer_alone(const HttpResponse& response);
+  void answer_alone(HttpResponse response);
   void fail(const ErrorCode& error);
   void hand_over();
   void watch();
   void look();
+  bool read_ahead();
   void put_head(const HttpResponse& response, bool is_whole);
   void put_chunk(std::string piece);
   void put(std::string bytes);
+  void count_unsent(Index change);
   void send_next();
   void take_sent(const ErrorCode& error, std::size_t count);
   void finish();
@@ -202,7 +212,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool complete_ = false;  // the answer
   Index reserved_body_ = 0;
   std::deque<std::string> unsent_;
-  std::size_t unsent_bytes_ = 0;
+  Index unsent_bytes_ = 0;
   std::size_t offset_ = 0;  // in the first piece
   bool sending_ = false;
 };
@@ -213,12 +223,12 @@ class Exchange : public HttpExchange {
            std::shared_ptr<std::atomic<bool>> gone)
       : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
   ~Exchange() override {
-    hand([](Session& session, std::uint64_t number) { session.send(number, {.status = 500}); });
+    hand([](Session& session, std::uint64_t number) { session.abandon(number); });
   }
 
   void send(HttpResponse response) override {
-    hand([response = std::move(response)](Session& session, std::uint64_t number) {
-      session.send(number, response);
+    hand([response = std::move(response)](Session& session, std::uint64_t number) mutable {
+      session.send(number, std::move(response));
     });
   }
   void begin(HttpResponse head) override {
@@ -287,7 +297,7 @@ void Session::take_head(const ErrorCode& error) {
     headers_ = std::move(admission.headers);
     if (admission.refusal) {
       keep_alive_ = head.keep_alive() && parser_->is_done();
-      answer_alone(*admission.refusal);
+      answer_alone(std::move(*admission.refusal));
       return;
     }
   }
@@ -338,9 +348,9 @@ void Session::give_back_body_bytes() {
 }
 
 // Without the handler.
-void Session::answer_alone(const HttpResponse& response) {
+void Session::answer_alone(HttpResponse response) {
   phase_ = Phase::waiting;
-  send(number_, response);
+  send(number_, std::move(response));
 }
 
 void Session::fail(const ErrorCode& error) {
@@ -383,33 +393,35 @@ void Session::watch() {
 }
 
 void Session::look() {
-  if (phase_ != Phase::waiting && phase_ != Phase::sending) {
-    return;
+  if (phase_ == Phase::waiting || phase_ == Phase::sending) {
+    read_ahead() ? watch() : give_up();
   }
-  char byte = 0;
-  const ssize_t count = recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-    watch();
-  } else if (count <= 0) {
-    give_up();
-  }
-  // Else the next request has come already: no more can be seen until it is read.
 }
 
-void Session::send(std::uint64_t number, const HttpResponse& response) {
+// Takes what has come of the next requests, behind which the end of the connection would not be
+// seen. False: the client has closed, or sends more than it may before it is answered.
+bool Session::read_ahead() {
+  const std::size_t room = buffer_.max_size() - buffer_.size();
+  if (room == 0) {
+    return false;
+  }
+  const asio::mutable_buffer free = buffer_.prepare(room);
+  const ssize_t count =
+      recv(stream_.socket().native_handle(), free.data(), free.size(), MSG_DONTWAIT);
+  if (count < 0) {
+    return errno == EAGAIN || errno == EINTR;
+  }
+  buffer_.commit(static_cast<std::size_t>(count));
+  return count > 0;
+}
+
+void Session::send(std::uint64_t number, HttpResponse response) {
   if (!is_for(number, Phase::waiting)) {
     return;
   }
-  if (response.status == 500 && response.body.empty()) {
-    const HttpResponse refusal = server_.refusal(500);
-    if (!refusal.body.empty()) {
-      send(number, refusal);
-      return;
-    }
-  }
   put_head(response, true);
   if (!is_head_) {
-    put(response.body);
+    put(std::move(response.body));
   }
   complete_ = true;
   send_next();
@@ -429,7 +441,8 @@ void Session::write(std::uint64_t number, std::string piece) {
     return;
   }
   put_chunk(std::move(piece));
-  if (unsent_bytes_ > static_cast<std::size_t>(server_.options.limits.unsent_bytes)) {
+  const HttpLimits& limits = server_.options.limits;
+  if (unsent_bytes_ > limits.unsent_bytes || server_.unsent_bytes > limits.all_unsent_bytes) {
     give_up();
     return;
   }
@@ -445,6 +458,16 @@ void Session::end(std::uint64_t number) {
   }
   complete_ = true;
   send_next();
+}
+
+void Session::abandon(std::uint64_t number) {
+  if (is_for(number, Phase::waiting)) {
+    send(number, server_.refusal(500));
+  } else if (is_for(number, Phase::sending) && !complete_) {
+    keep_alive_ = false;  // the stream ends without its end
+    complete_ = true;
+    send_next();
+  }
 }
 
 void Session::on_gone(std::uint64_t number, std::function<void()> call) {
@@ -491,9 +514,14 @@ void Session::put_chunk(std::string piece) {
 
 void Session::put(std::string bytes) {
   if (!bytes.empty()) {
-    unsent_bytes_ += bytes.size();
+    count_unsent(std::ssize(bytes));
     unsent_.push_back(std::move(bytes));
   }
+}
+
+void Session::count_unsent(Index change) {
+  unsent_bytes_ += change;
+  server_.unsent_bytes += change;
 }
 
 void Session::send_next() {
@@ -518,13 +546,13 @@ void Session::send_next() {
 
 void Session::take_sent(const ErrorCode& error, std::size_t count) {
   sending_ = false;
-  stream_.expires_never();
-  if (error) {
+  if (error || phase_ == Phase::closed) {
     give_up();
     return;
   }
+  stream_.expires_never();
   offset_ += count;
-  unsent_bytes_ -= count;
+  count_unsent(-static_cast<Index>(count));
   if (offset_ == unsent_.front().size()) {
     unsent_.pop_front();
     offset_ = 0;
@@ -573,11 +601,12 @@ void Session::give_up() {
   }
   phase_ = Phase::closed;
   give_back_body_bytes();
-  ErrorCode ignored;
-  stream_.socket().close(ignored);
+  count_unsent(-unsent_bytes_);
   if (gone_) {
     gone_->store(true);
   }
+  ErrorCode ignored;
+  stream_.socket().close(ignored);
   for (const std::function<void()>& call : std::exchange(calls_when_gone_, {})) {
     call();
   }

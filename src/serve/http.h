@@ -33,7 +33,8 @@ struct HttpResponse {
 
 // A request that waits for its answer: send() it, or begin(), write() pieces and end() it. Any
 // thread may do so, one after the other; nothing waits for the client, and what comes after it has
-// gone is dropped. One that is let go without an answer gets a 500.
+// gone is dropped. One that is let go without an answer gets a 500, and a begun answer without its
+// end ends the connection.
 class HttpExchange {
  public:
   HttpExchange() = default;
@@ -54,11 +55,12 @@ class HttpExchange {
 };
 
 struct HttpLimits {
-  Index connections = 1000;         // more are closed at once
-  Index header_bytes = 16 << 10;    // 431 beyond
-  Index body_bytes = 1 << 20;       // 413 beyond
-  Index all_body_bytes = 64 << 20;  // of all requests together; 503 beyond
-  Index unsent_bytes = 256 << 20;   // that wait for one client; it is given up beyond
+  Index connections = 1000;            // more are closed at once
+  Index header_bytes = 16 << 10;       // 431 beyond
+  Index body_bytes = 1 << 20;          // 413 beyond
+  Index all_body_bytes = 64 << 20;     // of all requests together; 503 beyond
+  Index unsent_bytes = 256 << 20;      // of a stream that wait for its client; given up beyond
+  Index all_unsent_bytes = 512 << 20;  // of all answers; streams are given up beyond
   // For a client to send head and body, each as a whole, to send the next request on the same
   // connection, and to take 64 KiB of an answer.
   int seconds = 10;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "headlight/generate/generator.h"
@@ -16,7 +17,10 @@ struct TextScores {
 };
 
 // With so many of the likeliest in the place of every token, and behind the text. The logits of a
-// few positions are in memory at once. Throws Error as Gpt::hidden does.
-TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text, Index likeliest);
+// few positions are in memory at once. With `pause` the text is read in parts of 32 positions, and
+// pause() called behind each; that changes the last bits. Throws Error as Gpt::hidden does, and
+// what pause() throws.
+TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text, Index likeliest,
+                      const std::function<void()>& pause = {});
 
 }  // namespace headlight::serve

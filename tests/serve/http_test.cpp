@@ -1,3 +1,4 @@
+#include <future>
 #include <random>
 
 #include "serve/http.h"
@@ -120,6 +121,38 @@ TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
                               "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}") == 415);
 }
 
+TEST_CASE("what two programs could read in two ways ends the connection", "[serve]") {
+  const RunningServer server;
+  const std::string begin = "POST /tokenize HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string hidden = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const std::string& headers : std::vector<std::string>{
+           "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n",
+           "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n",
+           "Transfer-Encoding: identity\r\n",
+           "Transfer-Encoding:\tchunked\r\n",
+           "Transfer-Encoding: gzip, chunked\r\n",
+           "Content-Length: 0\r\nContent-Length: 0\r\n",
+           "Content-Length: 0, 0\r\n",
+           "Content-Length: +0\r\n",
+           "Content-Length: 0x0\r\n",
+           "Content-Length: -0\r\n",
+           "Content-Length: 18446744073709551616\r\n",
+           "Content-Length : 0\r\n",
+           "Content-Length: 0\r\n 0\r\n",
+           "Content-Length: 0\r\nHost: other\r\n",
+           "Origin: http://localhost\r\nOrigin: null\r\n",
+           "X: a\nContent-Length: 0\r\n",
+           "X: a\rContent-Length: 0\r\n",
+           std::string("X: a\0b\r\n", 9),
+       }) {
+    INFO(headers);
+    HttpClient client(server.port());
+    client.send(begin + headers + "\r\n" + hidden);
+    CHECK(client.receive().status >= 400);
+    CHECK(client.receive().status == 0);
+  }
+}
+
 TEST_CASE("10,000 hostile requests leave the server as it was", "[serve]") {
   const RunningServer server;
   HostileRequests requests;
@@ -156,6 +189,10 @@ TEST_CASE("bodies that do not fit are refused by name", "[serve]") {
   refused(completions, R"({"prompt": ["a", "b"], "n": 100})", "n: expected at most 128 choices");
   refused(completions, R"({"prompt": "a", "max_tokens": -1})", "max_tokens: expected");
   refused(completions, R"({"prompt": "a", "stop": [""]})", "stop: expected texts");
+  refused(completions, Json{{"prompt", "a"}, {"stop", std::string(5000, 'x')}}.dump(),
+          "stop: expected texts of 1 to 4096 bytes, got 5000");
+  refused(completions, R"({"prompt": "a", "n": 128, "max_tokens": 256, "logprobs": 20})",
+          "logprobs: expected at most 500000 log-probabilities in an answer, got a request for");
   refused(completions, R"({"prompt": "a", "logit_bias": {"x": 1}})", "logit_bias: expected token");
   refused(completions, R"({"prompt": "a", "logit_bias": {"1": 101}})", "from -100 to 100");
   refused(completions, R"({"prompt": "a", "best_of": 3})", "best_of");
@@ -206,11 +243,78 @@ TEST_CASE("slow and silent clients are given up", "[serve]") {
   HttpClient slow_head(server.port());
   slow_head.send("GET / HT");
   HttpClient slow_body(server.port());
+  HttpClient dripping(server.port());
+  std::thread drips([&] {
+    for (int i = 0; i < 1000 && dripping.send("G"); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
   slow_body.send(request_head("POST", "/", 10) + "abc");
   CHECK(silent.receive().status == 0);
   CHECK(slow_head.receive().status == 0);
   CHECK(slow_body.receive().status == 0);
-  while (server.connections() > 0) {  // it counts a moment after it has closed
+  drips.join();
+  CHECK(!dripping.send("G"));
+  while (server.connections() > 0) {
+    std::this_thread::yield();
+  }
+  server.stop();
+  thread.join();
+}
+
+TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
+  serve::HttpOptions options{.port = 0};
+  options.handler = [](const serve::HttpRequest& request,
+                       const std::shared_ptr<serve::HttpExchange>& exchange) {
+    if (request.path == "/stream") {
+      exchange->begin({.body = "some"});
+    }
+  };
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  CHECK(HttpClient(server.port()).get("/").status == 500);
+  HttpClient client(server.port());
+  client.send(request_head("GET", "/stream", 0));
+  std::string all;
+  for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some()) {
+    all += more;
+  }
+  CHECK(all.ends_with("4\r\nsome\r\n"));
+  server.stop();
+  thread.join();
+}
+
+TEST_CASE("who goes, does not read or sends too far ahead is given up", "[serve]") {
+  using Exchange = std::shared_ptr<serve::HttpExchange>;
+  serve::HttpOptions options{.port = 0};
+  std::promise<Exchange> promises[3];
+  int next = 0;
+  options.limits.all_unsent_bytes = 16 << 20;
+  options.handler = [&](const serve::HttpRequest&, const Exchange& exchange) {
+    promises[next++].set_value(exchange);
+  };
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  const std::string request = request_head("GET", "/", 0);
+  HttpClient deaf(server.port());
+  deaf.send(request);
+  Exchange exchange = promises[0].get_future().get();
+  exchange->begin({});
+  while (!exchange->gone()) {
+    exchange->write(std::string(1 << 20, 'x'));
+    std::this_thread::yield();
+  }
+  HttpClient hasty(server.port());
+  hasty.send(request);
+  exchange = promises[1].get_future().get();
+  hasty.send(std::string(1 << 20, 'G'));
+  CHECK(hasty.receive().status == 0);
+  CHECK(exchange->gone());
+  HttpClient leaving(server.port());
+  leaving.send(request + request);
+  exchange = promises[2].get_future().get();
+  leaving.close();
+  while (!exchange->gone()) {
     std::this_thread::yield();
   }
   server.stop();
