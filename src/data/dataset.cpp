@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "headlight/base/error.h"
@@ -10,21 +11,12 @@
 namespace headlight {
 namespace {
 
-Index count_tokens(const std::vector<TokenSequence>& sequences) {
+Index count_tokens(const TokenSequences& sequences) {
   Index count = 0;
-  for (const TokenSequence& sequence : sequences) {
-    count += sequence.size();
-  }
+  sequences.for_each_lengths([&](std::span<const Index> lengths) {
+    count = std::accumulate(lengths.begin(), lengths.end(), count);
+  });
   return count;
-}
-
-// Moves the documents from place `kept` on into the result.
-std::vector<TokenSequence> take_documents(std::vector<TokenSequence>& documents, Index kept) {
-  const auto middle = documents.begin() + kept;
-  std::vector<TokenSequence> tail(std::make_move_iterator(middle),
-                                  std::make_move_iterator(documents.end()));
-  documents.erase(middle, documents.end());
-  return tail;
 }
 
 }  // namespace
@@ -46,11 +38,9 @@ TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
     ids.insert(ids.begin(), end_of_text);
     ids.push_back(end_of_text);
   }
-  TokenDataset dataset{
-      {std::make_move_iterator(documents.begin()), std::make_move_iterator(documents.end())},
-      0,
-      true,
-      end_of_text};
+  TokenDataset dataset{TokenSequences(std::make_move_iterator(documents.begin()),
+                                      std::make_move_iterator(documents.end())),
+                       0, true, end_of_text};
   dataset.token_count = count_tokens(dataset.sequences);
   return dataset;
 }
@@ -88,9 +78,11 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   split.validation.documents = dataset.documents;
   split.validation.end_of_text = dataset.end_of_text;
   if (dataset.documents) {
-    split.validation.sequences = take_documents(dataset.sequences, kept);
+    split.validation.sequences = dataset.sequences.take_tail(kept);
   } else if (kept < total) {
-    split.validation.sequences.push_back(dataset.sequences.front().take_tail(kept));
+    TokenSequence stream = dataset.sequences.take().front();
+    split.validation.sequences.push_back(stream.take_tail(kept));
+    dataset.sequences.push_back(std::move(stream));
   }
   split.validation.token_count = count_tokens(split.validation.sequences);
   dataset.token_count -= split.validation.token_count;
@@ -99,8 +91,11 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
 }
 
 bool has_targets(const TokenDataset& dataset) {
-  return std::any_of(dataset.sequences.begin(), dataset.sequences.end(),
-                     [](const auto& sequence) { return sequence.size() > 1; });
+  bool any = false;
+  dataset.sequences.for_each_lengths([&](std::span<const Index> lengths) {
+    any = any || std::any_of(lengths.begin(), lengths.end(), [](Index size) { return size > 1; });
+  });
+  return any;
 }
 
 Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id) {
@@ -119,18 +114,12 @@ Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id) {
 std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset) {
   std::vector<std::vector<std::int32_t>> result;
   result.reserve(dataset.sequences.size());
-  for (TokenSequence& sequence : dataset.sequences) {
+  for (TokenSequence& sequence : dataset.sequences.take()) {
     result.push_back(sequence.take());
   }
   return result;
 }
 
-Index bytes_in_memory(const TokenDataset& dataset) {
-  Index bytes = 0;
-  for (const TokenSequence& sequence : dataset.sequences) {
-    bytes += sequence.bytes_in_memory();
-  }
-  return bytes;
-}
+Index bytes_in_memory(const TokenDataset& dataset) { return dataset.sequences.bytes_in_memory(); }
 
 }  // namespace headlight

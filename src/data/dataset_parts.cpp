@@ -1,7 +1,6 @@
 #include "headlight/data/dataset_parts.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "headlight/base/error.h"
@@ -16,22 +15,32 @@ TokenDataset join_streams(std::vector<TokenDataset> parts, std::int32_t end_of_t
     if (!ids.empty() && ids.back().back() != end_of_text) {
       ids.push_back({end_of_text});
     }
-    ids.push_back(std::move(part.sequences.front()));
+    ids.push_back(part.sequences.take().front());
   }
   return stream_dataset(join_sequences(std::move(ids)));
+}
+
+// A stream between two ends of text, where it lies.
+TokenSequences document_of(TokenDataset stream, std::int32_t end_of_text) {
+  std::vector<TokenSequence> parts;
+  parts.push_back({end_of_text});
+  parts.push_back(stream.sequences.take().front());
+  parts.push_back({end_of_text});
+  return {join_sequences(std::move(parts))};
 }
 
 TokenDataset join_documents(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
   TokenDataset whole;
   whole.documents = true;
   whole.end_of_text = end_of_text;
+  std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
     const bool is_stream = !part.documents && !part.sequences.empty();
-    TokenDataset more =
-        is_stream ? document_dataset(token_ids(std::move(part)), end_of_text) : std::move(part);
-    whole.token_count += more.token_count;
-    std::move(more.sequences.begin(), more.sequences.end(), std::back_inserter(whole.sequences));
+    whole.token_count += part.token_count + (is_stream ? 2 : 0);
+    sequences.push_back(is_stream ? document_of(std::move(part), end_of_text)
+                                  : std::move(part.sequences));
   }
+  whole.sequences = join_lists(std::move(sequences));
   return whole;
 }
 

@@ -1,8 +1,8 @@
 #include "headlight/data/sequence_pieces.h"
 
 #include <algorithm>
-#include <iterator>
 
+#include "data/running_sums.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -10,21 +10,30 @@ namespace headlight {
 SequencePieces::SequencePieces(const TokenDataset& dataset, Index block_size)
     : dataset_(&dataset), block_size_(block_size) {
   require(block_size >= 1, "[batching] block_size must be at least 1, got ", block_size);
-  first_.reserve(dataset.sequences.size() + 1);
-  first_.push_back(0);
-  for (const TokenSequence& sequence : dataset.sequences) {
-    const Index targets = std::max<Index>(sequence.size() - 1, 0);
-    const Index pieces = targets / block_size + (targets % block_size == 0 ? 0 : 1);
-    first_.push_back(first_.back() + pieces);
-  }
+  const auto pieces_of = [&dataset, block_size](Index first, std::span<Index> pieces) {
+    dataset.sequences.lengths(first, pieces);
+    for (Index& length : pieces) {
+      const Index targets = std::max<Index>(length - 1, 0);
+      length = targets / block_size + (targets % block_size == 0 ? 0 : 1);
+    }
+  };
+  pieces_ = std::make_unique<const RunningSums>(std::ssize(dataset.sequences), pieces_of);
   require(count() > 0, "[batching] no sequence has two tokens, so there is no target");
 }
 
+SequencePieces::SequencePieces(SequencePieces&&) noexcept = default;
+SequencePieces& SequencePieces::operator=(SequencePieces&&) noexcept = default;
+SequencePieces::~SequencePieces() = default;
+
+Index SequencePieces::count() const { return pieces_->total(); }
+
 SequencePieces::Place SequencePieces::place(Index piece) const {
-  const auto after = std::upper_bound(first_.begin(), first_.end(), piece);
-  const auto sequence = static_cast<std::size_t>(std::distance(first_.begin(), after)) - 1;
-  const Index begin = (piece - first_[sequence]) * block_size_;
-  const Index rest = dataset_->sequences[sequence].size() - begin;
+  const RunningSums::Item item = pieces_->find(piece);
+  const auto sequence = static_cast<std::size_t>(item.number);
+  const Index begin = (piece - item.before) * block_size_;
+  Index length = 0;
+  dataset_->sequences.lengths(item.number, {&length, 1});
+  const Index rest = length - begin;
   return {sequence, begin, rest - 1 > block_size_ ? block_size_ + 1 : rest};
 }
 

@@ -65,29 +65,24 @@ std::vector<std::int32_t> joined_in_memory(std::vector<TokenSequence> parts) {
 
 }  // namespace
 
-TokenSequence::TokenSequence(std::vector<std::int32_t> ids) : ids_(std::move(ids)) {}
+TokenSequence::TokenSequence(std::vector<std::int32_t> ids)
+    : ids_(std::make_shared<std::vector<std::int32_t>>(std::move(ids))), size_(std::ssize(*ids_)) {}
 
-TokenSequence::TokenSequence(std::initializer_list<std::int32_t> ids) : ids_(ids) {}
+TokenSequence::TokenSequence(std::initializer_list<std::int32_t> ids)
+    : TokenSequence(std::vector<std::int32_t>(ids)) {}
 
 TokenSequence::TokenSequence(std::shared_ptr<const TokenSource> source)
     : source_(std::move(source)), size_(source_->size()) {}
 
-Index TokenSequence::size() const {
-  return source_ == nullptr ? static_cast<Index>(ids_.size()) : size_;
-}
-
 void TokenSequence::read(Index begin, std::span<std::int32_t> ids) const {
-  if (source_ == nullptr) {
-    std::copy_n(ids_.begin() + begin, ids.size(), ids.begin());
-  } else {
+  if (source_ != nullptr) {
     source_->read(begin_ + begin, ids);
+  } else if (!ids.empty()) {
+    std::copy_n(ids_->begin() + begin_ + begin, ids.size(), ids.begin());
   }
 }
 
 std::vector<std::int32_t> TokenSequence::tokens(Index begin, Index count) const {
-  if (source_ == nullptr) {
-    return {ids_.begin() + begin, ids_.begin() + begin + count};
-  }
   std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
   read(begin, ids);
   return ids;
@@ -96,7 +91,9 @@ std::vector<std::int32_t> TokenSequence::tokens(Index begin, Index count) const 
 void TokenSequence::for_each_part(
     const std::function<void(std::span<const std::int32_t> part)>& use) const {
   if (source_ == nullptr) {
-    use(ids_);
+    use(ids_ == nullptr ? std::span<const std::int32_t>()
+                        : std::span(*ids_).subspan(static_cast<std::size_t>(begin_),
+                                                   static_cast<std::size_t>(size_)));
     return;
   }
   std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(kIdsAtOnce, size_)));
@@ -109,32 +106,30 @@ void TokenSequence::for_each_part(
 }
 
 TokenSequence TokenSequence::take_tail(Index kept) {
-  TokenSequence tail;
-  if (source_ == nullptr) {
-    tail.ids_.assign(ids_.begin() + kept, ids_.end());
-    ids_.resize(static_cast<std::size_t>(kept));
-    return tail;
-  }
-  tail.source_ = source_;
-  tail.begin_ = begin_ + kept;
-  tail.size_ = size_ - kept;
+  TokenSequence tail = *this;
+  tail.begin_ += kept;
+  tail.size_ -= kept;
   size_ = kept;
   return tail;
 }
 
 std::vector<std::int32_t> TokenSequence::take() {
-  if (source_ != nullptr) {
-    const std::string missing = missing_memory(static_cast<double>(size_) * sizeof(std::int32_t));
-    require(missing.empty(), source_->name(), ": does not fit in memory: its ", size_,
-            " tokens take ", missing);
-    ids_ = tokens(0, size_);
-    source_.reset();
+  TokenSequence taken = std::exchange(*this, {});
+  const bool is_whole = taken.ids_.use_count() == 1 && taken.size_ == std::ssize(*taken.ids_);
+  if (is_whole) {
+    return std::move(*taken.ids_);
   }
-  return std::exchange(ids_, {});
+  if (!taken.in_memory()) {
+    const std::string missing =
+        missing_memory(static_cast<double>(taken.size_) * sizeof(std::int32_t));
+    require(missing.empty(), taken.source_->name(), ": does not fit in memory: its ", taken.size_,
+            " tokens take ", missing);
+  }
+  return taken.tokens(0, taken.size_);
 }
 
 Index TokenSequence::bytes_in_memory() const {
-  return source_ == nullptr ? static_cast<Index>(ids_.capacity() * sizeof(std::int32_t))
+  return source_ == nullptr ? size_ * static_cast<Index>(sizeof(std::int32_t))
                             : source_->bytes_in_memory();
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "data/running_sums.h"
 #include "headlight/data/dataset.h"
 
 namespace headlight {
@@ -14,16 +15,13 @@ class TokenStream {
   explicit TokenStream(const TokenDataset& dataset);
 
   // Tokens of the stream.
-  Index size() const { return starts_.back(); }
+  Index size() const { return own_.total(); }
   // Tokens begin ... begin + count - 1, which must lie inside the stream.
   std::vector<std::int32_t> tokens(Index begin, Index count) const;
 
  private:
-  // True when a document begins with the separator that the one before it ended with.
-  bool shares_separator(std::size_t sequence) const;
-
   const TokenDataset* dataset_;
-  std::vector<Index> starts_;  // [sequences + 1] place in the stream of each one's first own token
+  RunningSums own_;  // tokens of every sequence that the one before does not end with already
 };
 
 }  // namespace headlight

@@ -12,6 +12,15 @@
 
 namespace headlight {
 
+namespace {
+
+Index time_of(const struct stat& status) {
+  constexpr Index kNanoseconds = 1'000'000'000;  // of a second
+  return status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
 // O_NONBLOCK: opening a pipe must not wait for its writer.
 InputFile::InputFile(const std::filesystem::path& path)
     : path_(path), descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
@@ -21,6 +30,7 @@ InputFile::InputFile(const std::filesystem::path& path)
   }
   require(S_ISREG(status.st_mode), shown(path), ": not a regular file");
   size_ = status.st_size;
+  modified_ = time_of(status);
 }
 
 Index InputFile::next_data(Index offset) const {
@@ -42,6 +52,17 @@ void InputFile::read(Index offset, std::span<std::byte> bytes) const {
     bytes = bytes.subspan(static_cast<std::size_t>(count));
     offset += count;
   }
+}
+
+void InputFile::require_unchanged() const {
+  struct stat status {};
+  if (::fstat(descriptor_.number(), &status) != 0) {
+    fail_system("look at", path_, errno);
+  }
+  require(status.st_size == size_, shown(path_), ": has changed while it was in use: it had ",
+          size_, " bytes, now ", status.st_size);
+  require(time_of(status) == modified_, shown(path_),
+          ": has changed while it was in use: somebody has written to it");
 }
 
 std::string read_whole_file(const std::filesystem::path& path, Index max_bytes) {

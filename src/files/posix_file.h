@@ -8,7 +8,8 @@ namespace headlight {
 // Throws Error "cannot ACTION PATH: TEXT" with the text of the system's error number `code`.
 [[noreturn]] void fail_system(std::string_view action, const std::filesystem::path& path, int code);
 
-// open(2), again while a signal interrupts it, as one can on a slow or distant disk. -1: failed.
+// open(2), again while a signal interrupts it, as one can on a slow or distant disk, and with a
+// higher limit of open files where the system allows one. -1: failed.
 int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
 
 // fsync(2), again while a signal interrupts it.

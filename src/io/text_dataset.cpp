@@ -130,8 +130,14 @@ void require_any(bool any, const std::vector<TextFile>& files, const TextFormat&
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                           const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
   if (is_token_file(file.path)) {
-    require_value(format.split.mode == DocumentSplit::none, "documents", file.name(),
-                  " holds one stream of token ids, expected none");
+    const bool is_split = format.split.mode != DocumentSplit::none;
+    const bool has_index = has_documents(file.path);
+    require_value(!is_split || has_index, "documents", file.name(),
+                  " holds one stream of token ids, expected none, or an index of its documents "
+                  "beside it (.idx)");
+    if (has_index && (is_split || format.token_documents)) {
+      return token_file_documents(file.path, tokenizer, format.token_dtype, warnings);
+    }
     return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings);
   }
   return read_text_dataset(file, format, tokenizer, warnings);

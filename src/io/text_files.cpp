@@ -13,12 +13,14 @@
 #include "files/byte_source.h"
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
+#include "headlight/io/token_file.h"
 
 namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kValidationFile = "val.bin";
 constexpr std::array<std::string_view, 2> kCompressed{".gz", ".zst"};
 constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
 constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
@@ -48,33 +50,74 @@ bool is_readme(std::string_view name) {
          });
 }
 
-void add_folder(const fs::path& folder, std::string_view token_file, std::vector<TextFile>& files) {
-  std::error_code error;
-  for (const std::string_view name : {token_file, std::string_view("train.bin")}) {
-    if (fs::is_regular_file(folder / name, error)) {
-      const fs::path beside = folder / "val.bin";
-      const bool has_validation = name == "train.bin" && fs::is_regular_file(beside, error);
-      files.push_back({.path = (folder / name).string(),
-                       .validation_path = has_validation ? beside.string() : ""});
-      return;
-    }
-  }
+// What a folder has, by name.
+struct FolderContent {
   std::vector<std::string> texts;
+  std::vector<std::string> shards;
+  std::vector<std::string> validation_shards;
+  bool has_manifest = false;  // of shards
+};
+
+FolderContent content_of(const fs::path& folder) {
+  FolderContent content;
+  std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code gone;
-    if (is_text_name(name) && !name.starts_with('.') && !is_readme(name) &&
-        entry->is_regular_file(gone)) {
-      texts.push_back(entry->path().string());
+    if (name.starts_with('.') || !entry->is_regular_file(gone)) {
+      continue;
     }
+    if (is_token_file(name)) {
+      const bool is_validation = name.find("_val_") != std::string::npos;
+      (is_validation ? content.validation_shards : content.shards)
+          .push_back(entry->path().string());
+    } else if (is_text_name(name) && !is_readme(name)) {
+      content.texts.push_back(entry->path().string());
+    }
+    content.has_manifest = content.has_manifest || name == kShardManifest;
   }
   require(!error, shown(folder), ": ", error.message());
-  require(!texts.empty(), shown(folder),
+  for (auto* paths : {&content.texts, &content.shards, &content.validation_shards}) {
+    std::sort(paths->begin(), paths->end());
+  }
+  return content;
+}
+
+// `validates`: the data is to be evaluated on.
+void add_shards(const FolderContent& content, bool validates, std::vector<TextFile>& files) {
+  const bool has_both = !content.shards.empty() && !content.validation_shards.empty();
+  const bool takes_validation = content.shards.empty() || (has_both && validates);
+  for (const std::string& path : takes_validation ? content.validation_shards : content.shards) {
+    files.push_back({.path = path});
+    if (has_both && !validates) {
+      files.back().validation_paths = content.validation_shards;
+    }
+  }
+}
+
+void add_folder(const fs::path& folder, std::string_view token_file, std::vector<TextFile>& files) {
+  std::error_code error;
+  for (const std::string_view name : {token_file, std::string_view("train.bin")}) {
+    if (fs::is_regular_file(folder / name, error)) {
+      const fs::path beside = folder / kValidationFile;
+      const bool has_validation = name == "train.bin" && fs::is_regular_file(beside, error);
+      const auto beside_it =
+          has_validation ? std::vector{beside.string()} : std::vector<std::string>();
+      files.push_back({.path = (folder / name).string(), .validation_paths = beside_it});
+      return;
+    }
+  }
+  FolderContent content = content_of(folder);
+  require(!content.texts.empty() || !content.shards.empty() || !content.validation_shards.empty(),
+          shown(folder),
           ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
-          ".zst), nor train.bin");
-  std::sort(texts.begin(), texts.end());
-  for (std::string& path : texts) {
+          ".zst), nor token files (.bin)");
+  if (content.texts.empty() || content.has_manifest) {
+    add_shards(content, token_file == kValidationFile, files);
+    return;
+  }
+  for (std::string& path : content.texts) {
     files.push_back({.path = std::move(path)});
   }
 }

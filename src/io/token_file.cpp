@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
+#include "io/document_index.h"
 
 namespace headlight {
 
@@ -19,8 +21,6 @@ static_assert(std::endian::native == std::endian::little, "token files are littl
 namespace {
 
 constexpr Index kUint16Ids = 65536;
-
-Index width_of(TokenDtype dtype) { return dtype == TokenDtype::uint32 ? 4 : 2; }  // bytes
 
 // Where the ids of a file lie, and how.
 struct Layout {
@@ -42,7 +42,7 @@ class FileTokens final : public TokenSource {
   Index size() const override { return layout_.count; }
 
   void read(Index begin, std::span<std::int32_t> ids) const override {
-    const Index offset = layout_.begin + begin * width_of(layout_.dtype);
+    const Index offset = layout_.begin + begin * id_bytes(layout_.dtype);
     if (layout_.dtype == TokenDtype::uint32) {
       file_->read(offset, std::as_writable_bytes(ids));
     } else {
@@ -55,6 +55,7 @@ class FileTokens final : public TokenSource {
     if (static_cast<Index>(largest) >= vocab_size_) {
       fail_id(begin, ids);
     }
+    file_->require_unchanged();
   }
 
  private:
@@ -82,6 +83,99 @@ class FileTokens final : public TokenSource {
   std::shared_ptr<const InputFile> file_;
   Layout layout_;
   Index vocab_size_;
+};
+
+// How the documents of a file carry <|endoftext|>.
+struct DocumentEnds {
+  std::int32_t end_of_text = 0;
+  bool adds_first = false;  // it is not in the file, in front of a document
+  bool adds_last = false;   // the same behind it
+};
+
+// One document with <|endoftext|> around it.
+class DocumentTokens final : public TokenSource {
+ public:
+  DocumentTokens(TokenSequence file, Index begin, Index length, const DocumentEnds& ends,
+                 std::string name)
+      : file_(std::move(file)),
+        begin_(begin),
+        length_(length),
+        ends_(ends),
+        name_(std::move(name)) {}
+
+  std::string name() const override { return name_; }
+  Index size() const override {
+    return length_ + (ends_.adds_first ? 1 : 0) + (ends_.adds_last ? 1 : 0);
+  }
+
+  void read(Index begin, std::span<std::int32_t> ids) const override {
+    if (ids.empty()) {
+      return;
+    }
+    const Index end = begin + std::ssize(ids);
+    const bool has_first = begin == 0;
+    const bool has_last = end == size();
+    std::span<std::int32_t> own = ids;  // that the file has
+    own = own.subspan(has_first && ends_.adds_first ? 1 : 0);
+    own = own.first(own.size() - (has_last && ends_.adds_last && !own.empty() ? 1 : 0));
+    file_.read(begin_ + std::max<Index>(0, begin - (ends_.adds_first ? 1 : 0)), own);
+    if (has_first) {
+      set_end(ids.front(), ends_.adds_first, "begins");
+    }
+    if (has_last) {
+      set_end(ids.back(), ends_.adds_last, "ends");
+    }
+  }
+
+ private:
+  void set_end(std::int32_t& id, bool adds, const char* what) const {
+    id = adds ? ends_.end_of_text : id;
+    require(id == ends_.end_of_text, name_, ": the document at token ", begin_, " ", what,
+            " with token ", id, ", others of the file with ", ends_.end_of_text,
+            ", the end of a text");
+  }
+
+  TokenSequence file_;
+  Index begin_;
+  Index length_;
+  DocumentEnds ends_;
+  std::string name_;
+};
+
+class FileDocuments final : public SequenceSource {
+ public:
+  FileDocuments(TokenSequence file, std::shared_ptr<const DocumentIndex> index,
+                std::int32_t end_of_text, std::string name)
+      : file_(std::move(file)), index_(std::move(index)), name_(std::move(name)) {
+    Index first = 0;
+    index_->lengths(0, {&first, 1});
+    ends_ = {.end_of_text = end_of_text,
+             .adds_first = file_.tokens(0, 1).front() != end_of_text,
+             .adds_last = first == 1 || file_.tokens(first - 1, 1).front() != end_of_text};
+  }
+
+  Index size() const override { return index_->count(); }
+
+  TokenSequence at(Index number) const override {
+    Index length = 0;
+    index_->lengths(number, {&length, 1});
+    return TokenSequence(
+        std::make_shared<DocumentTokens>(file_, index_->begin(number), length, ends_, name_));
+  }
+
+  void lengths(Index first, std::span<Index> lengths) const override {
+    index_->lengths(first, lengths);
+    const Index added = (ends_.adds_first ? 1 : 0) + (ends_.adds_last ? 1 : 0);
+    for (Index& length : lengths) {
+      length += added;
+    }
+  }
+
+ private:
+  TokenSequence file_;
+  std::shared_ptr<const DocumentIndex> index_;
+  std::string name_;
+  DocumentEnds ends_;
 };
 
 // What the header of llm.c says: 256 numbers of 32 bits, of which three mean something.
@@ -119,7 +213,7 @@ Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted)
   require(wanted == TokenDtype::automatic || wanted == header.dtype, name, ": llm.c's header says ",
           name_of(header.dtype), " ids, token_dtype says ", name_of(wanted));
   const Index bytes = file.size() - kHeaderBytes;
-  require(header.count >= 0 && bytes == header.count * width_of(header.dtype), name,
+  require(header.count >= 0 && bytes == header.count * id_bytes(header.dtype), name,
           ": expected the ", header.count, " ", name_of(header.dtype),
           " ids that llm.c's header says, got ", bytes, " bytes after it");
   return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
@@ -183,6 +277,16 @@ Survey survey(const InputFile& file, Index begin) {
   return result;
 }
 
+// What the index of documents beside a file says of it.
+Layout layout_of(const InputFile& file, const DocumentIndex& index, TokenDtype wanted) {
+  require(wanted == TokenDtype::automatic || wanted == index.dtype(), shown(index.path()),
+          ": says ", name_of(index.dtype()), " ids, token_dtype says ", name_of(wanted));
+  require(file.size() == index.token_count() * id_bytes(index.dtype()), shown(file.path()),
+          ": expected the ", index.token_count(), " ", name_of(index.dtype()), " ids that ",
+          shown(index.path()), " says, got ", file.size(), " bytes");
+  return {.dtype = index.dtype(), .begin = 0, .count = index.token_count(), .hint = ""};
+}
+
 // The width of ids in a file that does not say it, for a vocabulary that 16 bits can hold.
 TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
   constexpr Index kFewWords = 8;
@@ -217,34 +321,29 @@ Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted
                                                       : "most second 16-bit numbers are 0",
                               "; token_dtype = uint16 reads 16-bit ones)");
   }
-  const Index width = width_of(layout.dtype);
+  const Index width = id_bytes(layout.dtype);
   require(file.size() % width == 0, shown(file.path()), ": ", file.size(),
           " bytes are no whole number of ", 8 * width, "-bit token ids", layout.hint);
   layout.count = file.size() / width;
   return layout;
 }
 
-}  // namespace
-
-TokenDtype token_dtype_for(Index vocab_size) {
-  return vocab_size > kUint16Ids ? TokenDtype::uint32 : TokenDtype::uint16;
-}
-
-bool is_token_file(const std::filesystem::path& path) { return path.extension() == ".bin"; }
-
-TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                          TokenDtype dtype) {
+// `index`: of the documents; null: there is none.
+TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                          TokenDtype dtype, const DocumentIndex* index) {
   const auto file = std::make_shared<const InputFile>(path);
   require_same_vocabulary(path, tokenizer);
   const Index vocab_size = tokenizer.vocab_size();
-  const std::optional<Header> header = read_header(*file);
+  const std::optional<Header> header = index == nullptr ? read_header(*file) : std::nullopt;
   const Survey seen = survey(*file, header ? kHeaderBytes : 0);
-  const Layout layout =
-      header ? layout_of(*file, *header, dtype) : plain_layout(*file, seen, dtype, vocab_size);
+  const Layout layout = index != nullptr ? layout_of(*file, *index, dtype)
+                        : header         ? layout_of(*file, *header, dtype)
+                                         : plain_layout(*file, seen, dtype, vocab_size);
   const bool wide = layout.dtype == TokenDtype::uint32;
   const Index largest = wide ? seen.largest_word : seen.largest_half;
   TokenFile result{.ids = {}, .dtype = layout.dtype, .note = ""};
-  if (wide && !header && dtype == TokenDtype::automatic && vocab_size <= kUint16Ids) {
+  const bool is_told = index != nullptr || header || dtype != TokenDtype::automatic;
+  if (wide && !is_told && vocab_size <= kUint16Ids) {
     result.note = shown(path) +
                   ": read as 32-bit ids, since every second 16-bit number is 0 (token_dtype = "
                   "uint16 reads 16-bit ones)";
@@ -254,6 +353,28 @@ TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& to
     result.ids.for_each_part([](std::span<const std::int32_t>) {});  // says which id it is
   }
   return result;
+}
+
+}  // namespace
+
+Index id_bytes(TokenDtype dtype) { return dtype == TokenDtype::uint32 ? 4 : 2; }
+
+TokenDtype token_dtype_for(Index vocab_size) {
+  return vocab_size > kUint16Ids ? TokenDtype::uint32 : TokenDtype::uint16;
+}
+
+bool is_token_file(const std::filesystem::path& path) { return path.extension() == ".bin"; }
+
+bool has_documents(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(document_index_path(path), error);
+}
+
+TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                          TokenDtype dtype) {
+  const std::unique_ptr<const DocumentIndex> index =
+      has_documents(path) ? std::make_unique<DocumentIndex>(document_index_path(path)) : nullptr;
+  return open_with_index(path, tokenizer, dtype, index.get());
 }
 
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
@@ -266,11 +387,28 @@ TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokeniz
   return stream_dataset(std::move(file.ids));
 }
 
+TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                  TokenDtype dtype, std::vector<std::string>& notes) {
+  const auto index = std::make_shared<const DocumentIndex>(document_index_path(path));
+  TokenFile file = open_with_index(path, tokenizer, dtype, index.get());
+  if (!file.note.empty()) {
+    notes.push_back(std::move(file.note));
+  }
+  TokenDataset dataset{.sequences = TokenSequences(std::make_shared<FileDocuments>(
+                           std::move(file.ids), index, tokenizer.end_of_text(), shown(path))),
+                       .documents = true,
+                       .end_of_text = tokenizer.end_of_text()};
+  dataset.sequences.for_each_lengths([&](std::span<const Index> lengths) {
+    dataset.token_count = std::accumulate(lengths.begin(), lengths.end(), dataset.token_count);
+  });
+  return dataset;
+}
+
 std::string token_file_bytes(std::span<const std::int32_t> ids, TokenDtype dtype) {
   std::string bytes;
-  bytes.reserve(ids.size() * static_cast<std::size_t>(width_of(dtype)));
+  bytes.reserve(ids.size() * static_cast<std::size_t>(id_bytes(dtype)));
   for (const std::int32_t id : ids) {
-    for (Index byte = 0; byte < width_of(dtype); ++byte) {
+    for (Index byte = 0; byte < id_bytes(dtype); ++byte) {
       bytes += static_cast<char>((id >> (8 * byte)) & 0xFF);
     }
   }

@@ -592,7 +592,8 @@ TextFormat TrainConfig::text_format() const {
   return {
       .split = {.mode = parse_name<DocumentSplit>("documents", documents), .separator = separator},
       .jsonl = jsonl,
-      .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype)};
+      .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype),
+      .token_documents = batching != "packed"};
 }
 
 Index TrainConfig::shard_count(Index processes) const {

@@ -40,7 +40,9 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
   auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
   require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
                 config.tokenizer, " tokenizer can be made",
-                config.tokenizer == "char" ? ", and beside it is no meta.pkl of nanoGPT" : "",
+                config.tokenizer == "char"
+                    ? ", and beside it is no meta.pkl of nanoGPT"
+                    : "",
                 "; name the tokenizer that made them, or start from its model with init_from");
   notes.push_back("the characters are those of meta.pkl beside " + ids.name());
   return tokenizer;
@@ -84,6 +86,30 @@ DataFiles find_files(const TrainConfig& config) {
   return files;
 }
 
+// Several files may share those that lie beside them.
+void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files) {
+  for (const std::string& path : paths) {
+    const bool is_there = std::any_of(files.begin(), files.end(),
+                                      [&](const TextFile& file) { return file.path == path; });
+    if (!is_there) {
+      files.push_back({.path = path});
+    }
+  }
+}
+
+// Padded and bucketed batches are of documents.
+void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& files) {
+  const auto stream = std::find_if(files.begin(), files.end(), [](const TextFile& file) {
+    return is_token_file(file.path) && !has_documents(file.path);
+  });
+  require_value(false, "batching", config.batching, " needs documents; ",
+                stream == files.end()
+                    ? "set documents to line, blank_line or token"
+                    : stream->name() +
+                          " holds one stream of token ids, and no index of documents "
+                          "(.idx) lies beside it");
+}
+
 // Reads what is to be trained and evaluated on: validation_data, or else of each file its own last
 // part, or the val.bin beside it.
 DatasetSplit read_split(const TrainConfig& config, const DataFiles& files,
@@ -93,10 +119,10 @@ DatasetSplit read_split(const TrainConfig& config, const DataFiles& files,
   std::vector<TextFile> split;
   std::vector<TextFile> validation = files.validation;
   for (const TextFile& file : files.train) {
-    const bool has_other = !files.validation.empty() || !file.validation_path.empty();
+    const bool has_other = !files.validation.empty() || !file.validation_paths.empty();
     (has_other ? whole : split).push_back(file);
-    if (files.validation.empty() && has_other) {
-      validation.push_back({.path = file.validation_path});
+    if (files.validation.empty()) {
+      add_new(file.validation_paths, validation);
     }
   }
   std::vector<TokenDataset> train;
@@ -135,8 +161,9 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }
   DatasetSplit split = read_split(config, files, *tokenizer, result.warnings);
-  require_value(config.batching == "packed" || split.train.documents, "batching", config.batching,
-                " needs documents; set documents to line, blank_line or token");
+  if (config.batching != "packed" && !split.train.documents) {
+    refuse_streams(config, files.train);
+  }
   result.train = std::move(split.train);
   result.validation = std::move(split.validation);
   for (const TokenDataset* data : {&result.train, &result.validation}) {

@@ -202,7 +202,9 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
         "--batch_size: expected at least 1, got 0");
   const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));
   CHECK(given.refused("eval", {"--data", ids, "--documents", "line"}) ==
-        "--documents: " + ids + " holds one stream of token ids, expected none");
+        "--documents: " + ids +
+            " holds one stream of token ids, expected none, or an index of its documents beside "
+            "it (.idx)");
 }
 
 TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]") {

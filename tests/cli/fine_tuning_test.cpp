@@ -218,8 +218,9 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
   const std::string odd = folder.write("odd.bin", "abc");
   CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
                  "odd.bin: 3 bytes are no whole number"));
-  CHECK(contains(refusal(train(folder.path().string(), out, {"1", "--tokenizer", "byte"})),
-                 "nor train.bin"));
+  std::filesystem::create_directory(folder.at("empty"));
+  CHECK(contains(refusal(train(folder.at("empty"), out, {"1", "--tokenizer", "byte"})),
+                 "nor token files (.bin)"));
   CHECK_FALSE(std::filesystem::exists(out));
 }
 

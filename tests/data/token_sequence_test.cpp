@@ -75,7 +75,7 @@ TEST_CASE("only ids in memory take memory") {
   CHECK(in_source(1000).bytes_in_memory() == 0);
   CHECK(TokenSequence({1, 2, 3}).bytes_in_memory() == 12);
   TokenDataset both = stream_dataset(in_source(1000));
-  both.sequences.emplace_back(Ids{1, 2});
+  both.sequences.push_back(Ids{1, 2});
   CHECK(bytes_in_memory(both) == 8);
 }
 

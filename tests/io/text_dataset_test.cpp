@@ -79,7 +79,9 @@ TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
   const TextFile file{.path = (folder / "a.bin").string()};
   CHECK(read(file).sequences == std::vector<TokenSequence>{{'a', 'b'}});
   CHECK(error_of([&] { read(file, {.split = {DocumentSplit::line}}); }) ==
-        "documents: " + file.path + " holds one stream of token ids, expected none");
+        "documents: " + file.path +
+            " holds one stream of token ids, expected none, or an index of its documents beside "
+            "it (.idx)");
 }
 
 TEST_CASE("files without a token are left out, unless there is no other", "[io]") {

@@ -65,12 +65,13 @@ TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io
   write_bytes(folder.at("train.bin"), "ids");
   CHECK(folder.find({"."}).size() == 1);
   CHECK(find_text_files({folder.path()})[0].path == folder.at("train.bin"));
-  CHECK(find_text_files({folder.path()})[0].validation_path.empty());
+  CHECK(find_text_files({folder.path()})[0].validation_paths.empty());
   CHECK(find_text_files({folder.path()}, "val.bin")[0].path == folder.at("train.bin"));
   write_bytes(folder.at("val.bin"), "ids");
-  CHECK(find_text_files({folder.path()})[0].validation_path == folder.at("val.bin"));
+  CHECK(find_text_files({folder.path()})[0].validation_paths ==
+        std::vector<std::string>{folder.at("val.bin")});
   CHECK(find_text_files({folder.path()}, "val.bin")[0].path == folder.at("val.bin"));
-  CHECK(find_text_files({folder.at("train.bin")})[0].validation_path.empty());
+  CHECK(find_text_files({folder.at("train.bin")})[0].validation_paths.empty());
 }
 
 TEST_CASE("names of nothing are refused", "[io]") {
@@ -86,7 +87,7 @@ TEST_CASE("names of nothing are refused", "[io]") {
   CHECK(refusal({folder.at("empty")}) ==
         folder.at("empty") +
             ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
-            ".zst), nor train.bin");
+            ".zst), nor token files (.bin)");
   CHECK(refusal({"-", "-"}) == "-: standard input can be read only once, got it 2 times");
   CHECK(find_text_files({"-"})[0].name() == "standard input");
 }

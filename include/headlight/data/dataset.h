@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/data/documents.h"
-#include "headlight/data/token_sequence.h"
+#include "headlight/data/token_sequences.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {
@@ -15,7 +15,7 @@ namespace headlight {
 // Token ids to train on or to evaluate.
 struct TokenDataset {
   // Documents, each <|endoftext|> ids... <|endoftext|>; or a single stream of ids.
-  std::vector<TokenSequence> sequences;
+  TokenSequences sequences;
   Index token_count = 0;          // of all sequences, separators included
   bool documents = false;         // false: `sequences` holds one stream
   std::int32_t end_of_text = -1;  // first and last token of every document; -1: none

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "headlight/data/dataset.h"
 
 namespace headlight {
+
+class RunningSums;  // src/data/running_sums.h
 
 // A dataset cut into pieces with at most `block_size` inputs each. Neighbouring pieces of a
 // sequence share one token, the last target of one and the first input of the next, so that every
@@ -15,8 +18,11 @@ class SequencePieces {
   // The dataset must outlive the pieces. Throws Error when block_size is below 1 or the dataset has
   // no target.
   SequencePieces(const TokenDataset& dataset, Index block_size);
+  SequencePieces(SequencePieces&&) noexcept;
+  SequencePieces& operator=(SequencePieces&&) noexcept;
+  ~SequencePieces();
 
-  Index count() const { return first_.back(); }
+  Index count() const;
   // Tokens of one piece, the last target included: 2 ... block_size + 1.
   Index length(Index piece) const;
   std::vector<std::int32_t> tokens(Index piece) const;
@@ -32,7 +38,7 @@ class SequencePieces {
  private:
   const TokenDataset* dataset_;
   Index block_size_;
-  std::vector<Index> first_;  // [sequences + 1] number of each one's first piece
+  std::unique_ptr<const RunningSums> pieces_;  // of every sequence
 };
 
 }  // namespace headlight

@@ -27,7 +27,7 @@ class TokenSource {
 };
 
 // Token ids in a row: held in memory, or left in a source and read where they are needed. Copies
-// share a source.
+// share the ids.
 class TokenSequence {
  public:
   TokenSequence() = default;
@@ -36,7 +36,7 @@ class TokenSequence {
   TokenSequence(std::initializer_list<std::int32_t> ids);
   explicit TokenSequence(std::shared_ptr<const TokenSource> source);
 
-  Index size() const;
+  Index size() const { return size_; }
   bool empty() const { return size() == 0; }
   // The first and the last id; there must be one.
   std::int32_t front() const { return id_at(0); }
@@ -62,9 +62,9 @@ class TokenSequence {
  private:
   std::int32_t id_at(Index place) const;
 
-  std::vector<std::int32_t> ids_;              // empty beside a source
-  std::shared_ptr<const TokenSource> source_;  // null: in memory
-  Index begin_ = 0;                            // the part of the source
+  std::shared_ptr<std::vector<std::int32_t>> ids_;  // null: none, or in a source
+  std::shared_ptr<const TokenSource> source_;       // null: in memory
+  Index begin_ = 0;                                 // the part of either
   Index size_ = 0;
 };
 

@@ -11,7 +11,8 @@
 namespace headlight {
 
 // The token ids of one file: a stream, or documents between <|endoftext|>; see TextFormat. Ids of
-// token files (is_token_file) are a stream. Texts are encoded as they are read, so that none lies
+// token files (is_token_file) are a stream, or documents where an index beside them says so and the
+// format asks for them. Texts are encoded as they are read, so that none lies
 // in memory whole. The cut of streams is chosen to suit the tokenizer.
 //
 // A text that spells out the separator of documents although it is not cut there gets one line in

@@ -17,8 +17,8 @@ struct TextFile {
   std::string path;  // kStandardInput: standard input
   // What comes through standard input, which can be read only once, when it is needed again.
   std::shared_ptr<const std::string> held = nullptr;
-  // A file that lies beside it to evaluate on: the val.bin of nanoGPT's folders; empty: none.
-  std::string validation_path = {};
+  // Files that lie beside it to evaluate on, such as the val.bin of nanoGPT's folders.
+  std::vector<std::string> validation_paths = {};
 
   bool is_standard_input() const { return path == kStandardInput; }
   // The path, or "standard input".
@@ -29,7 +29,9 @@ struct TextFile {
 // - a file, or - for standard input;
 // - a folder: its file `token_file`, or else train.bin, as nanoGPT's prepare.py writes them; where
 //   there is neither, all that is_text_name() and neither hidden nor a README, by name, without
-//   folders inside;
+//   folders inside; where there is none of these, or shards.json says that the folder holds shards,
+//   all that is_token_file() by name, those with _val_ in their names (as llm.c's scripts write
+//   them) to evaluate on;
 // - a pattern with *, ? or [...], in sorted order;
 // - several of these, separated by commas.
 // What is there under the whole name comes first, so that any file can be named. Throws Error for a

@@ -30,6 +30,9 @@ struct TextFormat {
   bool as_it_is = false;             // else a byte order mark is removed and "\r\n" becomes "\n"
   bool any_bytes = false;            // else the text must be UTF-8
   TokenDtype token_dtype = TokenDtype::automatic;  // of files that hold ids instead of text
+  // Files of ids that have an index of their documents give these. Else, and where `split` asks for
+  // none, they give a stream.
+  bool token_documents = false;
 
   // True when a file gives documents and not one stream. A line of JSON lines is a document,
   // however plain text is split.

@@ -29,6 +29,12 @@ inline constexpr auto kChoices<TokenDtype> =
 // What a file needs for the ids below `vocab_size`: uint16 up to 65,536 of them, as nanoGPT has it.
 TokenDtype token_dtype_for(Index vocab_size);
 
+// What a folder of shards that `tokenizer encode` has written says of them.
+inline constexpr std::string_view kShardManifest = "shards.json";
+
+// Bytes of one id; `dtype` is not automatic.
+Index id_bytes(TokenDtype dtype);
+
 // True for the name of a token file: it ends in ".bin".
 bool is_token_file(const std::filesystem::path& path);
 
@@ -43,7 +49,9 @@ struct TokenFile {
 // automatic, llm.c's header says it, else a vocabulary above 65,536 means 32 bits, else the file
 // itself: 32 bits when every second 16-bit number is 0.
 // All ids are looked at once, a megabyte at a time, and again whenever some are read, so that a
-// file that is damaged, even while it is in use, is an Error.
+// file that is damaged, even while it is in use, is an Error; so is one that is written to or cut
+// after it was opened (see InputFile::require_unchanged).
+// An index of documents beside it (PREFIX.idx, as Megatron-LM writes it) says the width, too.
 // Throws Error "PATH: ..." when it cannot be read or is not a regular file, the width cannot be
 // told, it holds no whole number of ids, an id is not below the tokenizer's vocabulary, or
 // nanoGPT's meta.pkl beside it gives the ids to other characters than the tokenizer does.
@@ -54,6 +62,16 @@ TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& to
 // as open_token_file() does, and when the file holds no id.
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
                                 TokenDtype dtype, std::vector<std::string>& notes);
+
+// The documents of a token file that has an index beside it, each <|endoftext|> ids...
+// <|endoftext|>: both files stay where they are. Documents may carry <|endoftext|> in the file, in
+// front, behind or neither, but all of them in the same way as the first. Throws Error as
+// token_file_dataset() does, and when the index is missing or says something else than the file.
+TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                  TokenDtype dtype, std::vector<std::string>& notes);
+
+// True when an index of documents lies beside a token file.
+bool has_documents(const std::filesystem::path& path);
 
 // The bytes that a file without header has for ids; `dtype` is not automatic, and holds them.
 std::string token_file_bytes(std::span<const std::int32_t> ids, TokenDtype dtype);

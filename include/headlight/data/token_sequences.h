@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "headlight/data/token_sequence.h"
+
+namespace headlight {
+
+// Many sequences that do not lie in memory, such as the documents of a token file.
+class SequenceSource {
+ public:
+  virtual ~SequenceSource() = default;
+  virtual Index size() const = 0;
+  // One of them; `number` lies in 0 ... size() - 1. Several threads may ask at once. Throws Error
+  // when it can no longer be had.
+  virtual TokenSequence at(Index number) const = 0;
+  // Fills `lengths` with the tokens of each sequence from `first` on. Throws as at() does.
+  virtual void lengths(Index first, std::span<Index> lengths) const = 0;
+  // What it holds in memory all the same.
+  virtual Index bytes_in_memory() const { return 0; }
+};
+
+// Sequences in a row, read like a container: held in memory, or left in a source and made where
+// they are needed, so that a list of a billion documents takes no memory. Copies share a source.
+class TokenSequences {
+ public:
+  TokenSequences() = default;
+  // Not explicit: sequences in memory are the usual case.
+  TokenSequences(std::vector<TokenSequence> held) : held_(std::move(held)) {}
+  TokenSequences(std::initializer_list<TokenSequence> held) : held_(held) {}
+  template <class Iterator>
+  TokenSequences(Iterator begin, Iterator end) : held_(begin, end) {}
+  explicit TokenSequences(std::shared_ptr<const SequenceSource> source)
+      : source_(std::move(source)), count_(source_->size()) {}
+
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+  TokenSequence operator[](std::size_t number) const;
+  TokenSequence front() const { return (*this)[0]; }
+  // Fills `lengths` with the tokens of each sequence from `first` on.
+  void lengths(Index first, std::span<Index> lengths) const;
+  // Calls use(lengths) for those of all sequences in order, part by part.
+  void for_each_lengths(const std::function<void(std::span<const Index> lengths)>& use) const;
+
+  // Adds one in memory to others in memory.
+  void push_back(TokenSequence sequence) { held_.push_back(std::move(sequence)); }
+  // Takes the sequences from number `kept` on away and returns them.
+  TokenSequences take_tail(Index kept);
+  // Takes all away.
+  std::vector<TokenSequence> take();
+
+  bool in_memory() const { return source_ == nullptr; }
+  // What the ids take here.
+  Index bytes_in_memory() const;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = TokenSequence;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = TokenSequence;
+
+    Iterator(const TokenSequences& sequences, std::size_t number)
+        : sequences_(&sequences), number_(number) {}
+    TokenSequence operator*() const { return (*sequences_)[number_]; }
+    Iterator& operator++() {
+      ++number_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return number_ == other.number_; }
+
+   private:
+    const TokenSequences* sequences_;
+    std::size_t number_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+ private:
+  std::vector<TokenSequence> held_;               // none beside a source
+  std::shared_ptr<const SequenceSource> source_;  // null: in memory
+  Index first_ = 0;                               // the part of the source
+  Index count_ = 0;
+};
+
+// All lists as one, without copying those of sources.
+TokenSequences join_lists(std::vector<TokenSequences> parts);
+
+// True when both have the same sequences, wherever they lie.
+bool operator==(const TokenSequences& left, const TokenSequences& right);
+
+}  // namespace headlight
