@@ -81,4 +81,16 @@ std::string fingerprint_of_tokens(const TokenDataset& data) {
   return hash.text();
 }
 
+std::string fingerprint_of_vocabulary(const Tokenizer& tokenizer) {
+  Hash hash;
+  for (Index i = 0; i < tokenizer.vocab_size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    const std::string bytes = tokenizer.token_bytes(id);
+    const std::string_view name = tokenizer.special_name(id);
+    hash.add(bytes.data(), bytes.size());
+    hash.add(name.data(), name.size());
+  }
+  return hash.text();
+}
+
 }  // namespace headlight

@@ -5,6 +5,7 @@
 
 #include "headlight/data/dataset.h"
 #include "headlight/tensor/named_tensors.h"
+#include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
@@ -17,5 +18,9 @@ std::string fingerprint_of_bytes(std::string_view bytes);
 
 // The same of token ids and the lengths of their sequences, wherever they lie.
 std::string fingerprint_of_tokens(const TokenDataset& data);
+
+// The same of what each id of a tokenizer stands for: of tokenizers with one fingerprint, a token
+// file may have been made by any.
+std::string fingerprint_of_vocabulary(const Tokenizer& tokenizer);
 
 }  // namespace headlight

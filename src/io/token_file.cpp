@@ -13,6 +13,7 @@
 #include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "io/document_index.h"
+#include "io/shard_manifest.h"
 
 namespace headlight {
 
@@ -339,6 +340,7 @@ TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& to
   const Layout layout = index != nullptr ? layout_of(*file, *index, dtype)
                         : header         ? layout_of(*file, *header, dtype)
                                          : plain_layout(*file, seen, dtype, vocab_size);
+  require_listed(path, layout.count, tokenizer);
   const bool wide = layout.dtype == TokenDtype::uint32;
   const Index largest = wide ? seen.largest_word : seen.largest_half;
   TokenFile result{.ids = {}, .dtype = layout.dtype, .note = ""};

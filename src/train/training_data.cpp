@@ -37,11 +37,17 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
 // Ids say nothing about text: what made them must be known.
 std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
                                             std::vector<std::string>& notes) {
+  const std::filesystem::path beside =
+      std::filesystem::path(ids.path).replace_filename("tokenizer.json");
+  if (config.tokenizer == "char" && std::filesystem::is_regular_file(beside)) {
+    notes.push_back("the tokenizer is that of tokenizer.json beside " + ids.name());
+    return open_tokenizer(beside);
+  }
   auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
   require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
                 config.tokenizer, " tokenizer can be made",
                 config.tokenizer == "char"
-                    ? ", and beside it is no meta.pkl of nanoGPT"
+                    ? ", and beside it is no tokenizer.json, nor meta.pkl of nanoGPT"
                     : "",
                 "; name the tokenizer that made them, or start from its model with init_from");
   notes.push_back("the characters are those of meta.pkl beside " + ids.name());

@@ -2,12 +2,15 @@
 #include <iostream>
 #include <utility>
 
+#include "base/printable.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/io/shards.h"
 #include "headlight/io/text_source.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "text/text_encoder.h"
@@ -36,22 +39,31 @@ Options make_options() {
            "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and\n"
            "prints how many there are; of several files or JSON lines <|endoftext|> follows each,\n"
            "as nanoGPT's prepare.py has it.\n"
+           "--shard_tokens makes --out a folder of such files, shard_000000.bin, ..., of at most\n"
+           "so many tokens each, encoded on all threads, in which <|endoftext|> follows every\n"
+           "document. Beside each lies the index of its documents (.idx, as Megatron-LM reads "
+           "it),\n"
+           "and in the folder tokenizer.json and shards.json, which tells of texts, tokenizer and\n"
+           "progress: the same command goes on with an encoding that was stopped or killed. train\n"
+           "--data FOLDER takes it for every batching.\n"
            "JSON keys: ids (a list; of several files or JSON lines a list for each); with --out:\n"
-           "tokens, bytes, file, token_dtype.",
+           "tokens, bytes, file, token_dtype; with --shard_tokens: folder, shards, found "
+           "(before),\n"
+           "documents, tokens, token_dtype.",
        .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
                     "headlight tokenizer encode runs/bpe book.txt --out train.bin",
                     "headlight tokenizer encode runs/bpe stories.jsonl.gz --out train.bin",
+                    "headlight tokenizer encode runs/bpe 'crawl/*.jsonl.zst' --out tokens "
+                    "--shard_tokens 100000000",
                     "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
-  options.value("text", "Text to encode")
-      .values("file", kTextsHelp)
-      .value("jsonl",
-             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
-             "plain text")
-      .value("out", "Write the ids into this file instead of printing them")
+  options.value("text", "Text to encode").values("file", kTextsHelp);
+  add_format_options(options);
+  options.value("out", "Write the ids into this file, or folder, instead of printing them")
+      .value("shard_tokens", "Write a folder of files with at most so many tokens each")
       .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
              "auto")
       .flag("no_special", "Names of special tokens are plain text");
-  options.alias("data", "file");
+  options.alias("data", "file").alias("shard_size", "shard_tokens");
   return options;
 }
 
@@ -67,12 +79,13 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   const std::vector<std::string> more = options.texts("file");
   names.insert(names.end(), more.begin(), more.end());
   require(names.empty() == options.given("text"), "expected either --text or files");
-  require(!options.given("jsonl") || !names.empty(), "--jsonl: expected a file beside it");
-  Source source{.files = find_text_files(names),
-                .format = {.jsonl = options.text("jsonl"),
-                           .cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end,
-                           .as_it_is = true,
-                           .any_bytes = tokenizer.kind() != "char"}};
+  for (const char* name : {"jsonl", "documents", "shard_tokens"}) {
+    require(!options.given(name) || !names.empty(), "--", name, ": expected a file beside it");
+  }
+  Source source{.files = find_text_files(names), .format = text_format(options)};
+  source.format.cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end;
+  source.format.as_it_is = true;
+  source.format.any_bytes = tokenizer.kind() != "char";
   source.several = source.files.size() > 1 ||
                    (!source.files.empty() && source.format.gives_documents(source.files.front()));
   return source;
@@ -145,6 +158,36 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
             << " bytes\n";
 }
 
+void write_shards(const Options& options, const Tokenizer& tokenizer, const Source& source) {
+  const std::string folder = options.text("out");
+  require(!folder.empty(), "--out: expected the name of a folder, got none");
+  ShardOptions sharding{.shard_tokens = options.integer("shard_tokens"),
+                        .format = source.format,
+                        .special = !options.is_set("no_special")};
+  sharding.format.token_dtype = output_dtype(options, tokenizer);
+  sharding.on_shard = [&](const Shard& shard) {
+    log_info(concat_text("wrote ", shown(std::filesystem::path(folder) / shard.name), ": ",
+                         grouped(shard.tokens), " tokens, ", grouped(shard.documents),
+                         " documents"));
+  };
+  const ShardResult result = encode_shards(folder, source.files, tokenizer, sharding);
+  if (options.json()) {
+    print_json({{"folder", folder},
+                {"shards", result.shards.size()},
+                {"found", result.found},
+                {"documents", result.documents},
+                {"tokens", result.tokens},
+                {"token_dtype", name_of(sharding.format.token_dtype)}});
+    return;
+  }
+  std::cout << folder << ": " << grouped(result.tokens) << " tokens of "
+            << grouped(result.documents) << " documents in " << grouped(std::ssize(result.shards))
+            << " files";
+  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " were there already")
+                                 : "")
+            << "\n";
+}
+
 std::string joined(const Ids& ids, std::string_view separator) {
   std::string text;
   for (const std::int32_t id : ids) {
@@ -192,6 +235,11 @@ int run(const Options& options) {
   const auto tokenizer = open_tokenizer(options.positionals().front());
   const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
   const Source source = source_of(options, *tokenizer, encoder);
+  if (options.given("shard_tokens")) {
+    require(options.given("out"), "--shard_tokens: expected --out FOLDER beside it");
+    write_shards(options, *tokenizer, source);
+    return 0;
+  }
   if (options.given("out")) {
     write_file_of_ids(options, *tokenizer, source, encoder);
     return 0;
