@@ -125,7 +125,7 @@ Index total(const std::vector<ElementRange>& ranges) {
 }  // namespace
 
 ShardedGradients::ShardedGradients(Processes& processes, NamedTensors parameters,
-                                   const ShardOptions& options)
+                                   const ShardedGradientsOptions& options)
     : processes_(processes),
       parameters_(std::move(parameters)),
       layout_(divisible(parameters_, options.whole), options.shards),

@@ -16,7 +16,7 @@
 
 namespace headlight {
 
-struct ShardOptions {
+struct ShardedGradientsOptions {
   Index shards = 1;  // S: parts of an update's data; a power of two, at least the processes' number
   std::vector<std::string> whole = {};  // parameters that one process updates alone
 };
@@ -35,7 +35,8 @@ struct ShardOptions {
 class ShardedGradients {
  public:
   // `parameters` are contiguous leaves of one type, the same ones in every process.
-  ShardedGradients(Processes& processes, NamedTensors parameters, const ShardOptions& options);
+  ShardedGradients(Processes& processes, NamedTensors parameters,
+                   const ShardedGradientsOptions& options);
   ~ShardedGradients();
   ShardedGradients(const ShardedGradients&) = delete;
   ShardedGradients& operator=(const ShardedGradients&) = delete;

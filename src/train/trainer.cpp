@@ -48,7 +48,7 @@ std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
   if (shards == 1) {
     return nullptr;
   }
-  ShardOptions options{.shards = shards};
+  ShardedGradientsOptions options{.shards = shards};
   for (const HiddenMatrix& matrix : model.hidden_matrices()) {
     if (config.optimizer == "muon") {
       options.whole.push_back(matrix.name);
