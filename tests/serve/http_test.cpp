@@ -284,7 +284,7 @@ TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
   thread.join();
 }
 
-TEST_CASE("who goes, does not read or sends too far ahead is given up", "[serve]") {
+TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serve]") {
   using Exchange = std::shared_ptr<serve::HttpExchange>;
   serve::HttpOptions options{.port = 0};
   std::promise<Exchange> promises[3];

@@ -6,41 +6,69 @@ usage: serve_load.py URL [--clients 1,16] [--tokens 128] [--prompt 32] [--rounds
 Every client asks for one streamed completion after the other: --rounds of them, each with a prompt of --prompt words of
 its own and exactly --tokens tokens (ignore_eos). A row says how many tokens all clients got per second from the first
 request to the last answer, the median time to the first token, and the median and 99th percentile of the times between
-one client's tokens. Works with Headlight, llama-server and others that know ignore_eos.
+one client's tokens. One thread reads everything and only notes when it came: a busy client would take the server's CPU.
+Works with Headlight, llama-server and others that know ignore_eos.
 """
 
 import argparse
-import http.client
+import bisect
 import json
 import random
+import selectors
+import socket
 import statistics
-import threading
 import time
 import urllib.parse
 
 WORDS = "the cat sat on a mat and looked at red birds that sang in old green trees by the sea".split()
 
 
-class Client(threading.Thread):
+class Answer:
+    """The bytes of an answer, and when they came."""
+
+    def __init__(self):
+        self.begin = time.perf_counter()
+        self.bytes = bytearray()
+        self.ends = []  # of what came at once
+        self.times = []
+
+    def add(self, data):
+        self.bytes += data
+        self.ends.append(len(self.bytes))
+        self.times.append(time.perf_counter())
+
+    def time_of(self, place):
+        return self.times[bisect.bisect_right(self.ends, place)]
+
+    def events(self):
+        """Pairs of a time and an event."""
+        head, body = self.bytes.split(b"\r\n\r\n", 1)
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(bytes(self.bytes[:400]).decode(errors="replace"))
+        if b"chunked" not in head.lower():
+            raise RuntimeError("expected a chunked answer")
+        at = len(head) + 4
+        text = b""
+        while size := int(self.bytes[at : (line := self.bytes.index(b"\r\n", at))], 16):
+            text += self.bytes[line + 2 : line + 2 + size]
+            came = self.time_of(line + 1 + size)
+            at = line + 4 + size
+            *whole, text = text.split(b"\n\n")
+            for event in whole:
+                if event.startswith(b"data: {"):
+                    yield came, json.loads(event[6:])
+
+
+class Client:
     def __init__(self, number, options):
-        super().__init__()
         self.options = options
         self.random = random.Random(number)
-        self.first = []
-        self.gaps = []
-        self.tokens = 0
-        self.failure = None
-
-    def run(self):
-        try:
-            for _ in range(self.options.rounds):
-                self.ask()
-        except Exception as error:
-            self.failure = error
+        self.left = options.rounds
+        self.answers = []
 
     def ask(self):
+        self.left -= 1
         url = urllib.parse.urlsplit(self.options.url)
-        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=600)
         body = {
             "prompt": " ".join(self.random.choice(WORDS) for _ in range(self.options.prompt)),
             "max_tokens": self.options.tokens,
@@ -52,48 +80,61 @@ class Client(threading.Thread):
         }
         if self.options.model:
             body["model"] = self.options.model
-        headers = {"Content-Type": "application/json"}
-        if self.options.key:
-            headers["Authorization"] = "Bearer " + self.options.key
-        begin = time.perf_counter()
-        connection.request("POST", "/v1/completions", json.dumps(body), headers)
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise RuntimeError(f"status {answer.status}: {answer.read(300)}")
-        last = None
-        for line in answer:
-            if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
-                continue
-            now = time.perf_counter()
-            event = json.loads(line[6:])
-            if event.get("usage"):
-                self.tokens += event["usage"]["completion_tokens"]
-            if not event["choices"] or not event["choices"][0]["text"]:
-                continue
-            if last is None:
-                self.first.append(now - begin)
-            else:
-                self.gaps.append(now - last)
-            last = now
-        connection.close()
+        data = json.dumps(body).encode()
+        key = f"Authorization: Bearer {self.options.key}\r\n" if self.options.key else ""
+        head = (
+            f"POST /v1/completions HTTP/1.1\r\nHost: {url.netloc}\r\n{key}Connection: close\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        self.socket = socket.create_connection((url.hostname, url.port), timeout=600)
+        self.answers.append(Answer())
+        self.socket.sendall(head.encode() + data)
+        return self.socket
+
+    def read(self):
+        """False at the end of an answer."""
+        data = self.socket.recv(1 << 16)
+        if data:
+            self.answers[-1].add(data)
+        else:
+            self.socket.close()
+        return bool(data)
+
+
+def run(clients):
+    selector = selectors.DefaultSelector()
+    for client in clients:
+        selector.register(client.ask(), selectors.EVENT_READ, client)
+    while selector.get_map():
+        for key, _ in selector.select():
+            client = key.data
+            if not client.read():
+                selector.unregister(key.fileobj)
+                if client.left:
+                    selector.register(client.ask(), selectors.EVENT_READ, client)
 
 
 def measure(count, options):
     clients = [Client(number, options) for number in range(count)]
     begin = time.perf_counter()
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    run(clients)
     seconds = time.perf_counter() - begin
-    for client in clients:
-        if client.failure:
-            raise client.failure
-    gaps = sorted(gap for client in clients for gap in client.gaps)
+    first, gaps, tokens, prompts = [], [], 0, []
+    for answer in (answer for client in clients for answer in client.answers):
+        last = None
+        for came, event in answer.events():
+            if event.get("usage"):
+                tokens += event["usage"]["completion_tokens"]
+                prompts.append(event["usage"]["prompt_tokens"])
+            if event["choices"] and event["choices"][0]["text"]:
+                (first if last is None else gaps).append(came - (answer.begin if last is None else last))
+                last = came
+    gaps.sort()
     return {
         "clients": count,
-        "tokens_per_second": sum(client.tokens for client in clients) / seconds,
-        "first_ms": 1000 * statistics.median(first for client in clients for first in client.first),
+        "tokens_per_second": tokens / seconds,
+        "prompt_tokens": statistics.median(prompts),
+        "first_ms": 1000 * statistics.median(first),
         "median_ms": 1000 * gaps[len(gaps) // 2],
         "p99_ms": 1000 * gaps[min(len(gaps) - 1, int(0.99 * len(gaps)))],
     }
