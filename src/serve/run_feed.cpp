@@ -94,9 +94,7 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
                    closing_ ? "the server ends" : "too many watch already");
   }
   watcher.exchange->begin(
-      {.status = 200,
-       .headers = {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}},
-       .body = ":\n\n"});
+      {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
   watchers_.push_back(std::move(watcher));
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { serve_watchers(); });
