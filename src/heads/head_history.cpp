@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/json.h"
+#include "headlight/base/error.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/io/run_layout.h"
 
