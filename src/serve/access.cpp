@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
+#include "serve/address.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {

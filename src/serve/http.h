@@ -112,12 +112,4 @@ class HttpServer {
   std::unique_ptr<State> state_;
 };
 
-// "Not Found" for 404.
-std::string_view status_name(int status);
-
-// Whether only programs of this machine reach that address.
-bool is_loopback(std::string_view host);
-// Whether that is an address and no name; IPv6 ones may stand in brackets.
-bool is_address(std::string_view host);
-
 }  // namespace headlight::serve

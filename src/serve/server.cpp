@@ -7,6 +7,7 @@
 
 #include "headlight/base/memory.h"
 #include "serve/access.h"
+#include "serve/address.h"
 #include "serve/api.h"
 #include "serve/api_error.h"
 #include "serve/compute.h"

@@ -1,0 +1,430 @@
+#include "serve/http_session.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+
+namespace headlight::serve {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+HttpRequest request_of(const http::request<http::string_body>& message) {
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  if (request.method == "HEAD") {
+    request.method = "GET";
+  }
+  const std::string target(message.target());
+  request.path = target.substr(0, target.find('?'));
+  for (const auto& field : message) {
+    request.headers.emplace_back(lower_case(std::string(field.name_string())),
+                                 std::string(field.value()));
+  }
+  return request;
+}
+
+// Why the head of a request is refused before anything else looks at it; 0: it is not.
+int refusal_of(const http::request<http::string_body>& head) {
+  const auto length = head[http::field::content_length];  // "2, 2" is a number for some
+  const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
+  if (!is_number || head.count(http::field::content_length) > 1 ||
+      head.count(http::field::origin) > 1 || head.count(http::field::host) != 1) {
+    return 400;
+  }
+  // Bodies of unknown length, and what two programs could read in two ways.
+  return head.count(http::field::transfer_encoding) > 0 ? 411 : 0;
+}
+
+int status_of(const ErrorCode& error) {
+  if (error == http::error::body_limit) {
+    return 413;
+  }
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return 431;
+  }
+  return 400;
+}
+
+class Exchange : public HttpExchange {
+ public:
+  Exchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
+           std::shared_ptr<std::atomic<bool>> gone)
+      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
+  ~Exchange() override {
+    hand([](HttpSession& session, std::uint64_t number) { session.abandon(number); });
+  }
+
+  void send(HttpResponse response) override {
+    hand([response = std::move(response)](HttpSession& session, std::uint64_t number) mutable {
+      session.send(number, std::move(response));
+    });
+  }
+  void begin(HttpResponse head) override {
+    hand([head = std::move(head)](HttpSession& session, std::uint64_t number) {
+      session.begin(number, head);
+    });
+  }
+  void write(std::string piece) override {
+    hand([piece = std::move(piece)](HttpSession& session, std::uint64_t number) mutable {
+      session.write(number, std::move(piece));
+    });
+  }
+  void end() override {
+    hand([](HttpSession& session, std::uint64_t number) { session.end(number); });
+  }
+  bool gone() const override { return gone_->load(); }
+  void on_gone(std::function<void()> call) override {
+    hand([call = std::move(call)](HttpSession& session, std::uint64_t number) mutable {
+      session.on_gone(number, std::move(call));
+    });
+  }
+
+ private:
+  template <class Work>
+  void hand(Work work) {
+    asio::post(session_->context(), [session = session_, number = number_,
+                                     work = std::move(work)]() mutable { work(*session, number); });
+  }
+
+  std::shared_ptr<HttpSession> session_;
+  std::uint64_t number_;
+  std::shared_ptr<std::atomic<bool>> gone_;
+};
+
+}  // namespace
+
+void HttpSession::read_head() {
+  phase_ = Phase::reading;
+  parser_ = std::make_unique<Parser>();
+  parser_->header_limit(static_cast<std::uint32_t>(server_.options.limits.header_bytes));
+  parser_->body_limit(static_cast<std::uint64_t>(server_.options.limits.body_bytes));
+  ++number_;
+  headers_.clear();
+  keep_alive_ = complete_ = is_head_ = false;
+  stream_.expires_after(server_.limit());
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](ErrorCode error, std::size_t) { self->take_head(error); });
+}
+
+void HttpSession::take_head(const ErrorCode& error) {
+  if (phase_ != Phase::reading) {
+    return;
+  }
+  if (error) {
+    fail(error);
+    return;
+  }
+  const auto& head = parser_->get();
+  has_old_version_ = head.version() < 11;
+  is_head_ = head.method() == http::verb::head;
+  if (const int status = refusal_of(head)) {
+    answer_alone(server_.refusal(status));
+    return;
+  }
+  if (server_.options.gate) {
+    Admission admission = server_.options.gate(request_of(head));
+    headers_ = std::move(admission.headers);
+    if (admission.refusal) {
+      keep_alive_ = head.keep_alive() && parser_->is_done();
+      answer_alone(std::move(*admission.refusal));
+      return;
+    }
+  }
+  read_body();
+}
+
+void HttpSession::read_body() {
+  const auto length = static_cast<Index>(parser_->content_length().value_or(0));
+  if (server_.body_bytes + length > server_.options.limits.all_body_bytes) {
+    answer_alone(server_.refusal(503));
+    return;
+  }
+  reserved_body_ = length;
+  server_.body_bytes += length;
+  stream_.expires_after(server_.limit());
+  if (!beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+    expect_body();
+    return;
+  }
+  static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  asio::async_write(stream_, asio::buffer(kContinue),
+                    [self = shared_from_this()](ErrorCode error, std::size_t) {
+                      error ? self->take_body(error) : self->expect_body();
+                    });
+}
+
+void HttpSession::expect_body() {
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](ErrorCode error, std::size_t) { self->take_body(error); });
+}
+
+void HttpSession::take_body(const ErrorCode& error) {
+  if (phase_ != Phase::reading) {
+    give_back_body_bytes();
+    return;
+  }
+  if (error) {
+    fail(error);
+    return;
+  }
+  hand_over();
+}
+
+void HttpSession::give_back_body_bytes() {
+  server_.body_bytes -= reserved_body_;
+  reserved_body_ = 0;
+}
+
+// Without the handler.
+void HttpSession::answer_alone(HttpResponse response) {
+  phase_ = Phase::waiting;
+  send(number_, std::move(response));
+}
+
+void HttpSession::fail(const ErrorCode& error) {
+  // A stream whose time is up has been closed by its library.
+  const bool is_over = error == beast::error::timeout || error == http::error::end_of_stream ||
+                       error == asio::error::eof || error == asio::error::connection_reset ||
+                       error == http::error::partial_message;
+  if (is_over || phase_ == Phase::closed) {
+    give_up();
+    return;
+  }
+  answer_alone(server_.refusal(status_of(error)));
+}
+
+void HttpSession::hand_over() {
+  phase_ = Phase::waiting;
+  keep_alive_ = parser_->get().keep_alive() && !server_.closing;
+  HttpRequest request = request_of(parser_->get());
+  request.body = std::move(parser_->get().body());
+  gone_ = std::make_shared<std::atomic<bool>>(false);
+  const auto exchange = std::make_shared<Exchange>(shared_from_this(), number_, gone_);
+  watch();
+  server_.options.handler(std::move(request), exchange);
+}
+
+// Sees the client close while its answer is made. A client that closes its own direction alone is
+// taken for gone as well.
+void HttpSession::watch() {
+  if (watching_) {
+    return;
+  }
+  watching_ = true;
+  stream_.socket().async_wait(tcp::socket::wait_read,
+                              [self = shared_from_this()](const ErrorCode& error) {
+                                self->watching_ = false;
+                                if (!error) {
+                                  self->look();
+                                }
+                              });
+}
+
+void HttpSession::look() {
+  if (phase_ == Phase::waiting || phase_ == Phase::sending) {
+    read_ahead() ? watch() : give_up();
+  }
+}
+
+// Takes what has come of the next requests, behind which the end of the connection would not be
+// seen. False: the client has closed, or sends more than it may before it is answered.
+bool HttpSession::read_ahead() {
+  const std::size_t room = buffer_.max_size() - buffer_.size();
+  if (room == 0) {
+    return false;
+  }
+  const asio::mutable_buffer free = buffer_.prepare(room);
+  const ssize_t count =
+      recv(stream_.socket().native_handle(), free.data(), free.size(), MSG_DONTWAIT);
+  if (count < 0) {
+    return errno == EAGAIN || errno == EINTR;
+  }
+  buffer_.commit(static_cast<std::size_t>(count));
+  return count > 0;
+}
+
+void HttpSession::send(std::uint64_t number, HttpResponse response) {
+  if (!is_for(number, Phase::waiting)) {
+    return;
+  }
+  put_head(response, true);
+  put_piece(std::move(response.body));
+  complete_ = true;
+  send_next();
+}
+
+void HttpSession::begin(std::uint64_t number, const HttpResponse& head) {
+  if (!is_for(number, Phase::waiting)) {
+    return;
+  }
+  put_head(head, false);
+  put_piece(head.body);
+  send_next();
+}
+
+void HttpSession::write(std::uint64_t number, std::string piece) {
+  if (!is_for(number, Phase::sending) || complete_) {
+    return;
+  }
+  put_piece(std::move(piece));
+  const HttpLimits& limits = server_.options.limits;
+  if (unsent_.bytes() > limits.unsent_bytes || server_.unsent_bytes > limits.all_unsent_bytes) {
+    give_up();
+    return;
+  }
+  send_next();
+}
+
+void HttpSession::end(std::uint64_t number) {
+  if (!is_for(number, Phase::sending) || complete_) {
+    return;
+  }
+  if (framing_ == BodyFraming::chunks && !is_head_) {
+    unsent_.push(last_chunk());
+  }
+  complete_ = true;
+  send_next();
+}
+
+void HttpSession::abandon(std::uint64_t number) {
+  if (is_for(number, Phase::waiting)) {
+    send(number, server_.refusal(500));
+  } else if (is_for(number, Phase::sending) && !complete_) {
+    keep_alive_ = false;  // the stream ends without its end
+    complete_ = true;
+    send_next();
+  }
+}
+
+void HttpSession::on_gone(std::uint64_t number, std::function<void()> call) {
+  if (number == number_ && gone_ && gone_->load()) {
+    call();
+  } else if (number == number_ && phase_ != Phase::reading && !complete_) {
+    calls_when_gone_.push_back(std::move(call));
+  }
+}
+
+void HttpSession::put_head(const HttpResponse& response, bool is_whole) {
+  phase_ = Phase::sending;
+  keep_alive_ = keep_alive_ && !server_.closing && (is_whole || !has_old_version_);
+  framing_ = is_whole           ? BodyFraming::length
+             : has_old_version_ ? BodyFraming::until_end
+                                : BodyFraming::chunks;
+  unsent_.push(answer_head(response, {server_.options.headers, headers_}, framing_, keep_alive_));
+}
+
+void HttpSession::put_piece(std::string piece) {
+  if (piece.empty() || is_head_) {
+    return;
+  }
+  unsent_.push(framing_ == BodyFraming::chunks ? body_chunk(piece) : std::move(piece));
+}
+
+void HttpSession::send_next() {
+  if (sending_ || phase_ != Phase::sending) {
+    return;
+  }
+  if (unsent_.empty()) {
+    if (complete_) {
+      finish();
+    }
+    return;
+  }
+  sending_ = true;
+  const std::string_view first = unsent_.front(kHttpSlice);
+  stream_.expires_after(server_.limit());
+  asio::async_write(stream_, asio::buffer(first.data(), first.size()),
+                    [self = shared_from_this()](ErrorCode error, std::size_t count) {
+                      self->take_sent(error, count);
+                    });
+}
+
+void HttpSession::take_sent(const ErrorCode& error, std::size_t count) {
+  sending_ = false;
+  if (error || phase_ == Phase::closed) {
+    give_up();
+    return;
+  }
+  stream_.expires_never();
+  unsent_.pop(count);
+  send_next();
+}
+
+void HttpSession::finish() {
+  give_back_body_bytes();
+  calls_when_gone_.clear();
+  gone_.reset();
+  if (keep_alive_ && !server_.closing) {
+    read_head();
+    return;
+  }
+  phase_ = Phase::lingering;
+  ErrorCode ignored;
+  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  stream_.expires_after(std::chrono::seconds(2));
+  linger(0);
+}
+
+// Closing with bytes that nobody read would make the client lose the answer.
+void HttpSession::linger(std::size_t discarded) {
+  constexpr std::size_t kMost = 4 << 20;
+  buffer_.clear();
+  if (discarded > kMost) {
+    give_up();
+    return;
+  }
+  stream_.async_read_some(buffer_.prepare(kHttpSlice),
+                          [self = shared_from_this(), discarded](ErrorCode error, std::size_t n) {
+                            if (error) {
+                              self->give_up();
+                            } else {
+                              self->linger(discarded + n);
+                            }
+                          });
+}
+
+void HttpSession::shut() { give_up(); }
+
+void HttpSession::give_up() {
+  if (phase_ == Phase::closed) {
+    return;
+  }
+  phase_ = Phase::closed;
+  give_back_body_bytes();
+  if (gone_) {
+    gone_->store(true);
+  }
+  ErrorCode ignored;
+  stream_.socket().close(ignored);
+  for (const std::function<void()>& call : std::exchange(calls_when_gone_, {})) {
+    call();
+  }
+  if (!sending_) {  // else the bytes are being read
+    unsent_.clear();
+  }
+  server_.sessions.erase(shared_from_this());
+  server_.count = std::ssize(server_.sessions);
+  server_.end_if_idle();
+}
+
+}  // namespace headlight::serve

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <set>
+
+#include "serve/http.h"
+#include "serve/http_answer.h"
+#include "serve/send_queue.h"
+
+// What http.cpp shares with its sessions; nobody else includes it.
+namespace headlight::serve {
+
+// Bytes that a client must take within the limit, and that it may send ahead.
+inline constexpr std::size_t kHttpSlice = 64 << 10;
+
+class HttpSession;
+
+// What all connections share.
+struct HttpListener {
+  explicit HttpListener(HttpOptions given)
+      : options(std::move(given)), acceptor(context), deadline(context), signals(context) {}
+
+  void listen();
+  void accept();
+  void wait_for_signal();
+  void end_if_idle();
+  HttpResponse refusal(int status) const;
+  std::chrono::seconds limit() const { return std::chrono::seconds(options.limits.seconds); }
+
+  HttpOptions options;
+  Index body_bytes = 0;    // that are being read
+  Index unsent_bytes = 0;  // of answers; sessions that the context holds count in it to the end
+  boost::asio::io_context context{1};
+  boost::asio::ip::tcp::acceptor acceptor;
+  boost::asio::steady_timer deadline;
+  boost::asio::signal_set signals;
+  std::set<std::shared_ptr<HttpSession>> sessions;
+  std::atomic<Index> count{0};
+  bool closing = false;
+};
+
+// One connection. Everything happens on the thread that runs the server.
+class HttpSession : public std::enable_shared_from_this<HttpSession> {
+ public:
+  HttpSession(HttpListener& server, boost::asio::ip::tcp::socket socket)
+      : server_(server), stream_(std::move(socket)) {}
+
+  void read_head();
+  // Between two requests.
+  bool is_idle() const { return phase_ == Phase::reading; }
+  void shut();
+
+  // For the request of this number; nothing where its answer is complete or its client gone.
+  void send(std::uint64_t number, HttpResponse response);
+  void begin(std::uint64_t number, const HttpResponse& head);
+  void write(std::uint64_t number, std::string piece);
+  void end(std::uint64_t number);
+  // Nobody will answer any more, or go on with an answer.
+  void abandon(std::uint64_t number);
+  void on_gone(std::uint64_t number, std::function<void()> call);
+  boost::asio::io_context& context() { return server_.context; }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  // Reading a request, waiting for its answer, sending that, waiting for the client to close, over.
+  enum class Phase { reading, waiting, sending, lingering, closed };
+
+  void take_head(const boost::system::error_code& error);
+  void read_body();
+  void expect_body();
+  void take_body(const boost::system::error_code& error);
+  void give_back_body_bytes();
+  void answer_alone(HttpResponse response);
+  void fail(const boost::system::error_code& error);
+  void hand_over();
+  void watch();
+  void look();
+  bool read_ahead();
+  void put_head(const HttpResponse& response, bool is_whole);
+  void put_piece(std::string piece);
+  void send_next();
+  void take_sent(const boost::system::error_code& error, std::size_t count);
+  void finish();
+  void linger(std::size_t discarded);
+  void give_up();
+  bool is_for(std::uint64_t number, Phase phase) const {
+    return number == number_ && phase == phase_;
+  }
+
+  HttpListener& server_;
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_{kHttpSlice};
+  std::unique_ptr<Parser> parser_;
+  Phase phase_ = Phase::reading;
+  std::uint64_t number_ = 0;  // of the request on this connection
+  std::shared_ptr<std::atomic<bool>> gone_;
+  std::vector<std::function<void()>> calls_when_gone_;
+  HttpHeaders headers_;  // for the answer
+  bool watching_ = false;
+  bool keep_alive_ = false;
+  bool has_old_version_ = false;  // HTTP/1.0, which knows no chunks
+  bool is_head_ = false;
+  BodyFraming framing_ = BodyFraming::length;
+  bool complete_ = false;  // the answer
+  Index reserved_body_ = 0;
+  SendQueue unsent_{server_.unsent_bytes};
+  bool sending_ = false;
+};
+
+}  // namespace headlight::serve
