@@ -2,6 +2,7 @@
 import {cssValue} from './dom.js';
 import {fontOf, sizeCanvas, tickPositions} from './heat_map_layout.js';
 import {focusToken, view} from './state.js';
+import {say} from './words/words.js';
 
 // `halo` sets the text apart from what lies under it.
 function write(context, text, x, y, halo) {
@@ -41,10 +42,10 @@ export function drawAxes(context, plot) {
   context.textAlign = 'center';
   context.textBaseline = 'alphabetic';
   context.save();
-  context.fillText('Key', plot.left + plot.side / 2, plot.top + plot.side + plot.below - 5);
+  context.fillText(say('key'), plot.left + plot.side / 2, plot.top + plot.side + plot.below - 5);
   context.translate(12, plot.top + plot.side / 2);
   context.rotate(-Math.PI / 2);
-  context.fillText('Query', 0, 0);
+  context.fillText(say('query'), 0, 0);
   context.restore();
 }
 

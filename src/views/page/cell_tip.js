@@ -3,11 +3,12 @@ import {element} from './dom.js';
 import {view} from './state.js';
 import {showTip} from './tip.js';
 import {shownWeights} from './weights.js';
+import {say} from './words/words.js';
 
 // "query → key: 0.873 (position i → j)".
 export function showCellTip(event, head, {query, key}) {
   const name = (i) => element('bdi', {textContent: head.doc.labels[i]});
   const weight = shownWeights(head)[query * head.doc.count + key].toFixed(3);
-  showTip(event, `position ${query} → ${key}${view.hideFirst ? ', first token hidden' : ''}`,
+  showTip(event, say('cell', query, key, view.hideFirst),
     name(query), ' → ', name(key), ': ', element('b', {textContent: weight}));
 }

@@ -2,8 +2,7 @@
 import {distinctColour} from './colours.js';
 import {element} from './dom.js';
 import {classNames, documents} from './state.js';
-
-export const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+import {say} from './words/words.js';
 
 // A token on one line with its position: "·keeper 4".
 export const tokenName = (doc, i) => [
@@ -12,7 +11,7 @@ export const tokenName = (doc, i) => [
   element('span', {className: 'place', textContent: i}),
 ];
 
-export const headTitle = (head) => `Layer ${head.layer} · Head ${head.head}`;
+export const headTitle = (head) => say('headTitle', head.layer, head.head);
 
 // The class that a head was given, as a tag; null without one.
 export function classTag(head) {

@@ -4,6 +4,7 @@ import {element, tableOf} from './dom.js';
 import {tokenName} from './labels.js';
 import {focusToken, view} from './state.js';
 import {isBlank, linkWeight, shownWeights, strongest} from './weights.js';
+import {say} from './words/words.js';
 
 const kLinks = 5;        // strongest links listed per token
 const kTableRows = 100;  // queries in the table of a long text
@@ -23,13 +24,13 @@ export function listLinks(head, title, list) {
   const {doc} = head;
   const links = strongest(doc.count, (i) => linkWeight(head, i), kLinks);
   const gives = view.direction === 'gives';
-  let note = gives ? ' looks at' : ' is looked at by';
+  let note = say(gives ? 'gives' : 'receives');
   let sum = '';
   if (links.length === 0) {
-    note = gives ? ' gives no weight to show' : ' receives no weight to show';
+    note = say(gives ? 'givesNothing' : 'receivesNothing');
   } else if (!gives) {
     const total = doc.tokens.reduce((all, _, i) => all + (linkWeight(head, i) ?? 0), 0);
-    sum = `${total.toFixed(2)} in sum over all queries`;
+    sum = say('sumOverQueries', total.toFixed(2));
   }
   title.replaceChildren(...tokenName(doc, focusToken(doc)), note, ' ',
     element('span', {className: 'place', textContent: sum}));
@@ -41,7 +42,7 @@ export function listLinks(head, title, list) {
 export function linksTable(head) {
   const {doc} = head;
   const box = element('details', {className: 'table-box'},
-    element('summary', {textContent: `Head ${head.name} as a table`}));
+    element('summary', {textContent: say('headAsTable', head.name)}));
   box.addEventListener('toggle', () => {
     if (box.open && box.children.length === 1) {
       box.append(element('div', {className: 'scroller'}, filledTable(head)));
@@ -74,9 +75,7 @@ export function filledTable(head) {
   const queries = doc.tokens.map((_, query) => [largest(query), query])
     .sort((a, b) => b[0] - a[0]).slice(0, kTableRows).map(([, query]) => query)
     .sort((a, b) => a - b);
-  const limited = doc.count > kTableRows ? ` of the ${kTableRows} most decided queries` : '';
-  return tableOf(
-    `Head ${head.name}: the strongest keys${limited}, each with its position and weight`,
-    ['Query', 'Strongest key', 'Second', 'Third', 'Fourth', 'Fifth'],
-    queries.map((query) => tableRow(head, query)));
+  const limit = doc.count > kTableRows ? kTableRows : null;
+  return tableOf(say('linksCaption', head.name, limit), say('linksColumns'),
+                 queries.map((query) => tableRow(head, query)));
 }

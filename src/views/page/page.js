@@ -1,11 +1,12 @@
 // Shows what the reader has chosen, and what a choice changes.
 import {formatAddress, parseAddress} from './address.js';
 import {byId, element} from './dom.js';
-import {classTag, documentName, plural} from './labels.js';
+import {classTag, documentName} from './labels.js';
 import {drawLegend} from './legend.js';
 import {current, documents, focusToken, kTabs, longest, opening, view} from './state.js';
 import {hideTip} from './tip.js';
 import {linkWeight, strongest} from './weights.js';
+import {say} from './words/words.js';
 
 // The columns of the active view, one for each document shown. Each has `doc`, `head` (null when
 // the document does not have the chosen one), `node` and showToken(), which follows focusToken();
@@ -21,6 +22,22 @@ let builders = {};
 // The functions that build the views, by the names of their tabs.
 export function setViews(views) {
   builders = views;
+}
+
+// The address of the views; a page around them may keep it beside an address of its own.
+let addressBar = {
+  read: () => location.hash,
+  write(address, replace) {
+    try {
+      history[replace ? 'replaceState' : 'pushState'](null, '', address);
+    } catch {
+      // Previews in a sandbox allow no history; the page works without.
+    }
+  },
+};
+
+export function setAddressBar(bar) {
+  addressBar = bar;
 }
 
 function columnOf(pane) {
@@ -42,8 +59,8 @@ function showChoices() {
   byId('document').value = view.doc;
   byId('beside').value = view.beside;
   const doc = documents[view.doc];
-  byId('counts').textContent = `Attention of ${plural(doc.heads.length, 'head')} in ` +
-    `${plural(doc.layers.length, 'layer')} over ${plural(doc.count, 'token')}`;
+  byId('counts').textContent = 
+    say('counts', doc.heads.length, doc.layers.length, doc.count);
 }
 
 // Builds what the chosen tab shows.
@@ -91,10 +108,9 @@ export function hoverToken(token) {
 export function announce() {
   const told = panes.filter((pane) => pane.head).map(({doc, head}) => {
     const links = strongest(doc.count, (i) => linkWeight(head, i), 3)
-      .map(([weight, i]) => `${doc.labels[i]} at ${i}: ${weight.toFixed(3)}`);
-    return `${panes.length > 1 ? `${documentName(doc)}, ` : ''}head ${head.name}, ` +
-      `token ${focusToken(doc)} ${doc.labels[focusToken(doc)]} ${view.direction} ` +
-      `${links.join(', ') || 'nothing'}`;
+      .map(([weight, i]) => say('linkAt', doc.labels[i], i, weight.toFixed(3)));
+    return say('announced', panes.length > 1 ? documentName(doc) : '', head.name, focusToken(doc),
+               doc.labels[focusToken(doc)], view.direction, links.join(', '));
   });
   byId('status').textContent = told.join('; ');
 }
@@ -154,18 +170,13 @@ export function goToHead(head) {
 export function writeAddress(replace) {
   const address = formatAddress({...view, head: current().name, chosen: view.token !== null,
                                  token: focusToken(documents[view.doc])}, opening);
-  if (address === location.hash) {
-    return;
-  }
-  try {
-    history[replace ? 'replaceState' : 'pushState'](null, '', address);
-  } catch {
-    // Previews in a sandbox allow no history; the page works without.
+  if (address !== addressBar.read()) {
+    addressBar.write(address, replace);
   }
 }
 
 export function readAddress() {
-  const wanted = parseAddress(location.hash, documents.length, opening);
+  const wanted = parseAddress(addressBar.read(), documents.length, opening);
   const {tab, doc, beside, direction} = wanted;
   Object.assign(view, {tab, doc, beside, direction, kept: direction});
   const known = documents[view.doc].byName.has(wanted.head);

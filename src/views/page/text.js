@@ -5,6 +5,7 @@ import {documentName} from './labels.js';
 import {chooseToken, hoverToken} from './page.js';
 import {focusToken, view} from './state.js';
 import {linkWeight} from './weights.js';
+import {say} from './words/words.js';
 
 export function tokenSpan(token, i, prefix) {
   const node = element('span', {id: `${prefix}-${i}`, role: 'option'});
@@ -56,7 +57,7 @@ export function textBox(doc, number) {
   const node = element('div', {className: 'text', tabIndex: 0, translate: false},
                        ...textNodes(spans));
   node.setAttribute('role', 'listbox');
-  node.setAttribute('aria-label', `Tokens of ${documentName(doc)}`);
+  node.setAttribute('aria-label', say('tokensOf', documentName(doc)));
   listenForTokens(node);
   const mark = () => {
     spans.forEach((span, i) => {

@@ -5,10 +5,11 @@ import {announce, closeHead, goToHead, render, setDirection, showToken,
         writeAddress} from './page.js';
 import {current, documents, layerHeads, view} from './state.js';
 import {summary} from './weights.js';
+import {say} from './words/words.js';
 
 function figuresOf(head) {
   return element('dl', {className: 'figures'}, ...summary(head).map(([name, value, unit]) =>
-    element('div', {title: 'Mean over the queries'}, element('dt', {textContent: name}),
+    element('div', {title: say('meanOverQueries')}, element('dt', {textContent: name}),
       element('dd', {textContent: value.toFixed(2) + (unit ?? '')}))));
 }
 
@@ -21,12 +22,12 @@ export function layerPicker() {
     writeAddress(true);
     byId('tools').querySelector('select').focus();
   };
-  return picker('Layer', doc.layers.map(({layer}) =>
+  return picker(say('layer'), doc.layers.map(({layer}) =>
     option(layer, layer, layer === current().layer)), choose);
 }
 
 export function directionSwitch() {
-  const buttons = [['gives', 'Weight it gives'], ['receives', 'Weight it receives']]
+  const buttons = [['gives', say('weightGiven')], ['receives', say('weightReceived')]]
     .map(([direction, textContent]) => {
       const button = element('button', {type: 'button', id: direction, textContent});
       button.addEventListener('click', () => {
@@ -40,7 +41,7 @@ export function directionSwitch() {
     });
   const box = element('div', {className: 'segmented'}, ...buttons);
   box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', 'Links of the chosen token');
+  box.setAttribute('aria-label', say('linksOfToken'));
   return box;
 }
 
@@ -52,7 +53,8 @@ function headPicker() {
     goToHead(layer.find((head) => head.head === number));
     byId('tools').querySelector('.picker:nth-of-type(2) select')?.focus();
   };
-  return picker('Head', layer.map(({head}) => option(head, head, head === current().head)), choose);
+  return picker(say('head'),
+                layer.map(({head}) => option(head, head, head === current().head)), choose);
 }
 
 // A small map of all heads to jump to.
@@ -60,11 +62,12 @@ export function headNavigator() {
   const doc = documents[view.doc];
   const box = element('div', {className: 'navigator'});
   box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', 'Go to a head');
+  box.setAttribute('aria-label', say('goToHead'));
   box.classList.toggle('fine', isFine(doc));
   box.style.gridTemplateColumns = `repeat(${doc.columns.length}, max-content)`;
   box.append(...doc.heads.map((head) => {
-    const button = element('button', {type: 'button', tabIndex: -1, title: `Head ${head.name}`});
+    const button = element('button', {type: 'button', tabIndex: -1,
+                                      title: say('headName', head.name)});
     button.setAttribute('aria-label', headTitle(head));
     button.setAttribute('aria-current', head === current());
     button.style.gridArea = `${head.row + 1} / ${head.column + 1}`;
@@ -80,7 +83,7 @@ export function headTools() {
   const name = element('h2', {id: 'name', tabIndex: -1, textContent: headTitle(head)});
   const model = view.tab === 'model';
   const back = element('button', {type: 'button', id: 'back', className: 'quiet'},
-                       element('span', {ariaHidden: 'true', textContent: '←'}), ' All heads');
+                       element('span', {ariaHidden: 'true', textContent: '←'}), say('allHeads'));
   back.addEventListener('click', closeHead);
   return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
           ...(model ? [directionSwitch()] : []),

@@ -1,6 +1,7 @@
 // The weights of a head as shown, and what can be told from them.
 import {decode} from './documents.js';
 import {focusToken, view} from './state.js';
+import {say} from './words/words.js';
 
 const kDecoded = 40;           // heads whose weights stay decoded: a layer's, and a few more
 const kSmallestLink = 0.0005;  // prints as 0.001
@@ -77,9 +78,9 @@ export function summary(head) {
   };
   const entropy = (row) => row.reduce((sum, p) => p > 0 ? sum - p * Math.log(p) : sum, 0);
   return [
-    ['Previous token', mean((row, query) => row[query - 1])],
-    ['First token', view.hideFirst ? null : mean((row) => row[0])],
-    ['Itself', mean((row, query) => row[query])],
-    ['Entropy', mean(entropy), ' nats'],
+    [say('previousToken'), mean((row, query) => row[query - 1])],
+    [say('firstToken'), view.hideFirst ? null : mean((row) => row[0])],
+    [say('itself'), mean((row, query) => row[query])],
+    [say('entropy'), mean(entropy), say('nats')],
   ].filter(([, value]) => value !== null);
 }

@@ -1,12 +1,7 @@
-import {classTag, documentName, headTitle, plural,
-        tokenName} from '../../../src/views/page/labels.js';
+import {classTag, documentName, headTitle, tokenName} from '../../../src/views/page/labels.js';
 import {documents} from '../../../src/views/page/state.js';
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
-
-test('one is no plural', () => {
-  equal([0, 1, 2].map((count) => plural(count, 'head')), ['0 heads', '1 head', '2 heads']);
-});
 
 test('a token is named by its label and its position', () => {
   openSample();

@@ -8,15 +8,16 @@ import {openHead} from '../page.js';
 import {layerHeads, shownDocuments} from '../state.js';
 import {hideTip} from '../tip.js';
 import {layerPicker} from '../toolbar.js';
+import {say} from '../words/words.js';
 
 // The heads of a layer as labelled panels.
 function panelsPane(doc) {
   const drawn = [];
   const panels = layerHeads(doc).map((head) => {
     const canvas = element('canvas', {role: 'img'});
-    canvas.setAttribute('aria-label', `Heat map of head ${head.name}`);
-    const button = element('button', {type: 'button', title: `Open head ${head.name}`},
-      element('b', {textContent: `Head ${head.head}`}));
+    canvas.setAttribute('aria-label', say('heatMapOnly', head.name));
+    const button = element('button', {type: 'button', title: say('openHead', head.name)},
+      element('b', {textContent: say('headName', head.head)}));
     button.append(...[classTag(head)].filter(Boolean));
     button.addEventListener('click', () => openHead(head));
     const panel = element('figure', {}, element('figcaption', {}, button), canvas);
@@ -39,5 +40,5 @@ function panelsPane(doc) {
 
 export function buildGridView() {
   return {panes: shownDocuments().map(panelsPane), tools: [layerPicker()],
-          hint: 'Rows are queries, columns are keys.'};
+          hint: say('gridHint')};
 }

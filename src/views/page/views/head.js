@@ -7,6 +7,7 @@ import {focusToken, layerHeads, shownDocuments, view} from '../state.js';
 import {listenForTokens} from '../text.js';
 import {directionSwitch, layerPicker} from '../toolbar.js';
 import {isBlank, linkWeight, shownWeights, strongest} from '../weights.js';
+import {say} from '../words/words.js';
 
 const kRow = 24;           // CSS pixels per token
 const kMostLines = 3000;   // drawn at once; of more, the strongest
@@ -26,7 +27,7 @@ function headChips() {
     const dot = element('i', {className: 'dot'});
     dot.style.background = headColour(head);
     const chip = element('button', {type: 'button', className: 'chip'}, dot,
-      `Head ${head.head}`, classTag(head)?.querySelector('.class') ?? '');
+      say('headName', head.head), classTag(head)?.querySelector('.class') ?? '');
     chip.setAttribute('aria-pressed', !view.hidden.has(head.name));
     chip.addEventListener('click', (event) => {
       if (event.detail === 2) {
@@ -40,24 +41,24 @@ function headChips() {
     });
     return chip;
   });
-  const box = element('div', {className: 'chips', title: 'Double click: this head alone'},
+  const box = element('div', {className: 'chips', title: say('onlyThisHead')},
                       ...chips);
   box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', 'Heads to draw');
+  box.setAttribute('aria-label', say('headsToDraw'));
   return box;
 }
 
 // A column of tokens; those on the left give weight, those on the right receive it.
 function tokenColumn(doc, side, prefix) {
   const items = doc.labels.map((label, i) => {
-    const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: `Token ${i}`},
+    const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: say('tokenAt', i)},
       element('bdi', {textContent: label, translate: false}));
     item.dataset.token = i;
     return item;
   });
   const column = element('div', {className: `tokens ${side}`, role: 'listbox'}, ...items);
   column.tabIndex = 0;
-  column.setAttribute('aria-label', side === 'left' ? 'Queries' : 'Keys');
+  column.setAttribute('aria-label', say(side === 'left' ? 'queries' : 'keys'));
   const turn = () => setDirection(side === 'left' ? 'gives' : 'receives');
   column.addEventListener('pointerover', (event) => {
     if (event.pointerType === 'mouse') {
@@ -202,6 +203,5 @@ function linesPane(doc, number) {
 export function buildHeadView() {
   return {panes: shownDocuments().map(linesPane),
           tools: [layerPicker(), directionSwitch(), headChips()],
-          hint: 'Queries on the left look at keys on the right. Point at a token to see its links ' +
-            'alone; click to keep it, click again to see all.'};
+          hint: say('headHint')};
 }

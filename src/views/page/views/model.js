@@ -11,6 +11,7 @@ import {colourText, textBox} from '../text.js';
 import {hideTip} from '../tip.js';
 import {headNavigator, headTools, isFine} from '../toolbar.js';
 import {closeThumbnails, focusThumbnail, markCurrent, thumbnailGrid} from './thumbnails.js';
+import {say} from '../words/words.js';
 
 // A large model's navigator stands in the blank half of a causal map, where it costs no room.
 function placeNavigator(map, plot) {
@@ -57,11 +58,10 @@ function headPane(doc, number, narrow) {
   const text = textBox(doc, number);
   if (head === null) {
     return {doc, head, node: element('p', {className: 'hint',
-      textContent: `No head ${view.head} in this document.`}), showToken() {}};
+      textContent: say('noHead', view.head)}), showToken() {}};
   }
   const heat = element('canvas', {className: 'heat', role: 'img'});
-  heat.setAttribute('aria-label', `Heat map of head ${head.name}; the table below holds its ` +
-    'strongest links');
+  heat.setAttribute('aria-label', say('heatMap', head.name));
   const marks = element('canvas', {className: 'marks', ariaHidden: 'true'});
   const title = element('h3');
   const list = element('ol', {className: 'links'});
@@ -90,8 +90,7 @@ export function buildModelView() {
   if (!view.open) {
     return {panes: shownDocuments().map(thumbnailGrid), close: closeThumbnails, markCurrent,
             focusHead: focusThumbnail,
-            hint: 'Rows of a map are queries, columns are keys. Choose a head to read it beside ' +
-              'the text.'};
+            hint: say('modelHint')};
   }
   const docs = shownDocuments();
   return {panes: docs.map((doc, i) => headPane(doc, i, docs.length > 1)), tools: headTools()};

@@ -8,6 +8,7 @@ import {textBox} from '../text.js';
 import {hideTip, showTip} from '../tip.js';
 import {headTools} from '../toolbar.js';
 import {recordedWeights} from '../weights.js';
+import {say} from '../words/words.js';
 
 const kMostKeys = 128;  // rows of the neuron view; of more, those with the largest weights
 
@@ -27,7 +28,7 @@ export function numberPixels(values, largest) {
 function strip(name, values, largest) {
   const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
                                     role: 'img'});
-  canvas.setAttribute('aria-label', `${name}, ${values.length} numbers`);
+  canvas.setAttribute('aria-label', say('numbers', name, values.length));
   canvas.getContext('2d').putImageData(numberPixels(values, largest), 0, 0);
   canvas.addEventListener('pointermove', (event) => {
     const box = canvas.getBoundingClientRect();
@@ -67,8 +68,8 @@ function neuronRow(doc, step, scales) {
   const name = doc.labels[step.key];
   return element('tr', {},
     element('th', {scope: 'row'}, ...tokenName(doc, step.key)),
-    element('td', {}, strip(`key of ${name}`, step.k, scales.k)),
-    element('td', {}, strip(`query × key of ${name}`, step.product, scales.product)),
+    element('td', {}, strip(say('vectorOf', 'key', name), step.k, scales.k)),
+    element('td', {}, strip(say('vectorOf', 'product', name), step.product, scales.product)),
     element('td', {className: 'number', textContent: step.score.toFixed(2)}),
     element('td', {className: 'number', textContent: step.weight.toFixed(3)}),
     element('td', {className: 'bar-cell', ariaHidden: 'true'}, bar));
@@ -81,20 +82,22 @@ function neuronTable(head, query) {
     .sort((a, b) => a.key - b.key);
   const scales = {k: largestOf(keys.map(({k}) => k)),
                   product: largestOf(keys.map(({product}) => product))};
-  const titles = ['Key', 'Key vector', 'Query × key', `Sum ÷ √${head.width}`, 'Softmax', ''];
-  const table = tableOf('', titles, shown.map((step) => neuronRow(doc, step, scales)));
+  const table = tableOf('', say('neuronColumns', head.width),
+                        shown.map((step) => neuronRow(doc, step, scales)));
   table.className = 'neurons';
   const own = recordedWeights(head);
   const error = keys.reduce((most, {key, weight}) =>
     Math.max(most, Math.abs(weight - own[query * doc.count + key])), 0);
   table.caption.replaceChildren(
     ...(keys.length > shown.length
-      ? [`The ${shown.length} of ${keys.length} keys with the largest weights. `] : []),
-    'The weights computed here differ from the recorded ones by ',
+      ? [say('largestKeys', shown.length, keys.length)] : []),
+    say('neuronError'),
     element('span', {className: 'difference', textContent: error < 0.0001
-      ? 'less than 0.0001' : `at most ${error.toFixed(4)}`}), '.');
-  const queryLine = element('p', {className: 'query-line'}, 'Query ', ...tokenName(doc, query),
-                            strip(`query of ${doc.labels[query]}`, q, largestOf([q])));
+      ? say('lessThan', 0.0001) : say('atMost', error.toFixed(4))}), say('neuronErrorEnd'));
+  const queryLine = element('p', {className: 'query-line'}, `${say('query')} `,
+                            ...tokenName(doc, query),
+                            strip(say('vectorOf', 'query', doc.labels[query]), q,
+                                  largestOf([q])));
   return [queryLine, element('div', {className: 'scroller'}, table)];
 }
 
@@ -113,9 +116,8 @@ function neuronPane(doc, number) {
       scrollTo(scrollX, place);
     } else {
       steps.replaceChildren(element('p', {className: 'hint missing', textContent: head === null
-        ? `No head ${view.head} in this document.`
-        : 'This page holds no queries and keys of this head: “headlight attention” writes them ' +
-          'with --neurons.'}));
+        ? say('noHead', view.head)
+        : say('noVectors')}));
     }
   };
   return pane;
@@ -123,7 +125,5 @@ function neuronPane(doc, number) {
 
 export function buildNeuronView() {
   return {panes: shownDocuments().map(neuronPane), tools: headTools(),
-          hint: 'How the weights of one query come about: its vector times the vector of each ' +
-            'key, summed, divided by the square root of their length, and put through the ' +
-            'softmax. Blue is above 0, orange below. Choose the query in the text.'};
+          hint: say('neuronHint')};
 }

@@ -4,6 +4,7 @@ import {drawThumbnail} from '../heat_map.js';
 import {classTag, documentName, headTitle} from '../labels.js';
 import {openHead} from '../page.js';
 import {current} from '../state.js';
+import {say} from '../words/words.js';
 
 const thumbnails = new Map();  // head -> its button, of the documents shown
 
@@ -43,11 +44,11 @@ const sight = new IntersectionObserver((entries) => {
 }, {rootMargin: '200px'});
 
 function thumbnail(head) {
-  const button = element('button', {type: 'button', title: `Head ${head.name}`, head},
+  const button = element('button', {type: 'button', title: say('headName', head.name), head},
                          element('canvas', {ariaHidden: 'true'}));
   const [name, score] = head.score ?? [];
-  button.setAttribute('aria-label', headTitle(head) +
-    (name ? `, ${name}, score ${score.toFixed(2)}` : ''));
+  button.setAttribute('aria-label', 
+    name ? say('headClass', headTitle(head), name, score.toFixed(2)) : headTitle(head));
   if (name) {
     button.append(classTag(head));
     button.title += `: ${name} ${score.toFixed(2)}`;
@@ -62,16 +63,16 @@ function thumbnail(head) {
 export function thumbnailGrid(doc) {
   const grid = element('div', {className: 'thumbnails'});
   grid.setAttribute('role', 'group');
-  grid.setAttribute('aria-label', `Heads of ${documentName(doc)}, layers as rows`);
+  grid.setAttribute('aria-label', say('headsOf', documentName(doc)));
   // As large as the window's height allows for all layers, but never too small to recognise.
   const largest = `clamp(60px, calc((100vh - 330px) / ${doc.layers.length}), 260px)`;
   const smallest = doc.heads.some((head) => head.score) ? '72px' : '52px';
   grid.style.gridTemplateColumns =
     `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
   grid.append(element('span', {className: 'layer'}), ...doc.columns.map((head) =>
-    element('span', {textContent: `Head ${head}`})));
+    element('span', {textContent: say('headName', head)})));
   doc.layers.forEach((layer, row) => {
-    const label = element('span', {className: 'layer', textContent: `Layer ${layer.layer}`});
+    const label = element('span', {className: 'layer', textContent: say('layerName', layer.layer)});
     label.style.gridArea = `${row + 2} / 1`;
     grid.append(label);
   });

@@ -1,0 +1,75 @@
+// What the views say in English.
+const several = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+export const english = {
+  headTitle: (layer, head) => `Layer ${layer} · Head ${head}`,
+  headName: (name) => `Head ${name}`,
+  layerName: (layer) => `Layer ${layer}`,
+  headClass: (title, name, score) => `${title}, ${name}, score ${score}`,
+  headsOf: (text) => `Heads of ${text}, layers as rows`,
+  counts: (heads, layers, tokens) => `Attention of ${several(heads, 'head')} in ` +
+    `${several(layers, 'layer')} over ${several(tokens, 'token')}`,
+  tokensOf: (text) => `Tokens of ${text}`,
+  noHead: (name) => `No head ${name} in this document.`,
+  heatMap: (name) => `Heat map of head ${name}; the table below holds its strongest links`,
+  heatMapOnly: (name) => `Heat map of head ${name}`,
+  openHead: (name) => `Open head ${name}`,
+  query: 'Query',
+  key: 'Key',
+  cell: (query, key, hidden) =>
+    `position ${query} → ${key}${hidden ? ', first token hidden' : ''}`,
+
+  gives: ' looks at',
+  receives: ' is looked at by',
+  givesNothing: ' gives no weight to show',
+  receivesNothing: ' receives no weight to show',
+  sumOverQueries: (sum) => `${sum} in sum over all queries`,
+  headAsTable: (name) => `Head ${name} as a table`,
+  linksCaption: (name, limit) => `Head ${name}: the strongest keys` +
+    `${limit ? ` of the ${limit} most decided queries` : ''}, each with its position and weight`,
+  linksColumns: ['Query', 'Strongest key', 'Second', 'Third', 'Fourth', 'Fifth'],
+  announced: (text, head, token, label, direction, links) =>
+    `${text ? `${text}, ` : ''}head ${head}, token ${token} ${label} ${direction} ` +
+    `${links || 'nothing'}`,
+  linkAt: (label, place, weight) => `${label} at ${place}: ${weight}`,
+
+  meanOverQueries: 'Mean over the queries',
+  previousToken: 'Previous token',
+  firstToken: 'First token',
+  itself: 'Itself',
+  entropy: 'Entropy',
+  nats: ' nats',
+  layer: 'Layer',
+  head: 'Head',
+  weightGiven: 'Weight it gives',
+  weightReceived: 'Weight it receives',
+  linksOfToken: 'Links of the chosen token',
+  goToHead: 'Go to a head',
+  allHeads: ' All heads',
+
+  modelHint: 'Rows of a map are queries, columns are keys. Choose a head to read it beside the ' +
+    'text.',
+  gridHint: 'Rows are queries, columns are keys.',
+  headHint: 'Queries on the left look at keys on the right. Point at a token to see its links ' +
+    'alone; click to keep it, click again to see all.',
+  neuronHint: 'How the weights of one query come about: its vector times the vector of each key, ' +
+    'summed, divided by the square root of their length, and put through the softmax. Blue is ' +
+    'above 0, orange below. Choose the query in the text.',
+  headsToDraw: 'Heads to draw',
+  onlyThisHead: 'Double click: this head alone',
+  tokenAt: (place) => `Token ${place}`,
+  queries: 'Queries',
+  keys: 'Keys',
+  vectorOf: (kind, label) => ({query: `query of ${label}`, key: `key of ${label}`,
+                               product: `query × key of ${label}`})[kind],
+  numbers: (name, count) => `${name}, ${count} numbers`,
+  neuronColumns: (width) =>
+    ['Key', 'Key vector', 'Query × key', `Sum ÷ √${width}`, 'Softmax', ''],
+  largestKeys: (shown, all) => `The ${shown} of ${all} keys with the largest weights. `,
+  neuronError: 'The weights computed here differ from the recorded ones by ',
+  neuronErrorEnd: '.',
+  lessThan: (bound) => `less than ${bound}`,
+  atMost: (bound) => `at most ${bound}`,
+  noVectors: 'This page holds no queries and keys of this head: “headlight attention” writes them ' +
+    'with --neurons.',
+};
