@@ -1,5 +1,7 @@
 // Opens the page: the models, the text, the parts, and the key if the server wants one.
 import {byId, element, option} from '/views/dom.js';
+import {korean} from '/views/words/korean.js';
+import {setWords} from '/views/words/words.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
 import {openPair, pairCommand} from './pair.js';
@@ -97,6 +99,9 @@ async function openModels() {
 
 async function open() {
   fillWords(document);
+  if (language === 'ko') {
+    setWords(korean);
+  }
   const other = new URL(location.href);
   other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
   byId('language').href = other.href;

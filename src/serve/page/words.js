@@ -2,7 +2,7 @@
 
 const kWords = {
   en: {
-    title: 'Headlight', model: 'Model', text: 'Text', write: 'Write', heads: 'Heads', layers: 'Layers',
+    model: 'Model', text: 'Text', write: 'Write', heads: 'Heads', layers: 'Layers',
     pair: 'Two texts', train: 'Training', go: 'Write on', stop: 'Stop', clear: 'Clear',
     keep: 'Make it the text', copy: 'Copy as command', copied: 'Copied', link: 'Copy link',
     temperature: 'Temperature', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
@@ -26,15 +26,17 @@ const kWords = {
     part_attn_out: 'each attention layer, by token', part_position: 'each head, by token',
     answer: 'answer', against: 'against', whole: 'Difference of their logits: first text', second: 'second text',
     stronger: 'Recovered by each part', runs: 'Runs', no_runs: 'Start the server with --runs FOLDER to watch ' +
-      'training runs here.', value: 'Value', validation: 'validation', updates: 'updates',
+      'training runs here.', value: 'Value', updates: 'updates',
     learning_rate: 'learning rate', gradient_norm: 'gradient norm', speed: 'tokens/s', training_loss: 'loss',
     born: 'Heads being born', key: 'Key of this server', login: 'Open', wrong_key: 'This is not the key.',
-    tokens_of: 'tokens', too_long: 'The text is empty.', failed: 'That did not work:',
-    views: 'Views', parts: 'Parts of the page', layer: 'layer', head: 'head', token: 'token', steps: 'update',
-    text_hint: 'All parts of the page read it.', lost: 'The server has gone.', source: 'Reference text of means',
+    too_long: 'The text is empty.', failed: 'That did not work:',
+    views: 'Views', parts: 'Parts of the page', layer: 'layer', head: 'head', token: 'token',
+    linear: 'Linear', root: 'Square root', hide_first: 'Hide first token', first_hidden: 'First token hidden.',
+    model_view: 'Model view', head_view: 'Head view', neuron_view: 'Neuron view', grid_view: 'Grid', document: 'Document',
+    beside: 'Beside it', none: 'none', colours: 'Colour scale of the attention weight, from 0 to 1',
   },
   ko: {
-    title: 'Headlight', model: '모델', text: '글', write: '쓰기', heads: '헤드', layers: '층',
+    model: '모델', text: '글', write: '쓰기', heads: '헤드', layers: '층',
     pair: '두 글', train: '학습', go: '이어 쓰기', stop: '멈춤', clear: '지우기',
     keep: '이 글로 삼기', copy: '명령으로 복사', copied: '복사했습니다', link: '링크 복사',
     temperature: '온도', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
@@ -57,17 +59,19 @@ const kWords = {
     part_attn_out: '어텐션 층: 토큰마다', part_position: '헤드: 토큰마다',
     answer: '답', against: '상대', whole: '로짓 차이: 첫째 글', second: '둘째 글',
     stronger: '부분마다 되살린 몫', runs: '학습', no_runs: '서버를 --runs 폴더로 시작하면 학습 과정을 여기서 볼 수 있습니다.',
-    value: '값', validation: '검증', updates: '업데이트', learning_rate: '학습률', gradient_norm: '기울기 크기',
+    value: '값', updates: '업데이트', learning_rate: '학습률', gradient_norm: '기울기 크기',
     speed: '토큰/초', training_loss: '손실', born: '태어나는 헤드', key: '이 서버의 열쇠', login: '열기',
-    wrong_key: '열쇠가 아닙니다.', tokens_of: '토큰', too_long: '글이 비어 있습니다.', failed: '실패했습니다:',
-    views: '보기', parts: '페이지의 부분', layer: '층', head: '헤드', token: '토큰', steps: '업데이트',
-    text_hint: '페이지의 모든 부분이 이 글을 읽습니다.', lost: '서버가 응답하지 않습니다.', source: '평균을 내는 글',
+    wrong_key: '열쇠가 아닙니다.', too_long: '글이 비어 있습니다.', failed: '실패했습니다:',
+    views: '보기', parts: '페이지의 부분', layer: '층', head: '헤드', token: '토큰',
+    linear: '선형', root: '제곱근', hide_first: '첫 토큰 숨기기', first_hidden: '첫 토큰을 숨겼습니다.',
+    model_view: '모델 보기', head_view: '헤드 보기', neuron_view: '뉴런 보기', grid_view: '격자', document: '글',
+    beside: '나란히', none: '없음', colours: '어텐션 가중치의 색, 0부터 1까지',
   },
 };
 
 export const language = new URLSearchParams(location.search).get('lang') === 'ko' ? 'ko' : 'en';
 
-export const say = (key) => kWords[language][key] ?? kWords.en[key];
+export const say = (key) => kWords[language][key];
 
 // Fills the elements that name their words.
 export function fillWords(root) {

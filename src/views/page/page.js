@@ -24,22 +24,6 @@ export function setViews(views) {
   builders = views;
 }
 
-// The address of the views; a page around them may keep it beside an address of its own.
-let addressBar = {
-  read: () => location.hash,
-  write(address, replace) {
-    try {
-      history[replace ? 'replaceState' : 'pushState'](null, '', address);
-    } catch {
-      // Previews in a sandbox allow no history; the page works without.
-    }
-  },
-};
-
-export function setAddressBar(bar) {
-  addressBar = bar;
-}
-
 function columnOf(pane) {
   if (panes.length === 1) {
     return pane.node;
@@ -59,7 +43,7 @@ function showChoices() {
   byId('document').value = view.doc;
   byId('beside').value = view.beside;
   const doc = documents[view.doc];
-  byId('counts').textContent = 
+  byId('counts').textContent =
     say('counts', doc.heads.length, doc.layers.length, doc.count);
 }
 
@@ -170,13 +154,18 @@ export function goToHead(head) {
 export function writeAddress(replace) {
   const address = formatAddress({...view, head: current().name, chosen: view.token !== null,
                                  token: focusToken(documents[view.doc])}, opening);
-  if (address !== addressBar.read()) {
-    addressBar.write(address, replace);
+  if (address === location.hash) {
+    return;
+  }
+  try {
+    history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  } catch {
+    // Previews in a sandbox allow no history; the page works without.
   }
 }
 
 export function readAddress() {
-  const wanted = parseAddress(addressBar.read(), documents.length, opening);
+  const wanted = parseAddress(location.hash, documents.length, opening);
   const {tab, doc, beside, direction} = wanted;
   Object.assign(view, {tab, doc, beside, direction, kept: direction});
   const known = documents[view.doc].byName.has(wanted.head);

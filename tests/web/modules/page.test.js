@@ -1,5 +1,5 @@
 import {announce, chooseToken, closeHead, goToHead, hoverToken, openHead, openTab, panes,
-        readAddress, render, setAddressBar, setDirection, setViews} from '../../../src/views/page/page.js';
+        readAddress, render, setDirection, setViews} from '../../../src/views/page/page.js';
 import {documents, shownDocuments, view} from '../../../src/views/page/state.js';
 import {setHideFirst} from '../../../src/views/page/weights.js';
 import {equal, test} from './harness.js';
@@ -121,16 +121,4 @@ test('an address opens what it names, as far as it is there', () => {
   equal(open('#model/1.1/3/receives&beside=-1'), ['model', '1.1', true, 3, 'receives', 0, -1]);
   equal(open('#head/9.9/77&doc=1'), ['head', '1.1', false, 4, 'gives', 1, 1]);
   equal(panes.length, 2);
-});
-
-test('a page around the views can keep their address', () => {
-  openNoting();
-  const written = [];
-  setAddressBar({read: () => '#grid', write: (address, replace) => written.push([address, replace])});
-  readAddress();
-  openTab('model');
-  setAddressBar({read: () => location.hash,
-                 write: (address, replace) =>
-                   history[replace ? 'replaceState' : 'pushState'](null, '', address)});
-  equal(written, [['#model', false]]);
 });
