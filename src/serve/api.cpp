@@ -8,7 +8,7 @@
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "serve/api_error.h"
-#include "serve/completion_answer.h"
+#include "serve/completions/completion_answer.h"
 #include "serve/inspections.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"

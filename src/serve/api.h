@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "headlight/serve/server.h"
-#include "serve/access.h"
-#include "serve/chat_template.h"
-#include "serve/completion_answer.h"
+#include "serve/completions/chat_template.h"
+#include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
 #include "serve/fields.h"
-#include "serve/http.h"
+#include "serve/http/access.h"
+#include "serve/http/http.h"
 #include "serve/metrics.h"
 #include "serve/run_feed.h"
 

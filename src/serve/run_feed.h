@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 namespace headlight::serve {
 

@@ -6,12 +6,12 @@
 #include <set>
 
 #include "headlight/base/memory.h"
-#include "serve/access.h"
-#include "serve/address.h"
 #include "serve/api.h"
 #include "serve/api_error.h"
 #include "serve/compute.h"
-#include "serve/http.h"
+#include "serve/http/access.h"
+#include "serve/http/address.h"
+#include "serve/http/http.h"
 #include "serve/metrics.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "serve/chat_template.h"
+#include "serve/completions/chat_template.h"
 
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"

@@ -1,7 +1,7 @@
 #include <future>
 #include <random>
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
 

@@ -71,7 +71,7 @@ bool is_own(const std::string& target) {
 // Where each third-party library may be included.
 const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/gemm"},
                                                      {"omp.h", "src/kernels/openmp"},
-                                                     {"boost/", "src/serve/http.cpp"},
+                                                     {"boost/", "src/serve/http/"},
                                                      {"cxxopts", "src/cli/"},
                                                      {"spdlog", "src/cli/"},
                                                      {"toml++", "src/files/config_file"},

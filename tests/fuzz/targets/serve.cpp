@@ -1,9 +1,9 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "serve/access.h"
-#include "serve/completion_request.h"
+#include "serve/completions/completion_request.h"
 #include "serve/fields.h"
+#include "serve/http/access.h"
 
 namespace headlight::fuzz {
 namespace {

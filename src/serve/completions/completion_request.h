@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/generate/engine.h"
-#include "serve/chat_template.h"
+#include "serve/completions/chat_template.h"
 #include "serve/fields.h"
 
 namespace headlight::serve {

@@ -1,4 +1,4 @@
-#include "serve/token_log.h"
+#include "serve/completions/token_log.h"
 
 #include <algorithm>
 #include <cstdio>

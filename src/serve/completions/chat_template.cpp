@@ -1,4 +1,4 @@
-#include "serve/chat_template.h"
+#include "serve/completions/chat_template.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "serve/address.h"
+#include "serve/http/address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,12 +1,12 @@
-#include "serve/access.h"
+#include "serve/http/access.h"
 
 #include <sys/random.h>
 
 #include <algorithm>
 
 #include "headlight/base/error.h"
-#include "serve/address.h"
 #include "serve/api_error.h"
+#include "serve/http/address.h"
 
 namespace headlight::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/completion_answer.h"
+#include "serve/completions/completion_answer.h"
 
 #include <algorithm>
 #include <chrono>

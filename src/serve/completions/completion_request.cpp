@@ -1,4 +1,4 @@
-#include "serve/completion_request.h"
+#include "serve/completions/completion_request.h"
 
 #include <algorithm>
 #include <charconv>

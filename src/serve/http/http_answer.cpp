@@ -1,4 +1,4 @@
-#include "serve/http_answer.h"
+#include "serve/http/http_answer.h"
 
 #include <boost/beast/http/status.hpp>
 #include <cstdio>

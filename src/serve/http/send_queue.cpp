@@ -1,4 +1,4 @@
-#include "serve/send_queue.h"
+#include "serve/http/send_queue.h"
 
 #include <utility>
 

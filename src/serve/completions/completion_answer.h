@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
-#include "serve/completion_request.h"
-#include "serve/http.h"
-#include "serve/token_log.h"
+#include "serve/completions/completion_request.h"
+#include "serve/completions/token_log.h"
+#include "serve/http/http.h"
 
 namespace headlight::serve {
 

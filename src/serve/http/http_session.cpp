@@ -1,4 +1,4 @@
-#include "serve/http_session.h"
+#include "serve/http/http_session.h"
 
 #include <sys/socket.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 // The bytes of an answer (RFC 9112).
 namespace headlight::serve {

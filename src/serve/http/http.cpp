@@ -1,4 +1,4 @@
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 #include <sys/resource.h>
 
@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "headlight/base/error.h"
-#include "serve/http_session.h"
+#include "serve/http/http_session.h"
 
 namespace headlight::serve {
 namespace {

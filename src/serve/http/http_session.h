@@ -11,9 +11,9 @@
 #include <chrono>
 #include <set>
 
-#include "serve/http.h"
-#include "serve/http_answer.h"
-#include "serve/send_queue.h"
+#include "serve/http/http.h"
+#include "serve/http/http_answer.h"
+#include "serve/http/send_queue.h"
 
 // What http.cpp shares with its sessions; nobody else includes it.
 namespace headlight::serve {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 namespace headlight::serve {
 
