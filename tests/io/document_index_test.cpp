@@ -127,7 +127,7 @@ TEST_CASE("more documents than are looked at at once are read", "[io]") {
   shard.write(documents);
   const TokenDataset dataset = shard.read();
   REQUIRE(dataset.sequences.size() == 40000);
-  for (const std::size_t d : {0, 16383, 16384, 39999}) {
+  for (const std::size_t d : {0U, 16383U, 16384U, 39999U}) {
     Ids expected = documents[d];
     expected.insert(expected.begin(), kEnd);
     CHECK(dataset.sequences[d] == TokenSequence(expected));
