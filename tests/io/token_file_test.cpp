@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "headlight/io/token_file.h"
 
 #include <sys/stat.h>
@@ -197,6 +199,7 @@ TEST_CASE("a sparse file of terabytes is neither copied nor read for its holes")
 }
 
 TEST_CASE("a token file that changes while it is in use is an error, not a signal") {
+  using namespace std::chrono_literals;
   const Written file;
   const auto path = file.path(narrow(Ids(5000, 7)));
   const TokenFile found = open_token_file(path, AnyTokenizer(10));
@@ -205,6 +208,7 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
       found.ids.tokens(100, 3),
       contains_text("a.bin: has changed while it was in use: it had 10000 bytes, now 1000"));
   file.path(narrow(Ids(5000, 10)));
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + 1h);
   CHECK_THROWS_WITH(found.ids.tokens(400, 200),
                     contains_text("a.bin: has changed while it was in use: somebody has written"));
 }
