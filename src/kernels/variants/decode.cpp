@@ -18,8 +18,6 @@ struct Plain {
   // Of a stretch: what all vectors meet before the next columns do.
   static constexpr Index kColumns = 64;
   static constexpr Index kBytes = kColumns / Format::kColumns * kPanelRows * 4;
-  static constexpr Index kScaleBytes = 0;  // in front of the words
-  static constexpr bool kIsScaled = false;
 
   template <int kBatch>
   static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
@@ -35,12 +33,6 @@ struct Plain {
 
 // One panel of int8: the sums of every block of columns are multiplied by the block's scales.
 struct Scaled {
-  using Format = FourInt8;
-  static constexpr Index kColumns = kScaleBlock;
-  static constexpr Index kScaleBytes = kPanelRows * 4;
-  static constexpr Index kBytes = kScaleBytes + kColumns / Format::kColumns * kPanelRows * 4;
-  static constexpr bool kIsScaled = true;
-
   template <int kBatch>
   static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
     Lanes totals[kBatch];
@@ -51,10 +43,11 @@ struct Scaled {
       const Index columns = product.columns - k < kScaleBlock ? product.columns - k : kScaleBlock;
       Lanes scales;
       load(panel, scales);
+      panel += sizeof(Lanes);
       Lanes sums[kBatch][kChains];
       clear(sums);
-      add_columns<FourInt8, kBatch>(panel + kScaleBytes, columns, x + k, product.x_stride, sums);
-      panel += kBytes;
+      add_columns<FourInt8, kBatch>(panel, columns, x + k, product.x_stride, sums);
+      panel += kScaleBlock * kPanelRows;
       for (int b = 0; b < kBatch; ++b) {
         join(sums[b]);
         add_product(sums[b][0], scales, totals[b]);
@@ -99,11 +92,9 @@ class PanelsTogether {
     }
     for (Index b = 0; b < count_; ++b) {
       for (int p = 0; p < kPanels; ++p) {
-        if constexpr (!Panel::kIsScaled) {
-          join(sums_[b][p]);
-          totals_[b][p] = sums_[b][p][0];
-        }
-        __builtin_memcpy(y + b * product_.y_stride + p * kPanelRows, &totals_[b][p], sizeof(Lanes));
+        join(sums_[b][p]);
+        __builtin_memcpy(y + b * product_.y_stride + p * kPanelRows, &sums_[b][p][0],
+                         sizeof(Lanes));
       }
     }
   }
@@ -116,16 +107,13 @@ class PanelsTogether {
     Lanes memory[kPanels][Panel::kColumns];
     const Lanes* floats[kPanels];
     for (int p = 0; p < kPanels; ++p) {
-      const char* words = panels_ + p * product_.panel_bytes + offset + Panel::kScaleBytes;
+      const char* words = panels_ + p * product_.panel_bytes + offset;
       floats[p] = floats_of<typename Panel::Format>(words, columns, memory[p]);
     }
     Ahead ahead = behind(offset);
     for_tiles<kTileVectors>(0, count_, [&](auto size, Index b) {
       for (int chain = 0; chain < kChains; ++chain) {
         add_tile<decltype(size)::value>(floats, k, columns, chain, b, ahead);
-      }
-      if constexpr (Panel::kIsScaled) {
-        scale_tile(offset, b, b + size.value);
       }
     });
   }
@@ -147,7 +135,7 @@ class PanelsTogether {
     for (int i = 0; i < kBatch; ++i) {
 #pragma GCC unroll 2
       for (int p = 0; p < kPanels; ++p) {
-        sums[i][p] = Panel::kIsScaled ? Lanes{} : sums_[b + i][p][chain];
+        sums[i][p] = sums_[b + i][p][chain];
       }
     }
     add_chain(floats, columns, chain, x_ + b * product_.x_stride + k, product_.x_stride, sums,
@@ -161,23 +149,11 @@ class PanelsTogether {
     }
   }
 
-  void scale_tile(Index offset, Index begin, Index end) {
-    for (int p = 0; p < kPanels; ++p) {
-      Lanes scales;
-      load(panels_ + p * product_.panel_bytes + offset, scales);
-      for (Index b = begin; b < end; ++b) {
-        join(sums_[b][p]);
-        add_product(sums_[b][p][0], scales, totals_[b][p]);
-      }
-    }
-  }
-
   const char* panels_;
   const PanelProduct& product_;
   const float* x_;
   Index count_;
   Lanes sums_[kTogether][kPanels][kChains] = {};
-  Lanes totals_[kTogether][kPanels] = {};
 };
 
 template <class Panel, int kPanels>
@@ -190,18 +166,9 @@ void multiply_together(Index panel, const PanelProduct& product) {
   }
 }
 
+// Tile by tile: each reads the weights anew, out of a cache but for the first.
 template <class Panel>
-void multiply(const PanelProduct& product) {
-  if (product.batch > kLargestTile) {
-    Index panel = 0;
-    for (; panel + kTilePanels <= product.count; panel += kTilePanels) {
-      multiply_together<Panel, kTilePanels>(panel, product);
-    }
-    for (; panel < product.count; ++panel) {
-      multiply_together<Panel, 1>(panel, product);
-    }
-    return;
-  }
+void multiply_tiles(const PanelProduct& product) {
   for (Index panel = 0; panel < product.count; ++panel) {
     const char* weights = static_cast<const char*>(product.panels) + panel * product.panel_bytes;
     for_tiles<kLargestTile>(0, product.batch, [&](auto size, Index b) {
@@ -211,6 +178,25 @@ void multiply(const PanelProduct& product) {
     });
   }
 }
+
+template <class Panel>
+void multiply(const PanelProduct& product) {
+  if (product.batch <= kLargestTile) {
+    multiply_tiles<Panel>(product);
+    return;
+  }
+  Index panel = 0;
+  for (; panel + kTilePanels <= product.count; panel += kTilePanels) {
+    multiply_together<Panel, kTilePanels>(panel, product);
+  }
+  for (; panel < product.count; ++panel) {
+    multiply_together<Panel, 1>(panel, product);
+  }
+}
+
+// Scales make it no faster to meet panels together: their sums would leave the registers for every
+// block.
+void multiply_scaled(const PanelProduct& product) { multiply_tiles<Scaled>(product); }
 
 inline float dot(const float* a, const float* b, Index n) {
   float sum = 0;
@@ -391,7 +377,7 @@ namespace HEADLIGHT_VARIANT {
 
 const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Plain<Float32>>,
                                   .multiply_bfloat16 = multiply<Plain<PairOfBFloat16>>,
-                                  .multiply_int8 = multiply<Scaled>,
+                                  .multiply_int8 = multiply_scaled,
                                   .attend = attend,
                                   .attend_scores = attend_scores,
                                   .attend_weights = attend_weights,
