@@ -49,6 +49,7 @@ class FileTokens final : public TokenSource {
     } else {
       read_uint16(offset, ids);
     }
+    file_->require_unchanged();  // before ids that somebody else has written are complained about
     std::uint32_t largest = 0;
     for (const std::int32_t id : ids) {
       largest = std::max(largest, static_cast<std::uint32_t>(id));
@@ -56,7 +57,6 @@ class FileTokens final : public TokenSource {
     if (static_cast<Index>(largest) >= vocab_size_) {
       fail_id(begin, ids);
     }
-    file_->require_unchanged();
   }
 
  private:

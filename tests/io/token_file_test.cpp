@@ -1,9 +1,8 @@
-#include <chrono>
-
 #include "headlight/io/token_file.h"
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <map>
 
 #include "headlight/io/nanogpt_vocabulary.h"
