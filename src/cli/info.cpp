@@ -75,7 +75,10 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   require(config.tokenizer != "bpe",
           "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
-  const std::vector<TextFile> files = find_text_files(config.data);
+  std::vector<TextFile> files;
+  for (const WeightedFiles& source : find_weighted_files(config.data)) {
+    files.insert(files.end(), source.files.begin(), source.files.end());
+  }
   const auto ids = std::find_if(files.begin(), files.end(),
                                 [](const TextFile& file) { return is_token_file(file.path); });
   if (ids != files.end()) {

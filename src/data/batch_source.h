@@ -20,6 +20,10 @@ class BatchSource {
 std::unique_ptr<BatchSource> make_document_source(const TokenDataset& dataset,
                                                   const BatcherOptions& options);
 
+// The same by DocumentOrder::listed.
+std::unique_ptr<BatchSource> make_listed_source(const TokenDataset& dataset,
+                                                const BatcherOptions& options);
+
 // Blocks from random places of one stream.
 std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
                                                const BatcherOptions& options);
@@ -33,5 +37,9 @@ std::unique_ptr<BatchSource> make_repeat_source(const TokenDataset& dataset,
 // Data order shares the seed with initialisation and dropout, but no number.
 inline constexpr std::uint64_t kDataOrderStream = 0x64617461;  // "data"
 inline constexpr std::uint64_t kRepeatStream = 0x72657074;     // "rept"
+inline constexpr std::uint64_t kMixtureStream = 0x6d697874;    // "mixt"
+
+// How often each share comes; see Mixture.
+std::vector<Index> weights_of(const std::vector<DatasetShare>& shares);
 
 }  // namespace headlight

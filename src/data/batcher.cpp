@@ -20,7 +20,9 @@ std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
   require(options.repeat_share == 0 || options.batching == Batching::packed,
           "[Batcher] repeat_share needs packed batching");
   if (options.batching != Batching::packed) {
-    return make_document_source(dataset, options);
+    const bool is_listed = options.order == DocumentOrder::listed && dataset.shares.empty();
+    return is_listed ? make_listed_source(dataset, options)
+                     : make_document_source(dataset, options);
   }
   auto blocks = make_block_source(dataset, options);
   return options.repeat_share == 0 ? std::move(blocks)
@@ -28,6 +30,14 @@ std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
 }
 
 }  // namespace
+
+std::vector<Index> weights_of(const std::vector<DatasetShare>& shares) {
+  std::vector<Index> weights;
+  for (const DatasetShare& share : shares) {
+    weights.push_back(share.weight);
+  }
+  return weights;
+}
 
 Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
     : source_(make_source(dataset, options)), pad_id_(options.pad_id) {}

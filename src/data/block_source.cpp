@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "data/batch_source.h"
+#include "data/mixture.h"
 #include "data/token_stream.h"
 #include "headlight/base/error.h"
 #include "headlight/tensor/random.h"
@@ -18,6 +20,17 @@ class BlockSource final : public BatchSource {
     require(stream_.size() >= 2, "[Batcher] the stream has ", stream_.size(),
             " tokens, expected at least 2");
     inputs_ = std::min(options.block_size, stream_.size() - 1);
+    for (const DatasetShare& share : dataset.shares) {
+      const Index first = dataset.documents ? stream_.start(share.first) : share.first;
+      const Index end =
+          dataset.documents ? stream_.start(share.first + share.count) : share.first + share.count;
+      require(end - first >= 2, "[Batcher] a share has ", end - first,
+              " tokens, expected at least 2");
+      shares_.push_back({.first = first, .count = end - first, .weight = share.weight});
+    }
+    if (!shares_.empty()) {
+      mixture_.emplace(weights_of(shares_), RandomStream{options.seed, kMixtureStream});
+    }
     require(options.batch_size <= std::numeric_limits<std::int32_t>::max() / inputs_,
             "[Batcher] batch_size ", options.batch_size, " x ", inputs_,
             " tokens is too large for one batch");
@@ -30,20 +43,30 @@ class BlockSource final : public BatchSource {
   std::vector<std::vector<std::int32_t>> sequences(Index index) override {
     const RandomStream random =
         RandomStream{options_.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(index));
-    const auto places = static_cast<std::uint64_t>(stream_.size() - inputs_);
     std::vector<std::vector<std::int32_t>> result;
     result.reserve(static_cast<std::size_t>(options_.batch_size));
     for (Index b = 0; b < options_.batch_size; ++b) {
+      const DatasetShare share = share_of(index * options_.batch_size + b);
+      const Index inputs = std::min(inputs_, share.count - 1);
+      const auto places = static_cast<std::uint64_t>(share.count - inputs);
       const auto begin = static_cast<Index>(random.below(static_cast<std::uint64_t>(b), places));
-      result.push_back(stream_.tokens(begin, inputs_ + 1));
+      result.push_back(stream_.tokens(share.first + begin, inputs + 1));
     }
     return result;
   }
 
  private:
+  // The part of the stream that a sequence of the run comes from.
+  DatasetShare share_of(Index number) const {
+    return mixture_ ? shares_[mixture_->at(number).source]
+                    : DatasetShare{.first = 0, .count = stream_.size()};
+  }
+
   BatcherOptions options_;
   TokenStream stream_;
-  Index inputs_ = 0;  // of a block: T, or all that the stream gives
+  Index inputs_ = 0;                  // of a block: T, or all that the stream gives
+  std::vector<DatasetShare> shares_;  // in tokens of the stream; none: it is one
+  std::optional<Mixture> mixture_;    // of them
 };
 
 }  // namespace

@@ -57,6 +57,26 @@ TokenDataset join_datasets(std::vector<TokenDataset> parts, std::int32_t end_of_
                    : join_streams(std::move(parts), end_of_text);
 }
 
+TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Index>& weights,
+                          std::int32_t end_of_text) {
+  require(parts.size() == weights.size(), "[mix_datasets] ", parts.size(), " parts and ",
+          weights.size(), " weights");
+  const bool documents = std::any_of(parts.begin(), parts.end(),
+                                     [](const TokenDataset& part) { return part.documents; });
+  std::vector<DatasetShare> shares;
+  Index first = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const TokenDataset& part = parts[i];
+    const Index count = documents ? std::ssize(part.sequences) : part.token_count;
+    shares.push_back({.first = first, .count = count, .weight = weights[i]});
+    const bool adds_end = !documents && part.sequences.front().back() != end_of_text;
+    first += count + (adds_end ? 1 : 0);
+  }
+  TokenDataset whole = join_datasets(std::move(parts), end_of_text);
+  whole.shares = std::move(shares);
+  return whole;
+}
+
 DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fraction,
                         std::int32_t end_of_text) {
   if (parts.size() == 1) {

@@ -1,82 +1,155 @@
 #include <algorithm>
-#include <numeric>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "data/batch_source.h"
+#include "data/mixture.h"
+#include "data/permutation.h"
+#include "headlight/base/error.h"
 #include "headlight/data/sequence_pieces.h"
 #include "headlight/tensor/random.h"
 
 namespace headlight {
 namespace {
 
-// 0 ... count - 1 in random order, by the Fisher-Yates shuffle.
-std::vector<Index> permutation(Index count, const RandomStream& random) {
-  std::vector<Index> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), Index{0});
-  for (std::size_t i = order.size(); i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(i - 1, i))]);
-  }
-  return order;
+Index divide_up(Index value, Index by) { return value / by + (value % by == 0 ? 0 : 1); }
+
+RandomStream order_of(const BatcherOptions& options, Index epoch) {
+  return RandomStream{options.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(epoch));
 }
+
+// The pieces of a dataset in the order in which they are trained on.
+class PieceOrder {
+ public:
+  virtual ~PieceOrder() = default;
+  // Pieces of an epoch, of which the last batch may be smaller.
+  virtual Index epoch_size() const = 0;
+  // The number of the piece at `place` of an epoch.
+  virtual Index piece(Index epoch, Index place) = 0;
+};
+
+// All pieces once in every epoch.
+class EpochOrder final : public PieceOrder {
+ public:
+  EpochOrder(Index count, const BatcherOptions& options) : count_(count), options_(options) {}
+
+  Index epoch_size() const override { return count_; }
+  Index piece(Index epoch, Index place) override {
+    return Permutation(count_, order_of(options_, epoch))(place);
+  }
+
+ private:
+  Index count_;
+  BatcherOptions options_;
+};
+
+// The pieces of each share in epochs of its own; all of the run is one epoch of the whole.
+class MixedOrder final : public PieceOrder {
+ public:
+  MixedOrder(const TokenDataset& dataset, const SequencePieces& pieces,
+             const BatcherOptions& options)
+      : options_(options), mixture_(weights_of(dataset.shares), {options.seed, kMixtureStream}) {
+    require(dataset.documents, "[Batcher] shares of a stream need packed batching");
+    for (const DatasetShare& share : dataset.shares) {
+      const Index first = pieces.first_piece(share.first);
+      const Index end = pieces.first_piece(share.first + share.count);
+      require(end > first, "[Batcher] a share has no sequence of two tokens");
+      shares_.push_back({.first = first, .count = end - first, .weight = share.weight});
+    }
+  }
+
+  Index epoch_size() const override { return std::numeric_limits<Index>::max(); }
+
+  Index piece(Index, Index place) override {
+    const Mixture::Draw draw = mixture_.at(place);
+    const DatasetShare& share = shares_[draw.source];
+    const RandomStream random =
+        order_of(options_, draw.number / share.count).fork(~std::uint64_t{draw.source});
+    return share.first + Permutation(share.count, random)(draw.number % share.count);
+  }
+
+ private:
+  BatcherOptions options_;
+  Mixture mixture_;
+  std::vector<DatasetShare> shares_;  // in pieces
+};
 
 class DocumentSource final : public BatchSource {
  public:
   DocumentSource(const TokenDataset& dataset, const BatcherOptions& options)
       : options_(options), pieces_(dataset, options.block_size) {
-    const Index count = pieces_.count();
-    batches_ = count / options.batch_size + (count % options.batch_size == 0 ? 0 : 1);
+    if (dataset.shares.empty()) {
+      order_ = std::make_unique<EpochOrder>(pieces_.count(), options);
+    } else {
+      order_ = std::make_unique<MixedOrder>(dataset, pieces_, options);
+    }
+    batches_ = divide_up(order_->epoch_size(), options.batch_size);
+    // Written so that a huge window cannot overflow: it is the whole epoch then.
+    window_ = options.batching == Batching::bucketed
+                  ? std::min(options.bucket_window, batches_per_epoch())
+                  : 1;
   }
 
-  Index batches_per_epoch() const override { return batches_; }
+  Index batches_per_epoch() const override {
+    return divide_up(pieces_.count(), options_.batch_size);
+  }
 
   std::vector<std::vector<std::int32_t>> sequences(Index index) override {
-    set_epoch(index / batches_);
-    const Index batch = batch_order_[static_cast<std::size_t>(index % batches_)];
-    const Index begin = batch * options_.batch_size;
-    const Index end = std::min(begin + options_.batch_size, pieces_.count());
+    const Index epoch = index / batches_;
+    const Index batch = index % batches_;
+    const Index window = batch / window_;
+    set_window(epoch, window);
+    const Index in_window = std::min(window_, batches_ - window * window_);
+    // Sorted by length, batches of a window come in an order of their own.
+    const RandomStream random =
+        order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);
+    const Index begin = Permutation(in_window, random)(batch % window_) * options_.batch_size;
+    const Index end = begin + std::min(options_.batch_size, std::ssize(kept_) - begin);
     std::vector<std::vector<std::int32_t>> result;
     result.reserve(static_cast<std::size_t>(end - begin));
     for (Index i = begin; i < end; ++i) {
-      result.push_back(pieces_.tokens(piece_order_[static_cast<std::size_t>(i)]));
+      result.push_back(pieces_.tokens(kept_[static_cast<std::size_t>(i)]));
     }
     return result;
   }
 
  private:
-  void set_epoch(Index epoch) {
-    if (epoch == epoch_) {
+  // Keeps the pieces of the batches of one window.
+  void set_window(Index epoch, Index window) {
+    if (std::pair(epoch, window) == kept_of_) {
       return;
     }
-    const RandomStream random =
-        RandomStream{options_.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(epoch));
-    piece_order_ = permutation(pieces_.count(), random);
-    if (options_.batching == Batching::bucketed) {
-      sort_windows();
-      batch_order_ = permutation(batches_, random.fork(0));
-    } else {
-      batch_order_.resize(static_cast<std::size_t>(batches_));
-      std::iota(batch_order_.begin(), batch_order_.end(), Index{0});
+    const Index size = window_ * options_.batch_size;
+    const Index begin = window * size;
+    kept_.clear();
+    for (Index i = begin; i < begin + std::min(size, order_->epoch_size() - begin); ++i) {
+      kept_.push_back(order_->piece(epoch, i));
     }
-    epoch_ = epoch;
+    if (window_ > 1) {
+      sort_kept();
+    }
+    kept_of_ = {epoch, window};
   }
 
-  void sort_windows() {
-    const Index count = pieces_.count();
-    // Written so that a huge window cannot overflow: it is the whole epoch then.
-    const Index window = std::min(options_.bucket_window, batches_) * options_.batch_size;
-    for (Index begin = 0; begin < count; begin += window) {
-      const auto first = piece_order_.begin() + begin;
-      std::stable_sort(first, first + std::min(window, count - begin),
-                       [this](Index a, Index b) { return pieces_.length(a) < pieces_.length(b); });
+  void sort_kept() {
+    std::vector<std::pair<Index, Index>> by_length;  // length and piece
+    for (const Index piece : kept_) {
+      by_length.emplace_back(pieces_.length(piece), piece);
     }
+    std::stable_sort(by_length.begin(), by_length.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::transform(by_length.begin(), by_length.end(), kept_.begin(),
+                   [](const auto& item) { return item.second; });
   }
 
   BatcherOptions options_;
   SequencePieces pieces_;
-  Index batches_ = 0;
-  Index epoch_ = -1;                // the one that the orders belong to
-  std::vector<Index> piece_order_;  // [pieces]
-  std::vector<Index> batch_order_;  // [batches]
+  std::unique_ptr<PieceOrder> order_;
+  Index batches_ = 0;                       // of an epoch of the order
+  Index window_ = 1;                        // batches whose pieces are sorted together
+  std::pair<Index, Index> kept_of_{-1, 0};  // epoch and window
+  std::vector<Index> kept_;                 // the window's pieces
 };
 
 }  // namespace

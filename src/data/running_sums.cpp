@@ -26,6 +26,14 @@ RunningSums::RunningSums(Index count, Lengths lengths)
   }
 }
 
+Index RunningSums::before(Index item) const {
+  const Index group = item == count_ ? std::ssize(sums_) - 1 : item / stride_;
+  const Index skipped = item == count_ ? 0 : item % stride_;
+  std::vector<Index> lengths(static_cast<std::size_t>(skipped));
+  lengths_(item - skipped, lengths);
+  return std::accumulate(lengths.begin(), lengths.end(), sums_[static_cast<std::size_t>(group)]);
+}
+
 RunningSums::Item RunningSums::find(Index place) const {
   const auto after = std::upper_bound(sums_.begin(), sums_.end(), place);
   const Index group = (after - sums_.begin()) - 1;

@@ -23,6 +23,9 @@ class RunningSums {
 
   Index total() const { return sums_.back(); }
 
+  // Sum of the lengths of the items before `item`, 0 ... count.
+  Index before(Index item) const;
+
   struct Item {
     Index number = 0;
     Index before = 0;  // sum of the lengths of the items before it

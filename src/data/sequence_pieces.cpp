@@ -27,6 +27,8 @@ SequencePieces::~SequencePieces() = default;
 
 Index SequencePieces::count() const { return pieces_->total(); }
 
+Index SequencePieces::first_piece(Index sequence) const { return pieces_->before(sequence); }
+
 SequencePieces::Place SequencePieces::place(Index piece) const {
   const RunningSums::Item item = pieces_->find(piece);
   const auto sequence = static_cast<std::size_t>(item.number);

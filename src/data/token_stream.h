@@ -16,6 +16,8 @@ class TokenStream {
 
   // Tokens of the stream.
   Index size() const { return own_.total(); }
+  // The place of the first token of a sequence that is its own; of the end, too.
+  Index start(Index sequence) const { return own_.before(sequence); }
   // Tokens begin ... begin + count - 1, which must lie inside the stream.
   std::vector<std::int32_t> tokens(Index begin, Index count) const;
 

@@ -78,6 +78,9 @@ std::string fingerprint_of_tokens(const TokenDataset& data) {
     sequence.for_each_part(
         [&](std::span<const std::int32_t> part) { hash.add_more(part.data(), part.size_bytes()); });
   }
+  for (const DatasetShare& share : data.shares) {
+    hash.add(&share, sizeof share);
+  }
   return hash.text();
 }
 

@@ -16,7 +16,7 @@ std::string fingerprint(const NamedTensors& tensors);
 // The same of the bytes of a file.
 std::string fingerprint_of_bytes(std::string_view bytes);
 
-// The same of token ids and the lengths of their sequences, wherever they lie.
+// The same of token ids and the lengths of their sequences, wherever they lie, and of their shares.
 std::string fingerprint_of_tokens(const TokenDataset& data);
 
 // The same of what each id of a tokenizer stands for: of tokenizers with one fingerprint, a token

@@ -204,7 +204,11 @@ ShardResult result_of(const ShardManifest& manifest, std::size_t found) {
 }  // namespace
 
 ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& files,
-                          const Tokenizer& tokenizer, const ShardOptions& options) {
+                          const Tokenizer& tokenizer, const ShardOptions& given) {
+  ShardOptions options = given;
+  if (options.format.token_dtype == TokenDtype::automatic) {
+    options.format.token_dtype = token_dtype_for(tokenizer.vocab_size());
+  }
   constexpr Index kMostTokens = std::numeric_limits<std::int32_t>::max();  // of a document
   require_value(options.shard_tokens >= 2 && options.shard_tokens <= kMostTokens, "shard_tokens",
                 "expected 2 to ", kMostTokens, ", got ", options.shard_tokens);

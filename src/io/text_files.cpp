@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <new>
+#include <numeric>
 #include <system_error>
 
 #include "base/printable.h"
@@ -192,6 +193,62 @@ std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                     [](const TextFile& file) { return file.is_standard_input(); });
   require(inputs <= 1, "-: standard input can be read only once, got it ", inputs, " times");
   return files;
+}
+
+WeightedName split_weight(const std::string& name) {
+  constexpr Index kMillion = 1'000'000;
+  constexpr std::size_t kMostDigits = 7;
+  std::error_code error;
+  const std::size_t colon = name.rfind(':');
+  if (colon == std::string::npos || colon == 0 || fs::exists(name, error)) {
+    return {.name = name};
+  }
+  const std::string_view digits = std::string_view(name).substr(colon + 1);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  std::string_view whole = digits.substr(0, point);
+  std::string fraction(digits.substr(std::min(point + 1, digits.size())));
+  const auto is_number = [](std::string_view text) {
+    return text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (whole.empty() || !is_number(whole) || !is_number(fraction)) {
+    return {.name = name};
+  }
+  const bool is_short = whole.size() <= kMostDigits && fraction.size() < kMostDigits;
+  fraction.resize(kMostDigits - 1, '0');
+  const Index weight =
+      is_short ? std::stoll(std::string(whole)) * kMillion + std::stoll(fraction) : 0;
+  require(weight > 0 && weight <= kMillion * kMillion, shown(name),
+          ": expected a weight above 0, of at most ", kMillion,
+          " and with at most 6 digits behind the point, got ", digits);
+  return {.name = name.substr(0, colon), .weight = weight};
+}
+
+std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names) {
+  constexpr Index kUsual = 1'000'000;
+  std::vector<WeightedName> sources;
+  for (const std::string& name : names) {
+    std::error_code error;
+    const bool is_list = name.find(',') != std::string::npos && !fs::exists(name, error);
+    for (const std::string& part : is_list ? parts_between_commas(name) : std::vector{name}) {
+      sources.push_back(split_weight(part));
+    }
+  }
+  const bool any = std::any_of(sources.begin(), sources.end(),
+                               [](const WeightedName& source) { return source.weight > 0; });
+  if (!any) {
+    return {{.files = find_text_files(names)}};
+  }
+  std::vector<WeightedFiles> result;
+  Index divisor = 0;
+  for (const WeightedName& source : sources) {
+    const Index weight = source.weight == 0 ? kUsual : source.weight;
+    divisor = std::gcd(divisor, weight);
+    result.push_back({.files = find_text_files({source.name}), .weight = weight});
+  }
+  for (WeightedFiles& source : result) {
+    source.weight /= divisor;
+  }
+  return result;
 }
 
 bool is_text_name(std::string_view name) {

@@ -14,6 +14,7 @@
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/run_layout.h"
+#include "headlight/io/text_files.h"
 
 namespace headlight {
 namespace {
@@ -336,7 +337,10 @@ std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folde
       continue;
     }
     for_each_text(config, field, [&](std::string& value) {
-      const fs::path found = is_word(value) ? fs::path(value) : located(value, from);
+      const std::string name = is_list(field) ? split_weight(value).name : value;
+      const std::string weight = value.substr(name.size());
+      fs::path found = is_word(name) ? fs::path(name) : located(name, from);
+      found += weight;
       // Settings are UTF-8, which folders need not be.
       if (found.string() != value && valid_utf8_prefix(found.string()) == found.string().size()) {
         notes.push_back(concat_text(field.key, ": ", shown(value),

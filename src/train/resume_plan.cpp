@@ -5,6 +5,7 @@
 
 #include "headlight/base/build.h"
 #include "headlight/base/error.h"
+#include "headlight/io/text_files.h"
 #include "headlight/kernels/machine.h"
 #include "headlight/train/config_source.h"
 
@@ -25,7 +26,11 @@ bool are_same_files(const ConfigField& field, const TrainConfig& before, const T
   return std::equal(old.begin(), old.end(), present.begin(), present.end(),
                     [](const std::string& a, const std::string& b) {
                       std::error_code error;
-                      return a == b || std::filesystem::equivalent(a, b, error);
+                      const WeightedName old_name = split_weight(a);
+                      const WeightedName new_name = split_weight(b);
+                      return old_name.weight == new_name.weight &&
+                             (old_name.name == new_name.name ||
+                              std::filesystem::equivalent(old_name.name, new_name.name, error));
                     });
 }
 
@@ -152,10 +157,10 @@ DataPlan plan_data(const DataCourse& before, const DataCourse& now, const Traini
   const DataStart next{.update = state.iteration,
                        .batch = old.epoch * old.batches_per_epoch + old.batch};
   const bool same_data = is_same_data(before, now);
-  const bool same_batches =
-      same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
-      have_same(before.config, now.config,
-                {"seed", "batching", "batch_size", "bucket_window", "repeat_share"});
+  const bool same_batches = same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
+                            have_same(before.config, now.config,
+                                      {"seed", "batching", "batch_size", "bucket_window",
+                                       "repeat_share", "document_order"});
   if (same_batches) {
     const bool same_steps = have_same(before.config, now.config, {"gradient_accumulation_steps"});
     return {.start = same_steps ? state.history.data_start : next, .note = ""};
@@ -165,7 +170,7 @@ DataPlan plan_data(const DataCourse& before, const DataCourse& now, const Traini
     return {.start = next, .note = data_note(before, now)};
   }
   if (same_way && now.config.batching == "padded" && same_data &&
-      have_same(before.config, now.config, {"seed"})) {
+      have_same(before.config, now.config, {"seed", "document_order"})) {
     return same_place(before, now, state.iteration);
   }
   return next_epoch(before, now, state.iteration);

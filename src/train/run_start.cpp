@@ -78,9 +78,23 @@ void note_rise(const TrainConfig& past, RunStart& start) {
   }
 }
 
+// A run keeps the order of documents that it began with, unless another is asked for; settings of
+// earlier versions say nothing of it.
+void keep_order(TrainConfig& past, RunStart& start) {
+  if (start.checkpoint.empty()) {
+    return;
+  }
+  const std::string before(name_of(start.state.history.data_order));
+  if (start.config.document_order == past.document_order) {
+    start.config.document_order = before;
+  }
+  past.document_order = before;
+}
+
 // Finds out what the run goes on from and what it changes.
 TrainConfig go_on(RunStart& start) {
-  const TrainConfig past = read_past(start);
+  TrainConfig past = read_past(start);
+  keep_order(past, start);
   TrainConfig& config = start.config;
   if (config.init_from == kResume) {
     config.init_from = past.init_from;
@@ -147,6 +161,7 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
       .batches_per_epoch = batches, .tokens = train.token_count, .content = start.content};
   const DataPlan plan = plan_data({past, before}, {start.config, now}, start.state);
   UpdateHistory& history = start.state.history;
+  history.data_order = start.config.batcher().order;
   if (plan.start != history.data_start) {
     history.data_start = plan.start;
     history.data_shift = 0;

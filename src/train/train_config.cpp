@@ -47,7 +47,8 @@ constexpr std::array kFields{
     ConfigField{.key = "data",
                 .member = &C::data,
                 .help = "Texts to train on (.txt, .jsonl, also .gz or .zst; - is stdin) or token "
-                        "ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'",
+                        "ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'; "
+                        "NAME:WEIGHT samples from several by weights",
                 .is_path = true},
     ConfigField{.key = "validation_data",
                 .member = &C::validation_data,
@@ -85,6 +86,11 @@ constexpr std::array kFields{
                 .member = &C::batching,
                 .help = "packed (blocks of one stream), padded or bucketed (documents)",
                 .choices = kChoiceNames<Batching>},
+    ConfigField{.key = "document_order",
+                .member = &C::document_order,
+                .help = "padded, bucketed: computed (any number of documents), or listed (as runs "
+                        "began before it; a list in memory)",
+                .choices = kChoiceNames<DocumentOrder>},
     ConfigField{"repeat_share", &C::repeat_share,
                 "packed: share of the sequences that are random tokens, repeated", training,
                 kShare},
@@ -523,7 +529,8 @@ void TrainConfig::validate() const {
   // What is in a folder or behind a pattern, is seen when it is read.
   const bool may_be_documents = documents != "none" || !jsonl.empty() ||
                                 std::any_of(data.begin(), data.end(), [](const std::string& name) {
-                                  return is_json_lines_name(name) || !is_text_name(name);
+                                  const std::string path = split_weight(name).name;
+                                  return is_json_lines_name(path) || !is_text_name(path);
                                 });
   require_value(batching == "packed" || may_be_documents, "batching", batching,
                 " needs documents; set documents to line, blank_line or token");
@@ -585,7 +592,8 @@ BatcherOptions TrainConfig::batcher() const {
           .block_size = block_size,
           .seed = static_cast<std::uint64_t>(seed),
           .bucket_window = bucket_window,
-          .repeat_share = repeat_share};
+          .repeat_share = repeat_share,
+          .order = parse_name<DocumentOrder>("document_order", document_order)};
 }
 
 TextFormat TrainConfig::text_format() const {

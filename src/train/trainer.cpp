@@ -74,7 +74,8 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
       sharded_(make_sharded(config, model, processes)),
-      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {}
+      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))),
+      history_{.data_order = config.batcher().order} {}
 
 Trainer::~Trainer() = default;
 
@@ -101,6 +102,11 @@ void Trainer::set_optimizer_state(const NamedTensors& whole) {
 }
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
+  if (history.data_order != history_.data_order) {
+    BatcherOptions options = config_.batcher();
+    options.order = history.data_order;
+    batcher_ = Batcher(dataset_, options);
+  }
   iteration_ = iteration;
   history_ = std::move(history);
 }

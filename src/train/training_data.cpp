@@ -76,15 +76,24 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
 
 // The files of `data` and of `validation_data`.
 struct DataFiles {
+  struct Source {
+    std::size_t count = 0;  // of the files of `train`, in order
+    Index weight = 1;
+  };
   std::vector<TextFile> train;
+  std::vector<Source> sources;
   std::vector<TextFile> validation;  // none: parts of the others, or what lies beside them
 };
 
 DataFiles find_files(const TrainConfig& config) {
   require_value(!config.data.empty(), "data",
                 "expected a text or token file to train on (--data FILE)");
-  DataFiles files{.train = find_text_files(config.data),
-                  .validation = find_text_files(config.validation_data, "val.bin")};
+  DataFiles files;
+  for (const WeightedFiles& source : find_weighted_files(config.data)) {
+    files.sources.push_back({.count = source.files.size(), .weight = source.weight});
+    files.train.insert(files.train.end(), source.files.begin(), source.files.end());
+  }
+  files.validation = find_text_files(config.validation_data, "val.bin");
   const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
   require_value(std::none_of(files.train.begin(), files.train.end(), is_input) ||
                     std::none_of(files.validation.begin(), files.validation.end(), is_input),
@@ -116,43 +125,79 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
                           "(.idx) lies beside it");
 }
 
-// Reads what is to be trained and evaluated on: validation_data, or else of each file its own last
-// part, or the val.bin beside it.
-DatasetSplit read_split(const TrainConfig& config, const DataFiles& files,
-                        const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
-  const TextFormat format = config.text_format();
-  std::vector<TextFile> whole;  // trained on from beginning to end
-  std::vector<TextFile> split;
-  std::vector<TextFile> validation = files.validation;
-  for (const TextFile& file : files.train) {
-    const bool has_other = !files.validation.empty() || !file.validation_paths.empty();
-    (has_other ? whole : split).push_back(file);
-    if (files.validation.empty()) {
-      add_new(file.validation_paths, validation);
+// Reads data as a run takes it apart.
+class SplitReader {
+ public:
+  SplitReader(const TrainConfig& config, const Tokenizer& tokenizer,
+              std::vector<std::string>& warnings)
+      : config_(config), tokenizer_(tokenizer), warnings_(warnings) {}
+
+  // validation_data, or else of each file its own last part, or what lies beside it.
+  DatasetSplit read(const DataFiles& files) {
+    validation_ = files.validation;
+    std::vector<TokenDataset> train;
+    std::vector<Index> weights;
+    auto begin = files.train.begin();
+    for (const DataFiles::Source& source : files.sources) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(source.count);
+      train.push_back(read_source({begin, end}, !files.validation.empty()));
+      weights.push_back(source.weight);
+      begin = end;
     }
-  }
-  std::vector<TokenDataset> train;
-  std::vector<TokenDataset> evaluated;
-  if (!whole.empty()) {
-    train = read_datasets(whole, format, tokenizer, warnings);
-    evaluated = read_datasets(validation, format, tokenizer, warnings);
-  }
-  if (!split.empty()) {
-    DatasetSplit parts = split_each(read_datasets(split, format, tokenizer, warnings),
-                                    config.validation_fraction, tokenizer.end_of_text());
-    train.push_back(std::move(parts.train));
-    if (evaluated.empty() || !parts.validation.sequences.empty()) {
-      evaluated.push_back(std::move(parts.validation));
+    std::vector<TokenDataset> evaluated;
+    if (!validation_.empty()) {
+      evaluated = read_datasets(validation_, config_.text_format(), tokenizer_, warnings_);
     }
+    for (TokenDataset& part : last_parts_) {
+      if (evaluated.empty() || !part.sequences.empty()) {
+        evaluated.push_back(std::move(part));
+      }
+    }
+    const std::int32_t end_of_text = tokenizer_.end_of_text();
+    return {.train = train.size() == 1 ? std::move(train.front())
+                                       : mix_datasets(std::move(train), weights, end_of_text),
+            .validation = join_datasets(std::move(evaluated), end_of_text)};
   }
-  return {.train = join_datasets(std::move(train), tokenizer.end_of_text()),
-          .validation = join_datasets(std::move(evaluated), tokenizer.end_of_text())};
-}
+
+ private:
+  // What files give to train on.
+  TokenDataset read_source(const std::vector<TextFile>& files, bool has_validation) {
+    std::vector<TextFile> whole;  // trained on from beginning to end
+    std::vector<TextFile> split;
+    for (const TextFile& file : files) {
+      const bool has_other = has_validation || !file.validation_paths.empty();
+      (has_other ? whole : split).push_back(file);
+      if (!has_validation) {
+        add_new(file.validation_paths, validation_);
+      }
+    }
+    const TextFormat format = config_.text_format();
+    std::vector<TokenDataset> train;
+    if (!whole.empty()) {
+      train = read_datasets(whole, format, tokenizer_, warnings_);
+    }
+    if (!split.empty()) {
+      DatasetSplit parts = split_each(read_datasets(split, format, tokenizer_, warnings_),
+                                      config_.validation_fraction, tokenizer_.end_of_text());
+      train.push_back(std::move(parts.train));
+      last_parts_.push_back(std::move(parts.validation));
+    }
+    return join_datasets(std::move(train), tokenizer_.end_of_text());
+  }
+
+  const TrainConfig& config_;
+  const Tokenizer& tokenizer_;
+  std::vector<std::string>& warnings_;
+  std::vector<TextFile> validation_;
+  std::vector<TokenDataset> last_parts_;  // of files that were split
+};
 
 }  // namespace
 
 void require_lasting_data(const TrainConfig& config) {
-  const auto is_input = [](const std::string& name) { return name == kStandardInput; };
+  const auto is_input = [](const std::string& name) {
+    return split_weight(name).name == kStandardInput;
+  };
   for (const auto* names : {&config.data, &config.validation_data}) {
     require(std::none_of(names->begin(), names->end(), is_input),
             "--resume: data comes through standard input, which no run can go on with; name a file "
@@ -166,7 +211,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   if (tokenizer == nullptr) {
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }
-  DatasetSplit split = read_split(config, files, *tokenizer, result.warnings);
+  DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
   if (config.batching != "packed" && !split.train.documents) {
     refuse_streams(config, files.train);
   }

@@ -11,7 +11,8 @@
 namespace headlight {
 namespace {
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
+constexpr int kOfListedOrder = 3;    // without the order of the data, of which there was one
 constexpr int kOfFixedSettings = 2;  // without changes and where the data begins
 constexpr int kOldest = 1;           // iteration, best_validation_loss and config alone
 constexpr Index kLargestCount = Index{1} << 48;
@@ -94,7 +95,10 @@ std::vector<SettingChange> read_changes(const Members& state) {
 }
 
 UpdateHistory read_history(const Members& history, Index version) {
-  return {.data_start = version > kOfFixedSettings ? read_data_start(history.object("data_start"))
+  constexpr auto kNewest = static_cast<Index>(DocumentOrder::computed);
+  const Index order = version > kOfListedOrder ? history.count("data_order", 1, kNewest) : 1;
+  return {.data_order = static_cast<DocumentOrder>(order),
+          .data_start = version > kOfFixedSettings ? read_data_start(history.object("data_start"))
                                                    : DataStart{},
           .data_shift = history.count("data_shift"),
           .skipped = history.count("skipped"),
@@ -112,7 +116,8 @@ Json to_json(const DataPosition& data) {
 
 Json to_json(const UpdateHistory& history) {
   const DataStart& start = history.data_start;
-  return {{"data_start", {{"update", start.update}, {"batch", start.batch}}},
+  return {{"data_order", static_cast<Index>(history.data_order)},
+          {"data_start", {{"update", start.update}, {"batch", start.batch}}},
           {"data_shift", history.data_shift},
           {"skipped", history.skipped},
           {"skipped_in_row", history.skipped_in_row},
@@ -170,6 +175,7 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
       members.number("best_validation_loss", std::numeric_limits<double>::infinity());
   state.config = members.text("config");
   if (version == kOldest) {
+    state.history.data_order = DocumentOrder::listed;
     state.optimizer_steps = state.iteration;
     state.evaluated = state.iteration;
     return state;

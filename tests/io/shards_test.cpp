@@ -53,9 +53,7 @@ class Texts {
   TemporaryFolder folder_;
 };
 
-ShardOptions options_of(Index shard_tokens) {
-  return {.shard_tokens = shard_tokens, .format = {.token_dtype = TokenDtype::uint16}};
-}
+ShardOptions options_of(Index shard_tokens) { return {.shard_tokens = shard_tokens}; }
 
 // The bytes of all files by name.
 std::map<std::string, std::string> contents(const fs::path& folder) {

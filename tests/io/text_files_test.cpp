@@ -99,3 +99,51 @@ TEST_CASE("files are named by their first, and by two when there are two", "[io]
   CHECK(names_of({a, b}) == "a and b");
   CHECK(names_of({a, b, b}) == "a and 2 more");
 }
+
+TEST_CASE("a weight stands behind the last colon, unless the whole name is there", "[io]") {
+  const TemporaryFolder folder;
+  const std::string a = (folder / "a.txt").string();
+  write_bytes(a, "a");
+  const auto check = [](const std::string& given, const std::string& name, Index weight) {
+    const WeightedName read = split_weight(given);
+    CHECK(read.name == name);
+    CHECK(read.weight == weight);
+  };
+  check(a, a, 0);
+  check(a + ":2", a, 2000000);
+  check(a + ":0.25", a, 250000);
+  check(a + ":2.", a, 2000000);
+  check("b/*.txt:10", "b/*.txt", 10000000);
+  check("c:\\a.txt", "c:\\a.txt", 0);
+  check("a:b:3", "a:b", 3000000);
+  for (const char* name : {"a:", "a:x", "a:-1", "a:1e3", ":3", "a:3b", "a:.5"}) {
+    check(name, name, 0);
+  }
+  for (const char* name : {"a:0", "a:0.0000001", "a:1000001", "a:99999999999999999999"}) {
+    CHECK(contains(error_of([&] { split_weight(name); }), "expected a weight above 0"));
+  }
+  write_bytes(a + ":2", "b");
+  check(a + ":2", a + ":2", 0);
+}
+
+TEST_CASE("weights of names have no common divisor, and names without one weigh 1", "[io]") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
+    write_bytes(folder / name, "text");
+  }
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  const auto weights = [](const std::vector<std::string>& names) {
+    std::vector<Index> result;
+    for (const WeightedFiles& source : find_weighted_files(names)) {
+      CHECK_FALSE(source.files.empty());
+      result.push_back(source.weight);
+    }
+    return result;
+  };
+  CHECK(weights({at("a.txt"), at("b.txt")}) == std::vector<Index>{1});
+  CHECK(find_weighted_files({at("a.txt"), at("b.txt")})[0].files.size() == 2);
+  CHECK(weights({at("a.txt") + ":0.5", at("b.txt")}) == std::vector<Index>{1, 2});
+  CHECK(weights({at("a.txt") + ":6," + at("b.txt") + ":4", at("c.txt") + ":2"}) ==
+        std::vector<Index>{3, 2, 1});
+  CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
+}

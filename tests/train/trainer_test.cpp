@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"
@@ -53,6 +54,29 @@ std::vector<double> all_weights(const Gpt& model) {
 }
 
 }  // namespace
+
+TEST_CASE("documents come in the order of the configuration, or of the history", "[train]") {
+  const auto losses = [](const std::string& order, std::optional<DocumentOrder> history) {
+    Setup setup;
+    setup.config.batching = "padded";
+    setup.config.document_order = order;
+    std::vector<std::vector<std::int32_t>> documents;
+    for (std::int32_t d = 0; d < 40; ++d) {
+      documents.emplace_back(static_cast<std::size_t>(1 + d % 5), d % 10);
+    }
+    setup.dataset = document_dataset(std::move(documents), 0);
+    Trainer trainer(setup.config, *setup.model, setup.dataset);
+    if (history) {
+      trainer.go_to(0, {.data_order = *history});
+    }
+    const double first = trainer.step().loss;
+    CHECK(trainer.history().data_order ==
+          (order == "listed" || history ? DocumentOrder::listed : DocumentOrder::computed));
+    return std::pair(first, trainer.step().loss);
+  };
+  CHECK(losses("computed", DocumentOrder::listed) == losses("listed", {}));
+  CHECK(losses("computed", {}) != losses("listed", {}));
+}
 
 TEST_CASE("the phases of an update sum to its time and all of them take some", "[train]") {
   Setup setup;

@@ -74,7 +74,7 @@ TEST_CASE("a state from before it told who computed products is understood", "[t
 }
 
 TEST_CASE("a state of the version before begins its data at the beginning", "[train]") {
-  std::string text = replaced(to_state_json({.iteration = 7}), "\"version\": 3", "\"version\": 2");
+  std::string text = replaced(to_state_json({.iteration = 7}), "\"version\": 4", "\"version\": 2");
   text = replaced(text, "\"changes\": [],", "");
   text = replaced(text, "\"validation_tokens\": 0", "\"other\": 0");
   text = replaced(text, "\"data_start\"", "\"another\"");
@@ -82,6 +82,26 @@ TEST_CASE("a state of the version before begins its data at the beginning", "[tr
   CHECK(read.iteration == 7);
   CHECK(read.history.data_start == DataStart{});
   CHECK(read.changes.empty());
+}
+
+TEST_CASE("a state from before orders had versions goes on in the order of that time", "[train]") {
+  const std::string now = to_state_json({.iteration = 7});
+  CHECK(parse_state_json(now, "s").history.data_order == DocumentOrder::computed);
+  for (const char* version : {"2", "3"}) {
+    const std::string before =
+        replaced(replaced(now, "\"version\": 4", std::string("\"version\": ") + version),
+                 "\"data_order\": 2,", "");
+    CHECK(parse_state_json(before, "s").history.data_order == DocumentOrder::listed);
+  }
+  CHECK(parse_state_json(R"({"version": 1, "iteration": 9, "best_validation_loss": null,)"
+                         R"( "config": ""})",
+                         "s")
+            .history.data_order == DocumentOrder::listed);
+  const std::string listed = replaced(now, "\"data_order\": 2", "\"data_order\": 1");
+  CHECK(parse_state_json(listed, "s").history.data_order == DocumentOrder::listed);
+  CHECK(to_state_json(parse_state_json(listed, "s")) == listed);
+  CHECK_THROWS_WITH(parse_state_json(replaced(now, "\"data_order\": 2", "\"data_order\": 3"), "s"),
+                    "s: history: data_order: expected a whole number of at least 1");
 }
 
 TEST_CASE("a state keeps the latest of very many changes", "[train]") {
@@ -104,7 +124,7 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
     }
     return std::string();
   };
-  CHECK(refusal("\"version\": 3", "\"version\": 4") == "s: version: expected 3, got 4");
+  CHECK(refusal("\"version\": 4", "\"version\": 5") == "s: version: expected 4, got 5");
   CHECK(refusal("\"changes\": []", "\"changes\": [1]").starts_with("s: changes: "));
   CHECK(refusal("\"changes\": []", "\"changes\": 1")
             .starts_with("s: changes: expected a list of at most "));

@@ -21,6 +21,17 @@ template <>
 inline constexpr auto kChoices<Batching> = std::to_array<Choice<Batching>>(
     {{"padded", Batching::padded}, {"bucketed", Batching::bucketed}, {"packed", Batching::packed}});
 
+// In which order documents come; the numbers stand in checkpoints. Earlier ways are kept, so that
+// runs go on as they began.
+enum class DocumentOrder {
+  listed = 1,    // the Fisher-Yates shuffle of a list of all documents
+  computed = 2,  // a permutation of which every number is computed by itself, without a list
+};
+
+template <>
+inline constexpr auto kChoices<DocumentOrder> = std::to_array<Choice<DocumentOrder>>(
+    {{"computed", DocumentOrder::computed}, {"listed", DocumentOrder::listed}});
+
 struct BatcherOptions {
   Batching batching = Batching::packed;
   Index batch_size = 12;      // B: sequences of a batch
@@ -32,6 +43,7 @@ struct BatcherOptions {
   // has a piece of random length, 2 tokens to half a block, again and again until it is full: what
   // comes can only be known from what followed the same token earlier.
   double repeat_share = 0;
+  DocumentOrder order = DocumentOrder::computed;  // padded and bucketed, without shares
 };
 
 class BatchSource;  // one per way of batching; src/data/batch_source.h
@@ -43,6 +55,10 @@ class BatchSource;  // one per way of batching; src/data/batch_source.h
 // every target comes exactly once; the last batch of the order may be smaller. packed draws B start
 // places uniformly and independently, as nanoGPT does; a stream too short for a block is taken
 // whole.
+//
+// Of a dataset with shares every round of as many sequences as the sum of their weights has as many
+// from each share as its weight says. padded and bucketed walk through each share in epochs of its
+// own, and all batches are full.
 class Batcher {
  public:
   // The dataset must outlive the batcher. Throws Error when an option is out of range or the
@@ -54,13 +70,13 @@ class Batcher {
   ~Batcher();
 
   // Inputs, at most [B * T] of them, with their targets. Throws Error when `index` is negative. Not
-  // for several threads at once: the order of one epoch is kept for the next call.
+  // for several threads at once: the order of one epoch, or window, is kept for the next call.
   Batch batch(Index index);
   // The token sequences that batch `index` is made of, each with its last target: 2 ... T + 1
   // tokens.
   std::vector<std::vector<std::int32_t>> sequences(Index index);
-  // Batches in which every target comes once; for packed, batches with as many targets as the
-  // stream has, rounded up.
+  // Batches in which every target comes once; for packed, and with shares, batches with as many
+  // targets, or sequences, as there are, rounded up.
   Index batches_per_epoch() const;
 
  private:

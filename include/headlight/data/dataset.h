@@ -12,13 +12,22 @@
 
 namespace headlight {
 
+// What one of several weighted sources gave to a dataset: so many of its documents, or of the
+// tokens of its stream, from number `first` on.
+struct DatasetShare {
+  Index first = 0;
+  Index count = 0;
+  Index weight = 1;  // at least 1
+};
+
 // Token ids to train on or to evaluate.
 struct TokenDataset {
   // Documents, each <|endoftext|> ids... <|endoftext|>; or a single stream of ids.
   TokenSequences sequences;
-  Index token_count = 0;          // of all sequences, separators included
-  bool documents = false;         // false: `sequences` holds one stream
-  std::int32_t end_of_text = -1;  // first and last token of every document; -1: none
+  Index token_count = 0;                  // of all sequences, separators included
+  bool documents = false;                 // false: `sequences` holds one stream
+  std::int32_t end_of_text = -1;          // first and last token of every document; -1: none
+  std::vector<DatasetShare> shares = {};  // in which it is trained on; none: all alike
 };
 
 // One long stream, without special tokens. Throws Error when it is empty.

@@ -12,6 +12,11 @@ namespace headlight {
 // A single part stays as it is. Throws Error when there is no part.
 TokenDataset join_datasets(std::vector<TokenDataset> parts, std::int32_t end_of_text);
 
+// The same, with a share for each part by its weight. Throws Error unless there are as many weights
+// as parts.
+TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Index>& weights,
+                          std::int32_t end_of_text);
+
 // Splits each part by itself, so that every file gives its own last part for validation, and joins
 // what belongs together. Documents are rounded over all parts, not in each: of ten files with one
 // document each, a tenth is one file. Throws what split_dataset throws.

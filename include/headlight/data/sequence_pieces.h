@@ -23,6 +23,8 @@ class SequencePieces {
   ~SequencePieces();
 
   Index count() const;
+  // The number of a sequence's first piece, or where it would be; of the end, too.
+  Index first_piece(Index sequence) const;
   // Tokens of one piece, the last target included: 2 ... block_size + 1.
   Index length(Index piece) const;
   std::vector<std::int32_t> tokens(Index piece) const;

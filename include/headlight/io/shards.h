@@ -22,8 +22,9 @@ struct Shard {
 
 struct ShardOptions {
   Index shard_tokens = 100'000'000;  // most of one file, at least 2
-  TextFormat format = {};            // of the texts; format.token_dtype is that of the shards
-  bool special = true;               // names of special tokens in a text become these
+  TextFormat format = {};  // of the texts; format.token_dtype is that of the shards, or automatic:
+                           // what the vocabulary needs
+  bool special = true;     // names of special tokens in a text become these
   // Called for every shard that is complete, in order.
   std::function<void(const Shard& shard)> on_shard = {};
 };

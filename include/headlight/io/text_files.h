@@ -40,6 +40,28 @@ struct TextFile {
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file = "train.bin");
 
+// A name with the weight behind its last colon, as in "books/*.txt:2.5".
+struct WeightedName {
+  std::string name;
+  // In millionths; 0: there is none.
+  Index weight = 0;
+};
+
+// What is there under the whole name comes first, so that names may have colons. Throws Error for a
+// weight that is 0 or above a million.
+WeightedName split_weight(const std::string& name);
+
+// Files that are sampled together, in proportion to their sizes, and how often, against others.
+struct WeightedFiles {
+  std::vector<TextFile> files;
+  Index weight = 1;  // the weights of all have no common divisor
+};
+
+// The files that names with weights mean: of each what find_text_files() gives. Names without a
+// weight beside others with one weigh 1; where none has one, all are one source. Throws Error as
+// find_text_files() and split_weight() do.
+std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names);
+
 // True for .txt, .text, .md, .jsonl and .ndjson, also with .gz or .zst behind.
 bool is_text_name(std::string_view name);
 

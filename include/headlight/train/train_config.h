@@ -36,6 +36,7 @@ struct TrainConfig {
   std::string tokenizer = "char";
   Index vocab_size = 0;
   std::string batching = "packed";
+  std::string document_order = "computed";
   double repeat_share = 0.0;
 
   Index batch_size = 12;

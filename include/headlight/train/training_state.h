@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/data/batcher.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {
@@ -19,6 +20,7 @@ struct DataStart {
 
 // What later updates depend on besides weights, moments and the number of the update.
 struct UpdateHistory {
+  DocumentOrder data_order = DocumentOrder::computed;
   DataStart data_start = {};
   Index data_shift = 0;                    // updates' worth of data that rollbacks passed over
   Index skipped = 0;                       // updates left out, in all

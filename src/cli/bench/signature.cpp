@@ -47,6 +47,7 @@ TrainConfig packed_config() { return fixed_config(); }
 TrainConfig padded_config() {
   TrainConfig config = fixed_config();
   config.batching = "padded";
+  config.document_order = "listed";  // of which all signatures are
   config.documents = "line";
   config.tie_weights = false;
   config.activation = "gelu";

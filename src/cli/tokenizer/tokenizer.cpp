@@ -18,7 +18,7 @@ struct Subcommand {
 
 constexpr std::array kSubcommands{
     Subcommand{"train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
-    Subcommand{"encode", "Turn text into token ids, or into a train.bin", run_tokenizer_encode},
+    Subcommand{"encode", "Turn text into token ids, a train.bin or shards", run_tokenizer_encode},
     Subcommand{"decode", "Turn token ids into text", run_tokenizer_decode},
     Subcommand{"info", "What a tokenizer consists of", run_tokenizer_info},
     Subcommand{"show", "Print a text token by token, with the ids", run_tokenizer_show},
