@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <utility>
 
 #include "headlight/base/error.h"
 #include "headlight/io/run_layout.h"
@@ -93,8 +94,6 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
     throw ApiError(closing_ ? 503 : 429, "",
                    closing_ ? "the server ends" : "too many watch already");
   }
-  watcher.exchange->begin(
-      {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
   watchers_.push_back(std::move(watcher));
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { serve_watchers(); });
@@ -130,6 +129,10 @@ void RunFeed::serve_watchers() {
   while (!closing_) {
     std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.exchange->gone(); });
     for (Watcher& watcher : watchers_) {
+      if (!std::exchange(watcher.begun, true)) {
+        watcher.exchange->begin(
+            {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
+      }
       for (Tail& tail : watcher.tails) {
         for (std::string event; !(event = news(tail)).empty();) {
           watcher.exchange->write(std::move(event));

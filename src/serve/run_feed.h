@@ -44,6 +44,7 @@ class RunFeed {
   struct Watcher {
     std::shared_ptr<HttpExchange> exchange;
     std::vector<Tail> tails;
+    bool begun = false;  // by the thread that also writes: what two threads hand over has no order
   };
 
   void serve_watchers();
