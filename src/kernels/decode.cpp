@@ -15,7 +15,6 @@ namespace {
 
 constexpr float kLargestInteger = 127;
 constexpr Index kGroupsOfBlock = 1 + kScaleBlock / 4;  // the scales and 32 columns of int8
-constexpr float kInverse2To24 = 1.0F / 16777216.0F;    // the product loops give 2^24 q
 
 // The scale that brings `count` weights into -127 ... 127; 0 when all are 0, NaN when one is.
 float scale_of(const float* weights, Index count) {
@@ -59,15 +58,34 @@ void pack_int8(const float* row, Index columns, void* panel, Index lane) {
     const Index count = std::min(kScaleBlock, columns - block * kScaleBlock);
     const Index first_group = block * kGroupsOfBlock;
     const float scale = scale_of(weights, count);
-    *word_of(panel, first_group, lane) = std::bit_cast<std::uint32_t>(scale * kInverse2To24);
+    *word_of(panel, first_group, lane) = std::bit_cast<std::uint32_t>(scale);
     for (Index k = 0; k < count; ++k) {
       const auto byte = static_cast<std::uint8_t>(quantized(weights[k], scale));
-      *word_of(panel, first_group + 1 + k / 4, lane) |= std::uint32_t{byte} << (8 * (k % 4));
+      constexpr Index kHalf = kScaleBlock / 2;
+      const Index byte_of_word = k % 2 * 2 + k / kHalf;
+      *word_of(panel, first_group + 1 + k % kHalf / 2, lane) |= std::uint32_t{byte}
+                                                                << (8 * byte_of_word);
     }
   }
 }
 
+const Int8Panels& int8_panels() {
+  if (cpu_variant() == CpuVariant::v4 && has_vnni()) {
+    return vnni::kInt8Panels;
+  }
+  return pick(cpu_variant(), baseline::kInt8Panels, v2::kInt8Panels, v3::kInt8Panels,
+              v4::kInt8Panels);
+}
+
 }  // namespace
+
+bool has_vnni() {
+#if defined(__x86_64__)
+  return supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
+#else
+  return false;
+#endif
+}
 
 Index panel_bytes(PanelFormat format, Index columns) {
   constexpr Index kGroupBytes = kPanelRows * 4;
@@ -128,7 +146,7 @@ void multiply_panels(PanelFormat format, const PanelProduct& product) {
       loop.multiply_bfloat16(product);
       return;
     case PanelFormat::int8:
-      loop.multiply_int8(product);
+      int8_panels().multiply(product);
       return;
     case PanelFormat::float32:
       break;

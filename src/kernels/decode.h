@@ -16,7 +16,8 @@ inline constexpr Index kScaleBlock = 32;
 enum class PanelFormat {
   float32,   // [columns, 16] float
   bfloat16,  // [columns / 2, 16] words of two columns, the first one in the lower half
-  int8,      // per 32 columns: 16 float scales, then [8, 16] words of four columns
+  int8,      // per 32 columns: 16 float scales, then [8, 16] words of columns 2 g, 16 + 2 g,
+             // 2 g + 1 and 17 + 2 g, the lowest byte first
 };
 
 inline Index panel_count(Index rows) { return (rows + kPanelRows - 1) / kPanelRows; }
@@ -33,8 +34,9 @@ void pack_panel(PanelFormat format, const float* weights, Index rows, Index colu
 void round_row(PanelFormat format, float* row, Index columns);
 
 // y[b * y_stride + r] = sum over k of weight[r][k] x[b * x_stride + k], for the 16 rows r of every
-// panel and `batch` vectors. The bits of a vector's result do not depend on the others, on how many
-// they are, nor on which panels are computed together.
+// panel and `batch` vectors. With int8 weights x is rounded to 2^-15 of the largest of 32
+// neighbours, so that whole numbers are multiplied. The bits of a vector's result do not depend on
+// the others, on how many they are, nor on which panels are computed together.
 struct PanelProduct {
   const void* panels = nullptr;  // of the first panel
   Index count = 0;               // panels
@@ -69,7 +71,6 @@ struct AttentionStep {
 struct DecodeLoops {
   void (*multiply_float32)(const PanelProduct& product);
   void (*multiply_bfloat16)(const PanelProduct& product);
-  void (*multiply_int8)(const PanelProduct& product);
   void (*attend)(const AttentionStep& step);
   // What attend() does, in three parts: `scores` become the scaled scores, those of hidden
   // positions -infinity; then their softmax, 0 for hidden ones; then output = sum of scores[t]
@@ -82,6 +83,13 @@ struct DecodeLoops {
   double (*softmax_weights)(const double* scores, double largest, double temperature,
                             double* weights, Index n);
 };
+
+struct Int8Panels {
+  void (*multiply)(const PanelProduct& product);
+};
+
+// Whether this machine's AVX-512 adds up products of whole numbers (VNNI).
+bool has_vnni();
 
 const DecodeLoops& decode_loops();
 

@@ -10,7 +10,8 @@ namespace headlight {
 enum class WeightFormat {
   float32,
   bfloat16,  // rounded to nearest, ties to even: half the memory, and nearly half the time
-  int8,      // 32 neighbours in a row share a float32 scale, rounded to nearest: 36 bytes for 128
+  int8,      // 32 neighbours in a row share a float32 scale, rounded to nearest: 36 bytes for 128;
+             // what they meet is rounded to 2^-15 of the largest of 32, for that product alone
 };
 
 template <>

@@ -31,34 +31,6 @@ struct Plain {
   }
 };
 
-// One panel of int8: the sums of every block of columns are multiplied by the block's scales.
-struct Scaled {
-  template <int kBatch>
-  static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
-    Lanes totals[kBatch];
-    for (int b = 0; b < kBatch; ++b) {
-      clear(totals[b]);
-    }
-    for (Index k = 0; k < product.columns; k += kScaleBlock) {
-      const Index columns = product.columns - k < kScaleBlock ? product.columns - k : kScaleBlock;
-      Lanes scales;
-      load(panel, scales);
-      panel += sizeof(Lanes);
-      Lanes sums[kBatch][kChains];
-      clear(sums);
-      add_columns<FourInt8, kBatch>(panel, columns, x + k, product.x_stride, sums);
-      panel += kScaleBlock * kPanelRows;
-      for (int b = 0; b < kBatch; ++b) {
-        join(sums[b]);
-        add_product(sums[b][0], scales, totals[b]);
-      }
-    }
-    for (int b = 0; b < kBatch; ++b) {
-      __builtin_memcpy(y + b * product.y_stride, &totals[b], sizeof(Lanes));
-    }
-  }
-};
-
 // A number that the compiler knows. The standard's is company of inline functions, which must not
 // come into this file.
 template <int kNumber>
@@ -194,60 +166,54 @@ void multiply(const PanelProduct& product) {
   }
 }
 
-// Scales make it no faster to meet panels together: their sums would leave the registers for every
-// block.
-void multiply_scaled(const PanelProduct& product) { multiply_tiles<Scaled>(product); }
-
-inline float dot(const float* a, const float* b, Index n) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index i = 0; i < n; ++i) {
-    sum += a[i] * b[i];
-  }
-  return sum;
-}
-
 // Positions of the block that begins at position `begin`.
 inline Index positions_of_block(const AttentionStep& step, Index begin) {
   const Index rest = step.length - begin;
   return rest < kAttentionBlock ? rest : kAttentionBlock;
 }
 
-// Columns d ... d + 15 of the values, weighted; position t goes to sum t % kChains.
-inline void add_values(const AttentionStep& step, Index d, Lanes (&sums)[kChains]) {
+// kWide times 16 columns of the values from d on, weighted; position t goes to sum t % kChains.
+template <int kWide>
+inline void add_values(const AttentionStep& step, Index d) {
   static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
+  Lanes sums[kWide][kChains] = {};
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
     const float* values = step.blocks[begin / kAttentionBlock] + step.values + d;
     const float* scores = step.scores + begin;
+    const auto add = [&](Index t, int chain) {
+      for (int w = 0; w < kWide; ++w) {
+        Lanes row;
+        load(values + t * step.width + w * kPanelRows, row);
+        add_product(row, scores[t], sums[w][chain]);
+      }
+    };
     const Index count = positions_of_block(step, begin);
     Index t = 0;
     for (; t + kChains <= count; t += kChains) {
       for (int c = 0; c < kChains; ++c) {
-        Lanes row;
-        load(values + (t + c) * step.width, row);
-        add_product(row, scores[t + c], sums[c]);
+        add(t + c, c);
       }
     }
     for (int c = 0; t < count; ++t, ++c) {
-      Lanes row;
-      load(values + t * step.width, row);
-      add_product(row, scores[t], sums[c]);
+      add(t, c);
     }
+  }
+  for (int w = 0; w < kWide; ++w) {
+    join(sums[w]);
+    __builtin_memcpy(step.output + d + w * kPanelRows, &sums[w][0], sizeof(Lanes));
   }
 }
 
 // output = sum over t of scores[t] values[t]
 inline void add_values(const AttentionStep& step) {
+  constexpr int kWide = kParts == 1 ? 4 : 1;  // what the registers hold
   const Index width = step.width;
   Index d = 0;
+  for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
+    add_values<kWide>(step, d);
+  }
   for (; d + kPanelRows <= width; d += kPanelRows) {
-    Lanes sums[kChains];
-    for (int c = 0; c < kChains; ++c) {
-      clear(sums[c]);
-    }
-    add_values(step, d, sums);
-    join(sums);
-    __builtin_memcpy(step.output + d, &sums[0], sizeof(Lanes));
+    add_values<1>(step, d);
   }
   for (; d < width; ++d) {
     float sum = 0;
@@ -259,41 +225,125 @@ inline void add_values(const AttentionStep& step) {
   }
 }
 
+inline float largest_of(const float* scores, Index count) {
+  float largest = -__builtin_inff();
+#pragma omp simd reduction(max : largest)
+  for (Index t = 0; t < count; ++t) {
+    largest = scores[t] > largest ? scores[t] : largest;
+  }
+  return largest;
+}
+
 // Gives the positions that are not seen scores whose weights are 0; returns the largest of the
 // others.
 inline float hide(const AttentionStep& step) {
-  float largest = -__builtin_inff();
-  for (Index t = step.hidden; t < step.length; ++t) {
-    largest = step.scores[t] > largest ? step.scores[t] : largest;
-  }
+  const float largest = largest_of(step.scores + step.hidden, step.length - step.hidden);
   for (Index t = 0; t < step.hidden; ++t) {
     step.scores[t] = largest - 1000.0F;
   }
   return largest;
 }
 
-// Keeps the scores of all positions; returns the largest.
-inline float keep_scores(const AttentionStep& step) {
-  float largest = -__builtin_inff();
-  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
-    const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
-    for (Index t = 0; t < positions_of_block(step, begin); ++t) {
-      const float score = step.scale * dot(step.query, keys + t * step.width, step.width);
-      step.scores[begin + t] = score;
-      largest = score > largest ? score : largest;
+// The sums of neighbouring lanes of a, then of b.
+template <int... kLane>
+struct Neighbours {
+  static Vector sums(Vector a, Vector b) {
+    return __builtin_shufflevector(a, b, (2 * kLane)...) +
+           __builtin_shufflevector(a, b, (2 * kLane + 1)...);
+  }
+};
+template <int kCount, int... kLane>
+struct MakeNeighbours : MakeNeighbours<kCount - 1, kCount - 1, kLane...> {};
+template <int... kLane>
+struct MakeNeighbours<0, kLane...> : Neighbours<kLane...> {};
+
+// Lane i is the sum over the lanes of rows[i].
+inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
+#pragma GCC unroll 4
+  for (int count = kWidth / 2; count > 0; count /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < count; ++i) {
+      rows[i] = MakeNeighbours<kWidth>::sums(rows[2 * i], rows[2 * i + 1]);
     }
   }
-  return largest;
+  return rows[0];
 }
 
-// Makes exponentials of the scores; returns their sum.
+// rows[i] += the products of key i with the query, from `keys` on; kWidth keys, or the `count`
+// that are there.
+inline void add_keys(const AttentionStep& step, const float* keys, Index count,
+                     Vector (&rows)[kWidth]) {
+  for (Index d = 0; d + kWidth <= step.width; d += kWidth) {
+    const Vector query = load_vector(step.query + d);
+    const float* key = keys + d;
+    if (count == kWidth) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth; ++i, key += step.width) {
+        rows[i] += query * load_vector(key);
+      }
+    } else {
+      for (Index i = 0; i < count; ++i, key += step.width) {
+        rows[i] += query * load_vector(key);
+      }
+    }
+  }
+}
+
+// The scores of up to kWidth keys from `keys` on.
+inline Vector scores_of(const AttentionStep& step, const float* keys, Index count) {
+  Vector rows[kWidth] = {};
+  add_keys(step, keys, count, rows);
+  Vector scores = sums_of_rows(rows);
+  for (Index d = step.width / kWidth * kWidth; d < step.width; ++d) {
+    for (Index i = 0; i < count; ++i) {
+      scores[i] += step.query[d] * keys[i * step.width + d];
+    }
+  }
+  return scores * step.scale;
+}
+
+// Keeps the scores of all positions; returns the largest.
+inline float keep_scores(const AttentionStep& step) {
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
+    const Index count = positions_of_block(step, begin);
+    for (Index t = 0; t < count; t += kWidth) {
+      const Index rest = count - t < kWidth ? count - t : kWidth;
+      const Vector scores = scores_of(step, keys + t * step.width, rest);
+      __builtin_memcpy(step.scores + begin + t, &scores, static_cast<std::size_t>(rest) * 4);
+    }
+  }
+  return largest_of(step.scores, step.length);
+}
+
+// Makes exponentials of kPanelRows scores and adds them to `sums`.
+inline void add_exponentials(float* scores, float largest, float (&sums)[kPanelRows]) {
+#pragma omp simd
+  for (Index i = 0; i < kPanelRows; ++i) {
+    scores[i] = fast_exp(scores[i] - largest);
+    sums[i] += scores[i];
+  }
+}
+
+// Makes exponentials of the scores; returns their sum. The last ones are computed together, too:
+// one by one they would take longer than all others.
 inline float exponentials(const AttentionStep& step, float largest) {
+  float sums[kPanelRows] = {};
+  const Index whole = step.length / kPanelRows * kPanelRows;
+  for (Index t = 0; t < whole; t += kPanelRows) {
+    add_exponentials(step.scores + t, largest, sums);
+  }
+  if (const Index rest = step.length - whole; rest > 0) {
+    float last[kPanelRows];
+    for (Index i = 0; i < kPanelRows; ++i) {
+      last[i] = i < rest ? step.scores[whole + i] : largest - 1000.0F;
+    }
+    add_exponentials(last, largest, sums);
+    __builtin_memcpy(step.scores + whole, last, static_cast<std::size_t>(rest) * 4);
+  }
   float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (Index t = 0; t < step.length; ++t) {
-    const float weight = fast_exp(step.scores[t] - largest);
-    step.scores[t] = weight;
-    sum += weight;
+  for (const float part : sums) {
+    sum += part;
   }
   return sum;
 }
@@ -377,7 +427,6 @@ namespace HEADLIGHT_VARIANT {
 
 const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Plain<Float32>>,
                                   .multiply_bfloat16 = multiply<Plain<PairOfBFloat16>>,
-                                  .multiply_int8 = multiply_scaled,
                                   .attend = attend,
                                   .attend_scores = attend_scores,
                                   .attend_weights = attend_weights,

@@ -4,9 +4,9 @@
 
 #include "kernels/decode.h"
 
-// Included by decode.cpp of this folder only; everything is static, because each copy is compiled
-// for another instruction set and must not be merged. The vectors are those that GCC and Clang
-// offer for every machine: arrays of float would not stay in registers.
+// Included by decode.cpp and int8_panels.cpp of this folder only; everything is static, because
+// each copy is compiled for another instruction set and must not be merged. The vectors are those
+// that GCC and Clang offer for every machine: arrays of float would not stay in registers.
 namespace headlight::kernels {
 namespace {
 
@@ -42,6 +42,12 @@ struct Lanes {
   Vector part[kParts];
 };
 
+inline Vector load_vector(const float* from) {
+  Vector vector;
+  __builtin_memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
 inline void load(const void* from, Lanes& to) { __builtin_memcpy(&to, from, sizeof to); }
 
 // How a word of 32 bits holds its row's weights of kColumns neighbouring columns. Words are taken
@@ -57,16 +63,6 @@ struct PairOfBFloat16 {
   static Vector column(Vector vector, int place) {
     const Words words = reinterpret_cast<Words>(vector);
     return reinterpret_cast<Vector>(place == 0 ? words << 16 : words & 0xFFFF0000U);
-  }
-};
-
-// The lowest byte is the first column. Gives 2^24 q, which costs one operation less than q.
-struct FourInt8 {
-  static constexpr int kColumns = 4;
-  static Vector column(Vector vector, int place) {
-    const Words words = reinterpret_cast<Words>(vector) << (24 - 8 * place);
-    return __builtin_convertvector(
-        reinterpret_cast<Integers>(place == 0 ? words : words & 0xFF000000U), Vector);
   }
 };
 

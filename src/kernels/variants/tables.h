@@ -15,6 +15,7 @@ extern const Activations<double> kDoubleActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
 namespace v2 {
@@ -23,6 +24,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v2
 namespace v3 {
@@ -31,6 +33,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
 namespace v4 {
@@ -39,6 +42,10 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
+namespace vnni {
+extern const Int8Panels kInt8Panels;
+}  // namespace vnni
 }  // namespace headlight::kernels

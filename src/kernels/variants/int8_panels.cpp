@@ -1,0 +1,209 @@
+// Compiled once per instruction set, as loops.cpp is, under the same rules; and once more for CPUs
+// whose AVX-512 adds up products of integers (VNNI). Sums of integers are exact, so both give the
+// same bits.
+#include "kernels/decode.h"
+
+#include "kernels/variants/panels.h"
+#include "kernels/variants/tables.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace headlight::kernels {
+namespace {
+
+using Halves = std::int16_t __attribute__((vector_size(kVectorBytes)));
+
+constexpr Index kTogether = 16;                    // vectors that meet a panel together
+constexpr Index kStretch = 1024;                   // columns of them that do so: the first cache
+constexpr int kPairs = kScaleBlock / 2;            // of columns, in a block
+constexpr Index kBlocks = kStretch / kScaleBlock;  // of a stretch
+constexpr Index kBlockBytes = kPanelRows * (4 + kScaleBlock);
+constexpr Index kAhead = 8192;  // bytes: with 16 vectors a block takes longer than with one
+
+inline Integers add_products(Halves a, Halves b, Integers sums) {
+#if defined(__AVX512VNNI__)
+  return reinterpret_cast<Integers>(_mm512_dpwssd_epi32(
+      reinterpret_cast<__m512i>(sums), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX512BW__)
+  return sums + reinterpret_cast<Integers>(
+                    _mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+  return sums + reinterpret_cast<Integers>(
+                    _mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
+#elif defined(__SSE2__)
+  return sums + reinterpret_cast<Integers>(
+                    _mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
+#else
+  const auto left = reinterpret_cast<Integers>(a);
+  const auto right = reinterpret_cast<Integers>(b);
+  return sums + (left << 16 >> 16) * (right << 16 >> 16) + (left >> 16) * (right >> 16);
+#endif
+}
+
+// A stretch of some vectors, each block of 32 columns as scale * q: q is a whole number of 16 bits,
+// the scale a power of two. That is 2^-15 of the block's largest, where its weights keep 2^-8.
+class Rounded {
+ public:
+  Rounded(const float* x, Index x_stride, Index count, Index columns) {
+    for (Index b = 0; b < count; ++b) {
+      for (Index k = 0; k < columns; k += kScaleBlock) {
+        const Index rest = columns - k;
+        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock, quanta_[b] + k,
+                    scales_[b][k / kScaleBlock]);
+      }
+    }
+  }
+
+  // Columns 2 j and 2 j + 1 of a block in every lane.
+  Halves pair(Index b, Index block, int j) const {
+    std::int32_t word;
+    __builtin_memcpy(&word, quanta_[b] + block * kScaleBlock + 2 * j, sizeof word);
+    return reinterpret_cast<Halves>(Integers{} + word);
+  }
+  float scale(Index b, Index block) const { return scales_[b][block]; }
+
+ private:
+  // What lies behind `count` columns becomes 0.
+  static void round_block(const float* x, Index count, std::int16_t* quanta, float& scale) {
+    std::uint32_t largest = 0;  // as bits, so that what is no number is larger than numbers
+    for (Index k = 0; k < count; ++k) {
+      const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, x[k]) & 0x7FFFFFFFU;
+      largest = magnitude > largest ? magnitude : largest;
+    }
+    const std::uint32_t exponent = largest >> 23;
+    if (exponent == 255) {
+      scale = __builtin_nanf("");
+      __builtin_memset(quanta, 0, kScaleBlock * sizeof *quanta);
+      return;
+    }
+    constexpr std::uint32_t kBits = 14;  // of the largest, before its first one
+    const std::uint32_t limited = exponent > kBits ? exponent : kBits + 1;
+    scale = __builtin_bit_cast(float, (limited - kBits) << 23);
+    const float inverse = __builtin_bit_cast(float, (254 + kBits - limited) << 23);
+    std::int32_t wide[kScaleBlock] = {};
+    for (Index k = 0; k < count; ++k) {
+      wide[k] = rounded(x[k] * inverse);
+    }
+    for (Index k = 0; k < kScaleBlock; ++k) {
+      quanta[k] = static_cast<std::int16_t>(wide[k]);
+    }
+  }
+
+  // To nearest, ties to even: the lowest bits of x + 1.5 * 2^23.
+  static std::int32_t rounded(float x) {
+    constexpr float kRound = 12582912.0F;
+    const std::int32_t whole =
+        __builtin_bit_cast(std::int32_t, x + kRound) - __builtin_bit_cast(std::int32_t, kRound);
+    return whole > 32767 ? 32767 : whole;
+  }
+
+  alignas(64) std::int16_t quanta_[kTogether][kStretch];
+  float scales_[kTogether][kBlocks];
+};
+
+// One block of a panel. A word of four weights has columns 2 g and 2 g + 1 in its even bytes and
+// 16 columns on in its odd ones, so that a shift makes pairs of neighbours of them.
+struct Block {
+  explicit Block(const char* block) {
+    load(block, scales);
+    constexpr int kWords = kPairs / 2;
+    for (int g = 0; g < kWords; ++g) {
+      Lanes words;
+      load(block + (1 + g) * static_cast<Index>(sizeof words), words);
+      for (int p = 0; p < kParts; ++p) {
+        const auto halves = reinterpret_cast<Halves>(words.part[p]);
+        pairs[g][p] = halves << 8 >> 8;
+        pairs[kWords + g][p] = halves >> 8;
+      }
+    }
+  }
+
+  Lanes scales;
+  Halves pairs[kPairs][kParts];
+};
+
+inline void prefetch_block(const char* block) {
+  for (Index offset = 0; offset < kBlockBytes; offset += 64) {
+    __builtin_prefetch(block + offset);
+  }
+}
+
+// total += the products of a block with the columns of vector b
+inline void add_block(const Block& weights, const Rounded& x, Index b, Index block, Lanes& total) {
+  Integers sums[2][kParts] = {};
+  for (int j = 0; j < kPairs; ++j) {
+    const Halves pair = x.pair(b, block, j);
+    for (int p = 0; p < kParts; ++p) {
+      sums[j % 2][p] = add_products(weights.pairs[j][p], pair, sums[j % 2][p]);
+    }
+  }
+  for (int p = 0; p < kParts; ++p) {
+    total.part[p] += __builtin_convertvector(sums[0][p] + sums[1][p], Vector) *
+                     (weights.scales.part[p] * x.scale(b, block));
+  }
+}
+
+void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, Lanes* totals) {
+  for (Index block = 0; block < blocks; ++block) {
+    const char* weights = panel + block * kBlockBytes;
+    prefetch_block(weights + kAhead);
+    const Block taken_apart(weights);
+    for (Index b = 0; b < count; ++b) {
+      add_block(taken_apart, x, b, block, totals[b]);
+    }
+  }
+}
+
+// The total stays in a register.
+void add_panel_to_one(const char* panel, const Rounded& x, Index blocks, Lanes& total) {
+  Lanes sum = total;
+  for (Index block = 0; block < blocks; ++block) {
+    const char* weights = panel + block * kBlockBytes;
+    prefetch_block(weights + kAhead);
+    add_block(Block(weights), x, 0, block, sum);
+  }
+  total = sum;
+}
+
+// Columns k ... of vectors b ... with all panels; later columns add to what earlier ones left in y.
+void multiply_stretch(const PanelProduct& product, Index b, Index k) {
+  const Index vectors = product.batch - b < kTogether ? product.batch - b : kTogether;
+  const Index columns = product.columns - k < kStretch ? product.columns - k : kStretch;
+  const Rounded x(product.x + b * product.x_stride + k, product.x_stride, vectors, columns);
+  const Index blocks = (columns + kScaleBlock - 1) / kScaleBlock;
+  const char* panel = static_cast<const char*>(product.panels) + k / kScaleBlock * kBlockBytes;
+  for (Index i = 0; i < product.count; ++i, panel += product.panel_bytes) {
+    float* y = product.y + b * product.y_stride + i * kPanelRows;
+    Lanes totals[kTogether] = {};
+    for (Index v = 0; v < vectors && k > 0; ++v) {
+      load(y + v * product.y_stride, totals[v]);
+    }
+    if (vectors == 1) {
+      add_panel_to_one(panel, x, blocks, totals[0]);
+    } else {
+      add_panel(panel, x, blocks, vectors, totals);
+    }
+    for (Index v = 0; v < vectors; ++v) {
+      __builtin_memcpy(y + v * product.y_stride, &totals[v], sizeof(Lanes));
+    }
+  }
+}
+
+void multiply(const PanelProduct& product) {
+  for (Index b = 0; b < product.batch; b += kTogether) {
+    for (Index k = 0; k < product.columns; k += kStretch) {
+      multiply_stretch(product, b, k);
+    }
+  }
+}
+
+}  // namespace
+
+namespace HEADLIGHT_VARIANT {
+
+const Int8Panels kInt8Panels = {.multiply = multiply};
+
+}  // namespace HEADLIGHT_VARIANT
+}  // namespace headlight::kernels
