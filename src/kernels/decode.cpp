@@ -81,7 +81,9 @@ const Int8Panels& int8_panels() {
 
 bool has_vnni() {
 #if defined(__x86_64__)
-  return supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
+  // Asked once: in a virtual machine the question takes as long as a product.
+  static const bool has = supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
+  return has;
 #else
   return false;
 #endif
