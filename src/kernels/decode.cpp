@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -16,24 +15,30 @@ namespace {
 constexpr float kLargestInteger = 127;
 constexpr Index kGroupsOfBlock = 1 + kScaleBlock / 4;  // the scales and 32 columns of int8
 
-// The scale that brings `count` weights into -127 ... 127; 0 when all are 0, NaN when one is.
-float scale_of(const float* weights, Index count) {
-  float largest = 0;
-  for (Index k = 0; k < count; ++k) {
-    const float magnitude = std::abs(weights[k]);
-    largest = magnitude > largest || std::isnan(magnitude) ? magnitude : largest;
+// 32 neighbours of a row, what lies behind the row being 0: scale * q. Written for whole vectors,
+// because a model's weights wait for it before the first token.
+struct QuantizedBlock {
+  QuantizedBlock(const float* weights, Index count) {
+    float padded[kScaleBlock] = {};
+    std::copy_n(weights, count, padded);
+    std::int32_t largest = 0;  // magnitudes as bits, where what is no number is above numbers
+    for (const float weight : padded) {
+      largest = std::max(largest, std::bit_cast<std::int32_t>(weight) & 0x7FFFFFFF);
+    }
+    scale = std::bit_cast<float>(largest) / kLargestInteger;
+    // With a scale that is no usable number the products are NaN, whatever q is.
+    if (scale > 0 && scale < std::numeric_limits<float>::infinity()) {
+      for (Index k = 0; k < kScaleBlock; ++k) {
+        constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+        const float whole = (padded[k] / scale + kRound) - kRound;
+        q[k] = static_cast<std::int32_t>(std::clamp(whole, -kLargestInteger, kLargestInteger));
+      }
+    }
   }
-  return largest / kLargestInteger;
-}
 
-// With a scale that is no usable number the products are NaN, whatever this is.
-std::int8_t quantized(float weight, float scale) {
-  if (!(scale > 0 && scale < std::numeric_limits<float>::infinity())) {
-    return 0;
-  }
-  const float q = std::nearbyint(weight / scale);
-  return static_cast<std::int8_t>(std::clamp(q, -kLargestInteger, kLargestInteger));
-}
+  float scale = 0;
+  std::int32_t q[kScaleBlock] = {};
+};
 
 // Panels are arrays of words [group, 16]; this is where a group keeps a lane's word.
 std::uint32_t* word_of(void* panel, Index group, Index lane) {
@@ -53,18 +58,19 @@ void pack_bfloat16(const float* row, Index columns, void* panel, Index lane) {
 }
 
 void pack_int8(const float* row, Index columns, void* panel, Index lane) {
+  constexpr Index kHalf = kScaleBlock / 2;
   for (Index block = 0; block * kScaleBlock < columns; ++block) {
-    const float* weights = row + block * kScaleBlock;
-    const Index count = std::min(kScaleBlock, columns - block * kScaleBlock);
+    const QuantizedBlock quantized(row + block * kScaleBlock,
+                                   std::min(kScaleBlock, columns - block * kScaleBlock));
     const Index first_group = block * kGroupsOfBlock;
-    const float scale = scale_of(weights, count);
-    *word_of(panel, first_group, lane) = std::bit_cast<std::uint32_t>(scale);
-    for (Index k = 0; k < count; ++k) {
-      const auto byte = static_cast<std::uint8_t>(quantized(weights[k], scale));
-      constexpr Index kHalf = kScaleBlock / 2;
-      const Index byte_of_word = k % 2 * 2 + k / kHalf;
-      *word_of(panel, first_group + 1 + k % kHalf / 2, lane) |= std::uint32_t{byte}
-                                                                << (8 * byte_of_word);
+    *word_of(panel, first_group, lane) = std::bit_cast<std::uint32_t>(quantized.scale);
+    for (Index g = 0; g < kHalf / 2; ++g) {
+      const auto byte = [&](Index column) {
+        return std::uint32_t{static_cast<std::uint8_t>(quantized.q[column])};
+      };
+      *word_of(panel, first_group + 1 + g, lane) = byte(2 * g) | byte(kHalf + 2 * g) << 8 |
+                                                   byte(2 * g + 1) << 16 |
+                                                   byte(kHalf + 2 * g + 1) << 24;
     }
   }
 }
@@ -127,10 +133,10 @@ void round_row(PanelFormat format, float* row, Index columns) {
     }
   } else if (format == PanelFormat::int8) {
     for (Index begin = 0; begin < columns; begin += kScaleBlock) {
-      const Index end = std::min(columns, begin + kScaleBlock);
-      const float scale = scale_of(row + begin, end - begin);
-      for (Index k = begin; k < end; ++k) {
-        row[k] = scale * static_cast<float>(quantized(row[k], scale));
+      const Index count = std::min(kScaleBlock, columns - begin);
+      const QuantizedBlock quantized(row + begin, count);
+      for (Index k = 0; k < count; ++k) {
+        row[begin + k] = quantized.scale * static_cast<float>(quantized.q[k]);
       }
     }
   }
