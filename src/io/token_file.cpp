@@ -12,8 +12,8 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
-#include "io/document_index.h"
-#include "io/shard_manifest.h"
+#include "io/shards/document_index.h"
+#include "io/shards/shard_manifest.h"
 
 namespace headlight {
 

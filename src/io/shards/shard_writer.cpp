@@ -1,4 +1,4 @@
-#include "io/shard_writer.h"
+#include "io/shards/shard_writer.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
-#include "io/document_index.h"
+#include "io/shards/document_index.h"
 
 namespace headlight {
 namespace {

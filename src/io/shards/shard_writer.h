@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/files/file_writer.h"
-#include "io/shard_manifest.h"
+#include "io/shards/shard_manifest.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "io/document_index.h"
+#include "io/shards/document_index.h"
 
 #include <algorithm>
 #include <array>

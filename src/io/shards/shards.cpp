@@ -14,8 +14,8 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "io/fingerprint.h"
-#include "io/shard_manifest.h"
-#include "io/shard_writer.h"
+#include "io/shards/shard_manifest.h"
+#include "io/shards/shard_writer.h"
 #include "kernels/parallel.h"
 #include "text/text_encoder.h"
 

@@ -1,4 +1,4 @@
-#include "io/shard_manifest.h"
+#include "io/shards/shard_manifest.h"
 
 #include <algorithm>
 #include <system_error>
