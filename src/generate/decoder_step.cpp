@@ -5,6 +5,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
+#include "kernels/attention/attention_step.h"
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
@@ -350,7 +351,7 @@ void DecoderStep::Layer::attend_head(Index item, Index head) const {
       first_seen(layer_.plan.attention, cache.length() + 1) / KeyValueCache::kBlock;
   kernels::AttentionStep step = attention_step(item, head, unseen);
   step.scores = work_.scores(me_.index);
-  kernels::decode_loops().attend(step);
+  kernels::attention_steps().attend(step);
 }
 
 void DecoderStep::Layer::make_maps() {
@@ -376,11 +377,11 @@ void DecoderStep::Layer::attend_openly() {
       part(step);
     }
   };
-  run(kernels::decode_loops().attend_scores);
+  run(kernels::attention_steps().scores);
   visit_maps(Point::attn_scores);
-  run(kernels::decode_loops().attend_weights);
+  run(kernels::attention_steps().weights);
   visit_maps(Point::pattern);
-  run(kernels::decode_loops().attend_values);
+  run(kernels::attention_steps().values);
 }
 
 // A copy of what the hook makes of the maps takes their place: the hook may keep what it was given.

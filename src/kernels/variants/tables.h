@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/attention/attention_step.h"
 #include "kernels/attention/weight_rows.h"
 #include "kernels/decode.h"
 #include "kernels/gemm/gemm_tile.h"
@@ -15,6 +16,7 @@ extern const Activations<double> kDoubleActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const AttentionSteps kAttentionSteps;
 extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
@@ -24,6 +26,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const AttentionSteps kAttentionSteps;
 extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v2
@@ -33,6 +36,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const AttentionSteps kAttentionSteps;
 extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
@@ -42,6 +46,7 @@ extern const Activations<float> kFloatActivations;
 extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
+extern const AttentionSteps kAttentionSteps;
 extern const Int8Panels kInt8Panels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4

@@ -1,0 +1,232 @@
+// Compiled once per instruction set, as loops.cpp is, and under the same rules.
+#include "kernels/attention/attention_step.h"
+
+#include "kernels/variants/panels.h"
+#include "kernels/variants/tables.h"
+#include "kernels/variants/vector_math.h"
+
+namespace headlight::kernels {
+namespace {
+
+// Positions of the block that begins at position `begin`.
+inline Index positions_of_block(const AttentionStep& step, Index begin) {
+  const Index rest = step.length - begin;
+  return rest < kAttentionBlock ? rest : kAttentionBlock;
+}
+
+// kWide times 16 columns of the values from d on, weighted; position t goes to sum t % kChains.
+template <int kWide>
+inline void add_values(const AttentionStep& step, Index d) {
+  static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
+  Lanes sums[kWide][kChains] = {};
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const float* values = step.blocks[begin / kAttentionBlock] + step.values + d;
+    const float* scores = step.scores + begin;
+    const auto add = [&](Index t, int chain) {
+      for (int w = 0; w < kWide; ++w) {
+        Lanes row;
+        load(values + t * step.width + w * kPanelRows, row);
+        add_product(row, scores[t], sums[w][chain]);
+      }
+    };
+    const Index count = positions_of_block(step, begin);
+    Index t = 0;
+    for (; t + kChains <= count; t += kChains) {
+      for (int c = 0; c < kChains; ++c) {
+        add(t + c, c);
+      }
+    }
+    for (int c = 0; t < count; ++t, ++c) {
+      add(t, c);
+    }
+  }
+  for (int w = 0; w < kWide; ++w) {
+    join(sums[w]);
+    __builtin_memcpy(step.output + d + w * kPanelRows, &sums[w][0], sizeof(Lanes));
+  }
+}
+
+// output = sum over t of scores[t] values[t]
+inline void add_values(const AttentionStep& step) {
+  constexpr int kWide = kParts == 1 ? 4 : 1;  // what the registers hold
+  const Index width = step.width;
+  Index d = 0;
+  for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
+    add_values<kWide>(step, d);
+  }
+  for (; d + kPanelRows <= width; d += kPanelRows) {
+    add_values<1>(step, d);
+  }
+  for (; d < width; ++d) {
+    float sum = 0;
+    for (Index t = 0; t < step.length; ++t) {
+      const float* values = step.blocks[t / kAttentionBlock] + step.values;
+      sum += step.scores[t] * values[t % kAttentionBlock * width + d];
+    }
+    step.output[d] = sum;
+  }
+}
+
+inline float largest_of(const float* scores, Index count) {
+  float largest = -__builtin_inff();
+#pragma omp simd reduction(max : largest)
+  for (Index t = 0; t < count; ++t) {
+    largest = scores[t] > largest ? scores[t] : largest;
+  }
+  return largest;
+}
+
+// Gives the positions that are not seen scores whose weights are 0; returns the largest of the
+// others.
+inline float hide(const AttentionStep& step) {
+  const float largest = largest_of(step.scores + step.hidden, step.length - step.hidden);
+  for (Index t = 0; t < step.hidden; ++t) {
+    step.scores[t] = largest - 1000.0F;
+  }
+  return largest;
+}
+
+// The sums of neighbouring lanes of a, then of b.
+template <int... kLane>
+struct Neighbours {
+  static Vector sums(Vector a, Vector b) {
+    return __builtin_shufflevector(a, b, (2 * kLane)...) +
+           __builtin_shufflevector(a, b, (2 * kLane + 1)...);
+  }
+};
+template <int kCount, int... kLane>
+struct MakeNeighbours : MakeNeighbours<kCount - 1, kCount - 1, kLane...> {};
+template <int... kLane>
+struct MakeNeighbours<0, kLane...> : Neighbours<kLane...> {};
+
+// Lane i is the sum over the lanes of rows[i].
+inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
+#pragma GCC unroll 4
+  for (int count = kWidth / 2; count > 0; count /= 2) {
+#pragma GCC unroll 8
+    for (int i = 0; i < count; ++i) {
+      rows[i] = MakeNeighbours<kWidth>::sums(rows[2 * i], rows[2 * i + 1]);
+    }
+  }
+  return rows[0];
+}
+
+// rows[i] += the products of key i with the query, from `keys` on; kWidth keys, or the `count`
+// that are there.
+inline void add_keys(const AttentionStep& step, const float* keys, Index count,
+                     Vector (&rows)[kWidth]) {
+  for (Index d = 0; d + kWidth <= step.width; d += kWidth) {
+    const Vector query = load_vector(step.query + d);
+    const float* key = keys + d;
+    if (count == kWidth) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kWidth; ++i, key += step.width) {
+        rows[i] += query * load_vector(key);
+      }
+    } else {
+      for (Index i = 0; i < count; ++i, key += step.width) {
+        rows[i] += query * load_vector(key);
+      }
+    }
+  }
+}
+
+// The scores of up to kWidth keys from `keys` on.
+inline Vector scores_of(const AttentionStep& step, const float* keys, Index count) {
+  Vector rows[kWidth] = {};
+  add_keys(step, keys, count, rows);
+  Vector scores = sums_of_rows(rows);
+  for (Index d = step.width / kWidth * kWidth; d < step.width; ++d) {
+    for (Index i = 0; i < count; ++i) {
+      scores[i] += step.query[d] * keys[i * step.width + d];
+    }
+  }
+  return scores * step.scale;
+}
+
+// Keeps the scores of all positions; returns the largest.
+inline float keep_scores(const AttentionStep& step) {
+  for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
+    const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
+    const Index count = positions_of_block(step, begin);
+    for (Index t = 0; t < count; t += kWidth) {
+      const Index rest = count - t < kWidth ? count - t : kWidth;
+      const Vector scores = scores_of(step, keys + t * step.width, rest);
+      __builtin_memcpy(step.scores + begin + t, &scores, static_cast<std::size_t>(rest) * 4);
+    }
+  }
+  return largest_of(step.scores, step.length);
+}
+
+// Makes exponentials of kPanelRows scores and adds them to `sums`.
+inline void add_exponentials(float* scores, float largest, float (&sums)[kPanelRows]) {
+#pragma omp simd
+  for (Index i = 0; i < kPanelRows; ++i) {
+    scores[i] = fast_exp(scores[i] - largest);
+    sums[i] += scores[i];
+  }
+}
+
+// Makes exponentials of the scores; returns their sum. The last ones are computed together, too:
+// one by one they would take longer than all others.
+inline float exponentials(const AttentionStep& step, float largest) {
+  float sums[kPanelRows] = {};
+  const Index whole = step.length / kPanelRows * kPanelRows;
+  for (Index t = 0; t < whole; t += kPanelRows) {
+    add_exponentials(step.scores + t, largest, sums);
+  }
+  if (const Index rest = step.length - whole; rest > 0) {
+    float last[kPanelRows];
+    for (Index i = 0; i < kPanelRows; ++i) {
+      last[i] = i < rest ? step.scores[whole + i] : largest - 1000.0F;
+    }
+    add_exponentials(last, largest, sums);
+    __builtin_memcpy(step.scores + whole, last, static_cast<std::size_t>(rest) * 4);
+  }
+  float sum = 0;
+  for (const float part : sums) {
+    sum += part;
+  }
+  return sum;
+}
+
+inline void scale(float* x, Index n, float factor) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    x[i] *= factor;
+  }
+}
+
+void attend(const AttentionStep& step) {
+  float largest = keep_scores(step);
+  if (step.hidden > 0) {
+    largest = hide(step);
+  }
+  const float sum = exponentials(step, largest);
+  add_values(step);
+  scale(step.output, step.width, 1.0F / sum);
+}
+
+void attend_scores(const AttentionStep& step) {
+  keep_scores(step);
+  for (Index t = 0; t < step.hidden; ++t) {
+    step.scores[t] = -__builtin_inff();
+  }
+}
+
+void attend_weights(const AttentionStep& step) {
+  const float sum = exponentials(step, hide(step));
+  scale(step.scores, step.length, 1.0F / sum);
+}
+
+void attend_values(const AttentionStep& step) { add_values(step); }
+
+}  // namespace
+
+namespace HEADLIGHT_VARIANT {
+
+const AttentionSteps kAttentionSteps = {
+    .attend = attend, .scores = attend_scores, .weights = attend_weights, .values = attend_values};
+
+}  // namespace HEADLIGHT_VARIANT
+}  // namespace headlight::kernels

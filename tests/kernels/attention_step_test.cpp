@@ -1,0 +1,147 @@
+#include "kernels/attention/attention_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "support/tensors.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+std::vector<float> gaussians(Index count, std::uint64_t seed) {
+  std::vector<float> values;
+  for (const double value : random_normal({count}, {seed, 1}).to_vector()) {
+    values.push_back(static_cast<float>(value));
+  }
+  return values;
+}
+
+// Keys and values [S, D] as a cache keeps them: [2, kAttentionBlock, D] in every block.
+struct BlocksOfOneHead {
+  BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,
+                  Index width) {
+    for (Index begin = 0; begin < length; begin += kernels::kAttentionBlock) {
+      const Index count = std::min(kernels::kAttentionBlock, length - begin) * width;
+      std::vector<float>& block =
+          blocks.emplace_back(static_cast<std::size_t>(2 * kernels::kAttentionBlock * width));
+      std::copy_n(keys.begin() + begin * width, count, block.begin());
+      std::copy_n(values.begin() + begin * width, count,
+                  block.begin() + kernels::kAttentionBlock * width);
+    }
+    for (const std::vector<float>& block : blocks) {
+      starts.push_back(block.data());
+    }
+  }
+
+  std::vector<std::vector<float>> blocks;
+  std::vector<const float*> starts;
+};
+
+}  // namespace
+
+TEST_CASE("a step of attention is the softmax of the scores times the values") {
+  for (const Index width : {1, 7, 16, 20, 64}) {
+    for (const Index length : {1, 2, 5, 33, 300}) {
+      const auto query = gaussians(width, 1);
+      const auto keys = gaussians(length * width, 2);
+      const auto values = gaussians(length * width, 3);
+      std::vector<float> scores(static_cast<std::size_t>(length));
+      std::vector<float> output(static_cast<std::size_t>(width), -1);
+      const BlocksOfOneHead memory(keys, values, length, width);
+      kernels::attention_steps().attend({.query = query.data(),
+                                         .blocks = memory.starts.data(),
+                                         .keys = 0,
+                                         .values = kernels::kAttentionBlock * width,
+                                         .length = length,
+                                         .width = width,
+                                         .scale = 0.75F,
+                                         .scores = scores.data(),
+                                         .output = output.data()});
+      std::vector<double> weights;
+      double sum = 0;
+      for (Index t = 0; t < length; ++t) {
+        double score = 0;
+        for (Index d = 0; d < width; ++d) {
+          score += 0.75 * static_cast<double>(query[static_cast<std::size_t>(d)]) *
+                   static_cast<double>(keys[static_cast<std::size_t>(t * width + d)]);
+        }
+        weights.push_back(std::exp(score));
+        sum += weights.back();
+      }
+      for (Index d = 0; d < width; ++d) {
+        double expected = 0;
+        for (Index t = 0; t < length; ++t) {
+          expected += weights[static_cast<std::size_t>(t)] / sum *
+                      static_cast<double>(values[static_cast<std::size_t>(t * width + d)]);
+        }
+        CHECK(static_cast<double>(output[static_cast<std::size_t>(d)]) ==
+              Approx(expected).margin(3e-6));
+      }
+    }
+  }
+}
+
+TEST_CASE("the parts of a step of attention are the whole") {
+  for (const Index length : {1, 33, 300}) {
+    const Index width = 20;
+    const Index hidden = length / 3;
+    const auto query = gaussians(width, 1);
+    const auto keys = gaussians(length * width, 2);
+    const auto values = gaussians(length * width, 3);
+    const BlocksOfOneHead memory(keys, values, length, width);
+    std::vector<float> scratch(static_cast<std::size_t>(length));
+    std::vector<float> maps(static_cast<std::size_t>(length));
+    std::vector<float> whole(static_cast<std::size_t>(width));
+    std::vector<float> output(static_cast<std::size_t>(width), -1);
+    kernels::AttentionStep step{.query = query.data(),
+                                .blocks = memory.starts.data(),
+                                .values = kernels::kAttentionBlock * width,
+                                .length = length,
+                                .hidden = hidden,
+                                .width = width,
+                                .scale = 0.75F,
+                                .scores = scratch.data(),
+                                .output = whole.data()};
+    kernels::attention_steps().attend(step);
+    step.scores = maps.data();
+    step.output = output.data();
+    kernels::attention_steps().scores(step);
+    for (Index t = 0; t < length; ++t) {
+      CHECK(std::isinf(maps[static_cast<std::size_t>(t)]) == (t < hidden));
+    }
+    kernels::attention_steps().weights(step);
+    double sum = 0;
+    for (Index t = 0; t < length; ++t) {
+      const float weight = maps[static_cast<std::size_t>(t)];
+      CHECK((weight == 0) == (t < hidden));
+      sum += static_cast<double>(weight);
+    }
+    CHECK(sum == Approx(1).margin(1e-6));
+    kernels::attention_steps().values(step);
+    for (std::size_t d = 0; d < output.size(); ++d) {
+      CHECK(static_cast<double>(output[d]) == Approx(static_cast<double>(whole[d])).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("attention takes scores that exp alone could not") {
+  const std::vector<float> query{1000};
+  const std::vector<float> keys{1000, 999.9F, -1000};
+  const std::vector<float> values{3, 5, 7};
+  std::vector<float> scores(3);
+  float output = 0;
+  const BlocksOfOneHead memory(keys, values, 3, 1);
+  kernels::attention_steps().attend({.query = query.data(),
+                                     .blocks = memory.starts.data(),
+                                     .keys = 0,
+                                     .values = kernels::kAttentionBlock,
+                                     .length = 3,
+                                     .width = 1,
+                                     .scale = 1,
+                                     .scores = scores.data(),
+                                     .output = &output});
+  CHECK(output == 3);
+}
