@@ -68,12 +68,20 @@ inline void add_values(const AttentionStep& step) {
 }
 
 inline float largest_of(const float* scores, Index count) {
-  float largest = -__builtin_inff();
-#pragma omp simd reduction(max : largest)
-  for (Index t = 0; t < count; ++t) {
-    largest = scores[t] > largest ? scores[t] : largest;
+  Vector largest = Vector{} - __builtin_inff();
+  Index t = 0;
+  for (; t + kWidth <= count; t += kWidth) {
+    const Vector some = load_vector(scores + t);
+    largest = some > largest ? some : largest;
   }
-  return largest;
+  float result = -__builtin_inff();
+  for (int i = 0; i < kWidth; ++i) {
+    result = largest[i] > result ? largest[i] : result;
+  }
+  for (; t < count; ++t) {
+    result = scores[t] > result ? scores[t] : result;
+  }
+  return result;
 }
 
 // Gives the positions that are not seen scores whose weights are 0; returns the largest of the
@@ -158,34 +166,31 @@ inline float keep_scores(const AttentionStep& step) {
   return largest_of(step.scores, step.length);
 }
 
-// Makes exponentials of kPanelRows scores and adds them to `sums`.
-inline void add_exponentials(float* scores, float largest, float (&sums)[kPanelRows]) {
-#pragma omp simd
-  for (Index i = 0; i < kPanelRows; ++i) {
-    scores[i] = fast_exp(scores[i] - largest);
-    sums[i] += scores[i];
+// Makes exponentials of `count` scores; returns their sum. With a constant count Clang would not
+// compute them together.
+__attribute__((noinline)) float exponentials(float* scores, Index count, float largest) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (Index t = 0; t < count; ++t) {
+    scores[t] = fast_exp(scores[t] - largest);
+    sum += scores[t];
   }
+  return sum;
 }
 
 // Makes exponentials of the scores; returns their sum. The last ones are computed together, too:
 // one by one they would take longer than all others.
 inline float exponentials(const AttentionStep& step, float largest) {
-  float sums[kPanelRows] = {};
   const Index whole = step.length / kPanelRows * kPanelRows;
-  for (Index t = 0; t < whole; t += kPanelRows) {
-    add_exponentials(step.scores + t, largest, sums);
-  }
-  if (const Index rest = step.length - whole; rest > 0) {
+  const Index rest = step.length - whole;
+  float sum = exponentials(step.scores, whole, largest);
+  if (rest > 0) {
     float last[kPanelRows];
     for (Index i = 0; i < kPanelRows; ++i) {
       last[i] = i < rest ? step.scores[whole + i] : largest - 1000.0F;
     }
-    add_exponentials(last, largest, sums);
+    sum += exponentials(last, kPanelRows, largest);
     __builtin_memcpy(step.scores + whole, last, static_cast<std::size_t>(rest) * 4);
-  }
-  float sum = 0;
-  for (const float part : sums) {
-    sum += part;
   }
   return sum;
 }
