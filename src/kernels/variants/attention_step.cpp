@@ -42,7 +42,7 @@ inline void add_values(const AttentionStep& step, Index d) {
   }
   for (int w = 0; w < kWide; ++w) {
     join(sums[w]);
-    __builtin_memcpy(step.output + d + w * kPanelRows, &sums[w][0], sizeof(Lanes));
+    store(sums[w][0], step.output + d + w * kPanelRows);
   }
 }
 

@@ -25,7 +25,7 @@ struct Plain {
     add_columns<Format, kBatch>(panel, product.columns, x, product.x_stride, sums);
     for (int b = 0; b < kBatch; ++b) {
       join(sums[b]);
-      __builtin_memcpy(y + b * product.y_stride, &sums[b][0], sizeof(Lanes));
+      store(sums[b][0], y + b * product.y_stride);
     }
   }
 };
@@ -64,8 +64,7 @@ class PanelsTogether {
     for (Index b = 0; b < count_; ++b) {
       for (int p = 0; p < kPanels; ++p) {
         join(sums_[b][p]);
-        __builtin_memcpy(y + b * product_.y_stride + p * kPanelRows, &sums_[b][p][0],
-                         sizeof(Lanes));
+        store(sums_[b][p][0], y + b * product_.y_stride + p * kPanelRows);
       }
     }
   }

@@ -103,19 +103,41 @@ class Rounded {
   float scales_[kTogether][kBlocks];
 };
 
-// One block of a panel. A word of four weights has columns 2 g and 2 g + 1 in its even bytes and
-// 16 columns on in its odd ones, so that a shift makes pairs of neighbours of them.
+constexpr int kWords = kPairs / 2;  // of four weights, in a row's block
+
+// A word has columns 2 g and 2 g + 1 in its even bytes and 16 columns on in its odd ones, so that
+// shifts make pairs of neighbours of them.
+inline Halves even_bytes(Vector words) { return reinterpret_cast<Halves>(words) << 8 >> 8; }
+inline Halves odd_bytes(Vector words) { return reinterpret_cast<Halves>(words) >> 8; }
+
+// The words of a panel's block lie behind its scales.
+inline Vector words_of(const char* block, int g, int part) {
+  return load_vector(block + (1 + g) * kPanelRows * 4 + part * kVectorBytes);
+}
+
+inline void prefetch_block(const char* block) {
+  for (Index offset = 0; offset < kBlockBytes; offset += 64) {
+    __builtin_prefetch(block + offset);
+  }
+}
+
+// total += the sums of a block of columns in two parts, scaled.
+inline void add_sums(const Integers (&sums)[2][kParts], const Lanes& scales, float scale,
+                     Lanes& total) {
+  for (int p = 0; p < kParts; ++p) {
+    total.part[p] +=
+        __builtin_convertvector(sums[0][p] + sums[1][p], Vector) * (scales.part[p] * scale);
+  }
+}
+
+// A block taken apart, for several vectors.
 struct Block {
   explicit Block(const char* block) {
     load(block, scales);
-    constexpr int kWords = kPairs / 2;
     for (int g = 0; g < kWords; ++g) {
-      Lanes words;
-      load(block + (1 + g) * static_cast<Index>(sizeof words), words);
       for (int p = 0; p < kParts; ++p) {
-        const auto halves = reinterpret_cast<Halves>(words.part[p]);
-        pairs[g][p] = halves << 8 >> 8;
-        pairs[kWords + g][p] = halves >> 8;
+        pairs[g][p] = even_bytes(words_of(block, g, p));
+        pairs[kWords + g][p] = odd_bytes(words_of(block, g, p));
       }
     }
   }
@@ -124,47 +146,41 @@ struct Block {
   Halves pairs[kPairs][kParts];
 };
 
-inline void prefetch_block(const char* block) {
-  for (Index offset = 0; offset < kBlockBytes; offset += 64) {
-    __builtin_prefetch(block + offset);
-  }
-}
-
-// total += the products of a block with the columns of vector b
-inline void add_block(const Block& weights, const Rounded& x, Index b, Index block, Lanes& total) {
-  Integers sums[2][kParts] = {};
-  for (int j = 0; j < kPairs; ++j) {
-    const Halves pair = x.pair(b, block, j);
-    for (int p = 0; p < kParts; ++p) {
-      sums[j % 2][p] = add_products(weights.pairs[j][p], pair, sums[j % 2][p]);
-    }
-  }
-  for (int p = 0; p < kParts; ++p) {
-    total.part[p] += __builtin_convertvector(sums[0][p] + sums[1][p], Vector) *
-                     (weights.scales.part[p] * x.scale(b, block));
-  }
-}
-
 void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, Lanes* totals) {
-  for (Index block = 0; block < blocks; ++block) {
-    const char* weights = panel + block * kBlockBytes;
-    prefetch_block(weights + kAhead);
-    const Block taken_apart(weights);
+  for (Index number = 0; number < blocks; ++number) {
+    prefetch_block(panel + number * kBlockBytes + kAhead);
+    const Block block(panel + number * kBlockBytes);
     for (Index b = 0; b < count; ++b) {
-      add_block(taken_apart, x, b, block, totals[b]);
+      Integers sums[2][kParts] = {};
+      for (int j = 0; j < kPairs; ++j) {
+        for (int p = 0; p < kParts; ++p) {
+          sums[j % 2][p] = add_products(block.pairs[j][p], x.pair(b, number, j), sums[j % 2][p]);
+        }
+      }
+      add_sums(sums, block.scales, x.scale(b, number), totals[b]);
     }
   }
 }
 
-// The total stays in a register.
+// For one vector, a block is taken apart as it is used.
 void add_panel_to_one(const char* panel, const Rounded& x, Index blocks, Lanes& total) {
-  Lanes sum = total;
-  for (Index block = 0; block < blocks; ++block) {
-    const char* weights = panel + block * kBlockBytes;
-    prefetch_block(weights + kAhead);
-    add_block(Block(weights), x, 0, block, sum);
+  Lanes result = total;
+  for (Index number = 0; number < blocks; ++number) {
+    const char* block = panel + number * kBlockBytes;
+    prefetch_block(block + kAhead);
+    Integers sums[2][kParts] = {};
+    for (int g = 0; g < kWords; ++g) {
+      for (int p = 0; p < kParts; ++p) {
+        const Vector words = words_of(block, g, p);
+        sums[0][p] = add_products(even_bytes(words), x.pair(0, number, g), sums[0][p]);
+        sums[1][p] = add_products(odd_bytes(words), x.pair(0, number, kWords + g), sums[1][p]);
+      }
+    }
+    Lanes scales;
+    load(block, scales);
+    add_sums(sums, scales, x.scale(0, number), result);
   }
-  total = sum;
+  total = result;
 }
 
 // Columns k ... of vectors b ... with all panels; later columns add to what earlier ones left in y.
@@ -186,7 +202,7 @@ void multiply_stretch(const PanelProduct& product, Index b, Index k) {
       add_panel(panel, x, blocks, vectors, totals);
     }
     for (Index v = 0; v < vectors; ++v) {
-      __builtin_memcpy(y + v * product.y_stride, &totals[v], sizeof(Lanes));
+      store(totals[v], y + v * product.y_stride);
     }
   }
 }

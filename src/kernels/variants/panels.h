@@ -43,13 +43,22 @@ struct Lanes {
   Vector part[kParts];
 };
 
-inline Vector load_vector(const float* from) {
-  Vector vector;
-  __builtin_memcpy(&vector, from, sizeof vector);
-  return vector;
+// The same in memory at any address. Copies of whole structs would go through halves of vectors.
+using UnalignedVector = float __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+
+inline Vector load_vector(const void* from) { return *static_cast<const UnalignedVector*>(from); }
+
+inline void load(const void* from, Lanes& to) {
+  for (int p = 0; p < kParts; ++p) {
+    to.part[p] = load_vector(static_cast<const char*>(from) + p * kVectorBytes);
+  }
 }
 
-inline void load(const void* from, Lanes& to) { __builtin_memcpy(&to, from, sizeof to); }
+inline void store(const Lanes& from, void* to) {
+  for (int p = 0; p < kParts; ++p) {
+    static_cast<UnalignedVector*>(to)[p] = from.part[p];
+  }
+}
 
 // How a word of 32 bits holds its row's weights of kColumns neighbouring columns. Words are taken
 // apart with shifts, which every machine has for whole vectors.
