@@ -57,6 +57,7 @@ constexpr const char* kInterveneHelp =
     "  add resid_post.6 \"Love\" - \"Hate\"*4   the difference of two texts at their last tokens\n"
     "  mean 5.1 from book.txt            its mean over a text; freeze: what it is at the same\n"
     "  freeze pattern.5.1 from \"A text\"  position of a text; resample: and from its start again\n"
+    "  freeze z.5 from \"A text\" at 3 @7  what it is at token 3 of a text, at token 7\n"
     "Targets are points with TransformerLens's names or short (resid_pre, resid_mid, resid_post,\n"
     "q, k, v, pattern, z, attn_out, mlp_pre, mlp_post, mlp_out, ...), POINT.LAYERS.NUMBERS with\n"
     "ranges 4-8 and *; neuron.3.17; layer.3; or classes of heads that --scores has: induction.\n"

@@ -83,8 +83,10 @@ TEST_CASE("changes are parsed as users write them", "[heads]") {
   const std::vector<Change> changes = parse_changes(
       "off 5.1, mlp.3,neuron.0.2-4 ; scale 7.2 0.5 @3-7\nadd resid_post.6 joy.npz:v*-4 @10-;"
       "freeze pattern.5.1 from \"a; b @3\" @2; mean layer.2 from book.txt;"
-      "add resid_mid.* 'Love' - 'Hate' * 2; resample induction, z from \"x\"");
-  REQUIRE(changes.size() == 7);
+      "add resid_mid.* 'Love' - 'Hate' * 2; resample induction, z from \"x\";"
+      "freeze z.5 from \"A text\" at 3 @7;"
+      "mean z.1 from \"say \"\"it's; \"\"\"; mean z.2 from '''' @4");
+  REQUIRE(changes.size() == 10);
   CHECK(changes[0].kind == ChangeKind::off);
   CHECK(changes[0].targets == std::vector<PointRange>{parse_point("", "z.5.1"),
                                                       parse_point("", "mlp_out.3"),
@@ -106,6 +108,12 @@ TEST_CASE("changes are parsed as users write them", "[heads]") {
   CHECK(changes[5].factor == 2);
   CHECK(changes[6].classes == std::vector<std::string>{"induction"});
   CHECK(changes[6].targets == std::vector<PointRange>{parse_point("", "z")});
+  CHECK(changes[8].source.text == "say \"it's; \"");
+  CHECK(changes[9].source.text == "'");
+  CHECK(changes[9].positions == NumberRange{4, 4});
+  CHECK(!changes[3].source.token);
+  CHECK(changes[7].source.token == 3);
+  CHECK(changes[7].positions == NumberRange{7, 7});
 }
 
 TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") {
@@ -125,6 +133,8 @@ TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") 
   CHECK(refusal("add z.1 \"a").ends_with("expected a text in quotation marks"));
   CHECK(refusal("mean z.1 book.txt").ends_with("expected mean TARGETS from \"TEXT\" or from FILE"));
   CHECK(refusal("freeze z.1 from \"\"").ends_with("expected a text that is not empty"));
+  CHECK(refusal("freeze z.1 from 'a' at -1").ends_with("of a token behind 'at', got '-1'"));
+  CHECK(refusal("mean z.1 from 'a' at 1").ends_with("expected nothing behind it, got 'at 1'"));
   CHECK(refusal("off z.1 @x").ends_with("such as 3, 4-8 or 4-, got 'x'"));
 }
 
@@ -211,6 +221,14 @@ TEST_CASE("each change does what its name says", "[heads]") {
                 return concat({row(0), row(1), row(2), row(0), row(1), row(0), row(1), row(2)}, 0);
               })));
     CHECK(mentions(f.refusal("freeze mlp.0 from \"abcdefghij\""), {"at most 9 tokens, got 10"}));
+    CHECK(close(f.logits("freeze mlp.0 from \"abc\" at 2 @1"),
+                with(f, Point::mlp_out, 0, [&](auto& x) {
+                  return concat(
+                      {slice(x, 0, 0, 1), row(2), slice(x, 0, 2, 6), row(2), slice(x, 0, 7, 8)}, 0);
+                })));
+    CHECK(mentions(f.refusal("freeze mlp.0 from \"abc\" at 3"), {"0 to 2, got 3"}));
+    CHECK(mentions(f.refusal("freeze pattern.0.1 from \"abc\" at 1"),
+                   {"pattern is at one token means nothing at another"}));
   }
   SECTION("several changes at one point come one after the other") {
     CHECK(close(f.logits("scale mlp.1 3; scale mlp.1 0.5; off 1.0"),

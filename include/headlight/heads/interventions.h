@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,9 @@ struct ChangeSource {
   std::string less = {};
   std::filesystem::path file = {};  // empty: the text
   std::string array = {};           // of the file; empty: the file is a text
+  // Of freeze: the token of the text whose values are taken, wherever they are put; none: the one
+  // at the same position.
+  std::optional<Index> token = {};
 };
 
 struct Change {
@@ -58,7 +62,9 @@ struct Change {
 //   add TARGETS FILE.npz:ARRAY[*FACTOR]
 //   add TARGETS "TEXT" - "TEXT"[*FACTOR]
 //   mean|freeze|resample TARGETS from "TEXT"|FILE
+//   freeze TARGETS from "TEXT"|FILE at TOKEN
 //
+// where quotation marks are " or ', and one inside a text stands twice or is the other;
 // each with positions behind it, "@5", "@3-7" or "@10-". TARGETS are points as parse_point() takes
 // them, separated by commas: heads "5.1", "mlp.3", "neuron.3.17", "resid_post.6", "pattern.5.1";
 // "layer.3", attention and MLP of a layer; and classes of heads, "induction".
@@ -101,7 +107,7 @@ class Interventions final : public ForwardHook {
 
   // The model must outlive it. Throws Error about "intervene" (Options::about) for targets that the
   // model does not have or come by, arrays of another length, texts longer than the block (freeze),
-  // and classes that no head has.
+  // tokens that they do not have, and classes that no head has.
   Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
   ~Interventions() override;
 

@@ -61,6 +61,8 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                       change.kind == ChangeKind::freeze,
                   about, "expected off, scale or freeze for ", name, ", got ",
                   name_of(change.kind));
+    require_value(!is_map || !change.source.token, about, "what ", name,
+                  " is at one token means nothing at another");
     const Index last = target.layers.last.value_or(target.layers.first);
     require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
                   layers - 1, ", got ", name, ".", last);
@@ -153,6 +155,9 @@ class SourceReader {
     require_value(change.kind == ChangeKind::resample || length <= block, kAbout,
                   "expected a text of at most ", block, " tokens, got ", length);
     tokens.resize(static_cast<std::size_t>(std::min(length, block)));
+    const Index token = change.source.token.value_or(0);
+    require_value(token < length, kAbout, "expected a token of the text, 0 to ", length - 1,
+                  ", got ", token);
     return values_of(model_, change, tokens);
   }
 
@@ -337,7 +342,8 @@ struct Interventions::Resolved {
       return held.data<T>() + item * value.item_stride;
     }
     const ValueLayout from(spot.first, held.shape());
-    const Index row = change.kind == ChangeKind::resample ? position % from.rows : position;
+    const Index row = change.kind == ChangeKind::resample ? position % from.rows
+                                                          : change.source.token.value_or(position);
     return row < from.rows ? held.data<T>() + row * from.row_stride + item * from.item_stride
                            : nullptr;
   }

@@ -54,14 +54,25 @@ struct ChangeReader {
     skip_blanks();
     return text;
   }
+  // A mark that stands twice is one of the text.
   std::string quoted() {
     const char quote = rest.empty() ? ' ' : rest.front();
-    const std::size_t end = is_quote(quote) ? rest.find(quote, 1) : std::string_view::npos;
-    if (end == std::string_view::npos) {
-      refuse("a text in quotation marks");
+    std::string text;
+    std::size_t begin = 1;
+    while (true) {
+      const std::size_t end = is_quote(quote) ? rest.find(quote, begin) : std::string_view::npos;
+      if (end == std::string_view::npos) {
+        refuse("a text in quotation marks");
+      }
+      text += rest.substr(begin, end - begin);
+      begin = end + 1;
+      if (begin == rest.size() || rest[begin] != quote) {
+        break;
+      }
+      text += quote;
+      ++begin;
     }
-    const std::string text(rest.substr(1, end - 1));
-    rest.remove_prefix(end + 1);
+    rest.remove_prefix(begin);
     skip_blanks();
     return text;
   }
@@ -162,6 +173,18 @@ void read_vector(ChangeReader& reader, Change& change) {
   }
 }
 
+// Of a text, from 0.
+Index read_token(ChangeReader& reader) {
+  const std::string_view word = reader.word();
+  Index number = -1;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc{} || stop != end || number < 0) {
+    reader.refuse("the number of a token behind 'at', got '" + std::string(word) + "'");
+  }
+  return number;
+}
+
 void read_text_source(ChangeReader& reader, Change& change) {
   if (!reader.passes("from ") || reader.is_done()) {
     reader.refuse(std::string(name_of(change.kind)) + " TARGETS from \"TEXT\" or from FILE");
@@ -173,6 +196,9 @@ void read_text_source(ChangeReader& reader, Change& change) {
     }
   } else {
     change.source.file = reader.word();
+  }
+  if (change.kind == ChangeKind::freeze && reader.passes("at ")) {
+    change.source.token = read_token(reader);
   }
 }
 
