@@ -274,7 +274,6 @@ class HeadScoring {
                     .longest = longest,
                     .detector = {options_.exclude_bos, options_.exclude_current_token}});
     EvenScores even;
-    Index done = 0;
     Index batches = 0;
     for (std::size_t begin = 0; begin < pieces_.size(); ++batches) {
       const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
@@ -283,14 +282,11 @@ class HeadScoring {
         const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
         batch.push_back({facts_of(pieces_[i]), unit % kMaxGroups});
         even.add(batch.back().facts);
-        done += pieces_[i].length;
       }
       if (is_own(batches)) {
         add_batch(batch, sums);
       }
-      if (options_.progress) {
-        options_.progress(static_cast<double>(done) / static_cast<double>(tokens_));
-      }
+      tell_progress(batch);
       begin = end;
     }
     sums.add_across_processes(processes_);
@@ -328,7 +324,23 @@ class HeadScoring {
     });
   }
 
-  void measure_repeats(HeadScores& result) const {
+  // Of every repeated sequence.
+  Index repeat_tokens() const {
+    const Index length = repeat_length(options_.repeats, model_.block_size());
+    return length < 1 ? 0 : (options_.repeats.first ? 1 : 0) + 2 * length;
+  }
+
+  void tell_progress(const std::vector<MeasuredSequence>& batch) {
+    for (const MeasuredSequence& sequence : batch) {
+      done_ += std::ssize(sequence.facts.tokens);
+    }
+    if (options_.progress) {
+      const Index all = tokens_ + options_.repeats.sequences * repeat_tokens();
+      options_.progress(static_cast<double>(done_) / static_cast<double>(all));
+    }
+  }
+
+  void measure_repeats(HeadScores& result) {
     const RepeatOptions& repeats = options_.repeats;
     const Index length = repeat_length(repeats, model_.block_size());
     if (repeats.sequences == 0 || length < 1) {
@@ -337,7 +349,7 @@ class HeadScoring {
     ScoreSums sums(layout_, heads_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
-                    .longest = (repeats.first ? 1 : 0) + 2 * length});
+                    .longest = repeat_tokens()});
     for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
       std::vector<MeasuredSequence> batch;
       const Index end = std::min(begin + options_.batch_size, repeats.sequences);
@@ -350,6 +362,7 @@ class HeadScoring {
       if (is_own(begin / options_.batch_size)) {
         add_batch(batch, sums);
       }
+      tell_progress(batch);
     }
     sums.add_across_processes(processes_);
     keep_means(sums, result);
@@ -447,6 +460,7 @@ class HeadScoring {
   HeadSet heads_;
   std::vector<SequencePiece> pieces_;
   Index tokens_ = 0;
+  Index done_ = 0;  // tokens that are measured, those of repeated sequences included
 };
 
 }  // namespace
