@@ -108,7 +108,8 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
       .loaded = load_model(
           path,
           {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); }}),
-      .chat_template = read_chat_template(path)};
+      .chat_template = read_chat_template(path),
+      .source = path.string()};
   round_weights(*model.loaded.model, weights);
   return model;
 }

@@ -7,8 +7,10 @@
 
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
+#include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
+#include "serve/inspection_answer.h"
 #include "serve/inspections.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"
@@ -168,11 +170,19 @@ void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
 }
 
 Json Api::model_json(const Model& model) const {
+  const Gpt& gpt = *model.served.loaded.model;
+  Index heads = 0;  // of any layer
+  for (const HeadId& id : HeadSet::all(gpt.heads())) {
+    heads = std::max(heads, id.head + 1);
+  }
   return {{"id", model.served.name},
           {"object", "model"},
           {"created", created_},
           {"owned_by", "headlight"},
-          {"max_model_len", model.served.loaded.model->block_size()},
+          {"root", model.served.source.empty() ? model.served.name : model.served.source},
+          {"layers", gpt.config().n_layer},
+          {"heads", heads},
+          {"max_model_len", gpt.block_size()},
           {"chat", model.chat.problem().empty()}};
 }
 
@@ -272,17 +282,17 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
                             .tokenizer = described.tokenizer,
                             .block_size = described.block_size};
   const auto answer = std::make_shared<CompletionAnswer>(std::move(wanted), source, exchange);
-  if (!answer->request().echo || !answer->request().options.logprobs) {
+  if (!answer->needs_preparation()) {
     begin(place, answer, exchange);
     return;
   }
-  compute_.run([this, place, answer, &gpt, exchange] {
+  compute_.run([this, place, answer, &model, exchange] {
     const auto pause = [&] {
       require(!exchange->gone(), "the client has gone");
       compute_.serve_texts();
     };
     try {
-      answer->read_prompts(gpt, pause);
+      answer->prepare(model.served.loaded, pause);
       begin(place, answer, exchange);
     } catch (...) {
       answer->fail();
@@ -311,19 +321,21 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
   const Inspection* inspection = find_inspection(request.path);
   Fields fields(request.body);
   const ServedModel& model = models_[model_of(fields)].served;
-  compute_.run([this, inspection, fields, &model, exchange]() mutable {
-    const auto pause = [&] {
+  const bool stream = fields.boolean("stream", false);
+  auto job = [this, inspection, fields, stream, &model, exchange]() mutable {
+    InspectionAnswer answer(exchange, stream);
+    const auto pause = [&](double share) {
       require(!exchange->gone(), "the client has gone");
-      compute_.serve_texts();
+      answer.progress(share);
+      inspection->can_wait ? compute_.serve_others() : compute_.serve_texts();
     };
     try {
-      exchange->send({.status = 200,
-                      .headers = {{"Content-Type", "application/json"}},
-                      .body = inspection->run(model, fields, pause)});
+      answer.end(inspection->run(model, fields, pause));
     } catch (...) {
-      exchange->send(current_error_response());
+      answer.fail();
     }
-  });
+  };
+  inspection->can_wait ? compute_.run_behind(std::move(job)) : compute_.run(std::move(job));
 }
 
 }  // namespace headlight::serve

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
@@ -95,12 +94,16 @@ void Compute::cancel(Ticket ticket) {
   wake_.notify_all();
 }
 
-void Compute::run(std::function<void()> job) {
+void Compute::run(std::function<void()> job) { add_job(jobs_, std::move(job)); }
+
+void Compute::run_behind(std::function<void()> job) { add_job(jobs_behind_, std::move(job)); }
+
+void Compute::add_job(Jobs& jobs, std::function<void()> job) {
   const std::lock_guard lock(mutex_);
-  if (std::ssize(jobs_) >= options_.jobs || stopping_) {
+  if (std::ssize(jobs) >= options_.jobs || stopping_) {
     throw ApiError(429, "queue_full", "too much is being computed: try again later");
   }
-  jobs_.push_back(std::move(job));
+  jobs.push_back(std::move(job));
   ++status_.jobs;
   wake_.notify_all();
 }
@@ -157,7 +160,9 @@ void Compute::ended(Ticket ticket, Index texts) {
   }
 }
 
-bool Compute::waits_for_nothing() { return stopping_ || !inbox_.empty() || !jobs_.empty(); }
+bool Compute::waits_for_nothing() {
+  return stopping_ || !inbox_.empty() || !jobs_.empty() || !jobs_behind_.empty();
+}
 
 void Compute::work() {
   bool is_busy = false;
@@ -172,7 +177,9 @@ void Compute::work() {
       }
     }
     follow_orders();
-    run_next_job();
+    run_next_job(jobs_);
+    part_ = Stopwatch();
+    run_next_job(jobs_behind_);
     is_busy = step_all();
   }
   // What clients wait for is let go by the thread that knows it.
@@ -181,6 +188,7 @@ void Compute::work() {
   const std::lock_guard lock(mutex_);
   inbox_.clear();
   jobs_.clear();
+  jobs_behind_.clear();
 }
 
 void Compute::follow_orders() {
@@ -203,15 +211,35 @@ void Compute::serve_texts() {
   step_all();
 }
 
-void Compute::run_next_job() {
+bool Compute::has_jobs() {
+  const std::lock_guard lock(mutex_);
+  require(!stopping_, "the server ends");
+  return !jobs_.empty();
+}
+
+void Compute::serve_others() {
+  constexpr double kShare = 4;
+  const double part = part_.seconds();
+  const Stopwatch others;
+  bool is_busy = true;
+  while (is_busy && others.seconds() < kShare * part) {
+    follow_orders();
+    is_busy = has_jobs();
+    run_next_job(jobs_);
+    is_busy = step_all() || is_busy;
+  }
+  part_ = Stopwatch();
+}
+
+void Compute::run_next_job(Jobs& jobs) {
   std::function<void()> job;
   {
     const std::lock_guard lock(mutex_);
-    if (jobs_.empty()) {
+    if (jobs.empty()) {
       return;
     }
-    job = std::move(jobs_.front());
-    jobs_.pop_front();
+    job = std::move(jobs.front());
+    jobs.pop_front();
   }
   job();
   job = {};

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "headlight/generate/engine.h"
 #include "headlight/serve/server.h"
 
@@ -29,7 +30,8 @@ struct ComputeStatus {
 };
 
 // The one thread that computes: texts of all requests side by side, a token each at a time, and
-// between two tokens at most one job. Every call is for any thread and returns at once.
+// between two tokens at most one job. Jobs behind others wait for these alone: between the parts of
+// one such job come other jobs. Every call is for any thread and returns at once.
 class Compute {
  public:
   struct Options {
@@ -38,7 +40,7 @@ class Compute {
     Index queue = 64;
     Index context_tokens = 0;
     Index prompt_chunk = 64;
-    Index jobs = 16;  // that may wait
+    Index jobs = 16;  // that may wait, and as many behind others
   };
   using Ticket = std::uint64_t;
 
@@ -54,8 +56,13 @@ class Compute {
   void cancel(Ticket ticket);
   // Throws ApiError, 429, when too many wait. A job must not throw.
   void run(std::function<void()> job);
+  // The same for a job that all others come before, also once it runs.
+  void run_behind(std::function<void()> job);
   // By a job: takes a step for all texts amid it. Throws Error once stop() has been called.
   void serve_texts();
+  // By a job behind others, with the models as they were: computes what else there is, for four
+  // times as long as the part of the job before it took at most. Throws as above.
+  void serve_others();
   // Ends the thread after the step that it is at; nothing that waits is run.
   void stop();
 
@@ -74,7 +81,9 @@ class Compute {
 
   void work();
   void follow_orders();
-  void run_next_job();
+  using Jobs = std::deque<std::function<void()>>;
+  void add_job(Jobs& jobs, std::function<void()> job);
+  void run_next_job(Jobs& jobs);
   bool step_all();
   void make_engine(std::size_t model);
   void drop_all(std::size_t model);
@@ -83,17 +92,20 @@ class Compute {
   void ended(Ticket ticket, Index texts);
   void publish(double seconds);
   bool waits_for_nothing();
+  bool has_jobs();
 
   Options options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
   // Of the computing thread.
   std::map<Ticket, Running> running_;
+  Stopwatch part_;  // of a job behind others
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::function<void()>> inbox_;  // what the computing thread does before its next step
-  std::deque<std::function<void()>> jobs_;
+  Jobs jobs_;
+  Jobs jobs_behind_;
   ComputeStatus status_;
   Ticket last_ticket_ = 0;
   bool stopping_ = false;

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "headlight/base/error.h"
-#include "headlight/heads/interventions.h"
 #include "headlight/heads/lens.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/heads/record_attention.h"
+#include "serve/model_changes.h"
 #include "serve/text_scores.h"
 #include "views/attention/attention_page_data.h"
 #include "views/report/attribution_report.h"
@@ -21,12 +21,13 @@ namespace headlight::serve {
 namespace {
 
 constexpr Index kMostTokens = 1024;  // of a text, so that no question takes minutes
+constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
 
 // A question being answered: the model, changed as the question says while this lives.
 class Question {
  public:
-  Question(const ServedModel& served, Fields& fields, const std::function<void()>& pause)
+  Question(const ServedModel& served, Fields& fields, const Pause& pause)
       : served_(served), fields_(fields), pause_(pause) {
     fields_.ignore({"model"});
   }
@@ -42,10 +43,15 @@ class Question {
   std::string text(const std::string& name) {
     const Json& value = fields_.get(name);
     require_value(value.is_string() && !value.text().empty(), name, "expected a text");
-    tokens_of(value.text(), name);
     return value.text();
   }
-  std::vector<std::int32_t> tokens(const std::string& name) { return tokens_of(text(name), name); }
+  std::vector<std::int32_t> tokens(const std::string& name) {
+    std::vector<std::int32_t> tokens = tokenizer().encode_prompt(text(name));
+    check_length(tokens, name);
+    return tokens;
+  }
+  // `tokens` by their numbers or, without them, those of `text`.
+  std::vector<std::int32_t> text_or_tokens();
   // A token by its number, or by a text that is one token.
   std::optional<std::int32_t> token(const std::string& name);
   NumberRange range(const std::string& name) {
@@ -53,33 +59,42 @@ class Question {
     return text.empty() ? NumberRange{} : parse_range(name, text);
   }
   // The changes that the question asks for. Nothing of it may name a file.
-  std::shared_ptr<ForwardHook> changes();
+  std::shared_ptr<ForwardHook> changes(const std::string& name = "intervene") {
+    return read_model_changes(fields_, tokenizer(), name).hook_for(served_.loaded);
+  }
   void change(std::shared_ptr<ForwardHook> hook) {
     hook_ = std::move(hook);
     gpt().attach(hook_);
   }
   // Lets others compute.
-  void pause() {
+  void pause(double share) {
     gpt().attach(nullptr);
-    pause_();
+    pause_(share);
     gpt().attach(hook_);
   }
 
  private:
-  std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& name);
-  std::map<HeadId, HeadScore> classes();
+  void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const;
 
   const ServedModel& served_;
   Fields& fields_;
-  const std::function<void()>& pause_;
+  const Pause& pause_;
   std::shared_ptr<ForwardHook> hook_;
 };
 
-std::vector<std::int32_t> Question::tokens_of(const std::string& text, const std::string& name) {
-  std::vector<std::int32_t> tokens = tokenizer().encode_prompt(text);
+void Question::check_length(const std::vector<std::int32_t>& tokens,
+                            const std::string& name) const {
   const Index most = std::min(gpt().block_size(), kMostTokens);
-  require_value(std::ssize(tokens) <= most, name, "expected up to ", most, " tokens, got ",
-                tokens.size());
+  require_value(!tokens.empty() && std::ssize(tokens) <= most, name, "expected 1 to ", most,
+                " tokens, got ", tokens.size());
+}
+
+std::vector<std::int32_t> Question::text_or_tokens() {
+  if (fields_.find("tokens") == nullptr) {
+    return tokens("text");
+  }
+  std::vector<std::int32_t> tokens = fields_.tokens("tokens", tokenizer().vocab_size());
+  check_length(tokens, "tokens");
   return tokens;
 }
 
@@ -97,42 +112,10 @@ std::optional<std::int32_t> Question::token(const std::string& name) {
   return ids.front();
 }
 
-// {"1.0": "induction"}, as /api/scores told.
-std::map<HeadId, HeadScore> Question::classes() {
-  std::map<HeadId, HeadScore> classes;
-  const Json* given = fields_.find("classes");
-  if (given == nullptr) {
-    return classes;
-  }
-  require_value(given->is_object(), "classes", "expected an object, got ", given->type_name());
-  for (const auto& [head, name] : given->members()) {
-    const HeadSet heads = HeadSet::parse(head);
-    require_value(heads.size() == 1 && name.is_string(), "classes",
-                  "expected heads with names, as {\"1.0\": \"induction\"}");
-    classes[heads[0]] = {.name = name.text(), .score = 1};
-  }
-  return classes;
-}
-
-std::shared_ptr<ForwardHook> Question::changes() {
-  const std::string text = fields_.text("intervene", "");
-  const std::map<HeadId, HeadScore> scores = classes();
-  if (text.empty()) {
-    return nullptr;
-  }
-  const std::vector<Change> changes = parse_changes(text);
-  for (const Change& change : changes) {
-    require_value(change.source.file.empty(), "intervene",
-                  "expected texts in quotes: requests name no files");
-  }
-  return std::make_shared<Interventions>(
-      gpt(), changes, Interventions::Options{.tokenizer = &tokenizer(), .scores = scores});
-}
-
-std::string attention(const ServedModel& model, Fields& fields,
-                      const std::function<void()>& pause) {
+std::string attention(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   const std::string text = question.text("text");
+  question.tokens("text");
   RecordAttentionOptions options;
   options.vectors = fields.boolean("vectors", false);
   options.max_bytes = Index{512} << 20;
@@ -146,20 +129,40 @@ std::string attention(const ServedModel& model, Fields& fields,
   return attention_page_data({maps}, {});
 }
 
-std::string scores(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+// The tokens of `text`, with `sequence_tokens` cut into so many, and then a text may be long.
+std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
+  const Index length =
+      question.fields().integer("sequence_tokens", 0, 0, question.gpt().block_size());
+  if (length == 0) {
+    return {question.tokens("text")};
+  }
+  const std::vector<std::int32_t> tokens =
+      question.tokenizer().encode_prompt(question.text("text"));
+  require_value(std::ssize(tokens) <= kMostScoredTokens, "text", "expected up to ",
+                kMostScoredTokens, " tokens, got ", tokens.size());
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (Index begin = 0; begin < std::ssize(tokens); begin += length) {
+    const Index end = std::min(begin + length, std::ssize(tokens));
+    sequences.emplace_back(tokens.begin() + begin, tokens.begin() + end);
+  }
+  return sequences;
+}
+
+std::string scores(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
-  const std::vector<std::int32_t> text = question.tokens("text");
+  const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
   HeadScoreOptions options;
   options.repeats = repeats_of_text(question.tokenizer(), question.gpt().vocab_size());
   options.repeats.sequences = fields.integer("repeats", 4, 0, 64);
   options.repeats.length = std::min(options.repeats.length, question.gpt().block_size() / 2);
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
-  options.progress = [&](double) { question.pause(); };
+  options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
+  options.progress = [&](double share) { question.pause(share); };
   question.change(question.changes());
   fields.refuse_others();
   HeadsReport report;
-  report.scores = score_heads(question.gpt(), {text}, options);
+  report.scores = score_heads(question.gpt(), sequences, options);
   return report_json(report, report.scores.heads).dump();
 }
 
@@ -180,19 +183,26 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
   }
   return {{"loss", scores.tokens.size() > 1 ? Json(scores.loss) : Json()},
           {"logprobs", std::move(logprobs)},
-          {"next", next_json(scores, tokenizer)}};
+          {"next", next_json(scores, tokenizer)},
+          {"asked", Json(scores.asked)}};
 }
 
-std::string ablate(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+std::string ablate(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   const std::vector<std::int32_t> text = question.tokens("text");
-  const Index likeliest = fields.integer("top_k", 10, 1, kMostLikeliest);
+  TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
+  for (const char* name : {"answer", "wrong"}) {
+    if (const auto token = question.token(name)) {
+      options.asked.push_back(*token);
+    }
+  }
+  question.change(question.changes("always"));
   const std::shared_ptr<ForwardHook> changes = question.changes();
   fields.refuse_others();
-  const TextScores before = score_text(question.gpt(), text, likeliest);
-  question.pause();
-  question.change(changes);
-  const TextScores after = score_text(question.gpt(), text, likeliest);
+  const TextScores before = score_text(question.gpt(), text, options);
+  question.pause(0.5);
+  options.hook = changes.get();
+  const TextScores after = score_text(question.gpt(), text, options);
   Json tokens = Json::array();
   for (const std::int32_t id : text) {
     tokens.push_back(token_json(id, question.tokenizer()));
@@ -221,7 +231,7 @@ Json cell_json(const PatchCell& cell) {
           {"recovered", cell.recovered}};
 }
 
-std::string patch(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+std::string patch(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   PatchingTask task{.clean = question.tokens("clean"),
                     .corrupt = question.tokens("corrupt"),
@@ -234,7 +244,7 @@ std::string patch(const ServedModel& model, Fields& fields, const std::function<
                            .positions = question.range("positions")};
   read_parts(fields, options);
   options.noising = fields.boolean("noising", false);
-  options.progress = [&](double) { question.pause(); };
+  options.progress = [&](double share) { question.pause(share); };
   question.change(question.changes());
   fields.refuse_others();
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
@@ -253,12 +263,11 @@ std::string patch(const ServedModel& model, Fields& fields, const std::function<
       .dump();
 }
 
-std::string attribute(const ServedModel& model, Fields& fields,
-                      const std::function<void()>& pause) {
+std::string attribute(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   AttributionReport report{
       .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
-      .tasks = {{.text = question.tokens("text"), .against = question.token("against")}},
+      .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
       .study = {},
       .tokenizer = question.tokenizer()};
   AttributionTask& task = report.tasks.front();
@@ -270,7 +279,7 @@ std::string attribute(const ServedModel& model, Fields& fields,
   return attribution_json(report).dump();
 }
 
-std::string lens(const ServedModel& model, Fields& fields, const std::function<void()>& pause) {
+std::string lens(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   LensTask task{.text = question.tokens("text")};
   task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
@@ -278,14 +287,14 @@ std::string lens(const ServedModel& model, Fields& fields, const std::function<v
   task.positions = question.range("positions");
   task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
   task.target = question.token("target");
-  task.progress = [&](double) { question.pause(); };
+  task.progress = [&](double share) { question.pause(share); };
   question.change(question.changes());
   fields.refuse_others();
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
 constexpr Inspection kInspections[] = {{"/api/attention", attention}, {"/api/attribute", attribute},
-                                       {"/api/scores", scores},       {"/api/ablate", ablate},
+                                       {"/api/scores", scores, true}, {"/api/ablate", ablate},
                                        {"/api/patch", patch},         {"/api/lens", lens}};
 
 }  // namespace

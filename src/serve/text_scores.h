@@ -13,14 +13,22 @@ namespace headlight::serve {
 struct TextScores {
   std::vector<TokenChoice> tokens;        // [T]; nothing is thought of the first
   std::vector<TokenLogProbability> next;  // the likeliest behind it
-  double loss = 0;  // mean over the tokens but the first, nats; 0: there are none
+  std::vector<double> asked;  // log-probabilities of TextScoreOptions::asked behind it, nats
+  double loss = 0;            // mean over the tokens but the first, nats; 0: there are none
 };
 
-// With so many of the likeliest in the place of every token, and behind the text. The logits of a
-// few positions are in memory at once. With `pause` the text is read in parts of 32 positions, and
-// pause() called behind each; that changes the last bits. Throws Error as Gpt::hidden does, and
-// what pause() throws.
-TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text, Index likeliest,
-                      const std::function<void()>& pause = {});
+struct TextScoreOptions {
+  Index likeliest = 0;                   // so many in the place of every token, and behind the text
+  std::vector<std::int32_t> asked = {};  // tokens that may stand behind the text
+  ForwardHook* hook = nullptr;           // of this reading alone
+  // Called behind parts of 32 positions, in which the text is then read; that changes the last
+  // bits.
+  std::function<void()> pause = {};
+};
+
+// The logits of a few positions are in memory at once. Throws Error as Gpt::hidden does, about a
+// token that is not in the vocabulary, and what pause() throws.
+TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
+                      const TextScoreOptions& options);
 
 }  // namespace headlight::serve

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <thread>
 
 #include "headlight/heads/lens.h"
 #include "serve/running_server.h"
@@ -80,4 +81,82 @@ TEST_CASE("classes of heads come from the request", "[serve]") {
   CHECK(by_class["after"] == by_name["after"]);
   CHECK(server.post("/api/ablate", R"({"text": "abc", "intervene": "off induction"})").status ==
         400);
+}
+
+TEST_CASE("an ablation tells of tokens that are asked for, and compares beside what always holds",
+          "[serve]") {
+  const RunningServer server;
+  const Json plain = server.asked("/api/ablate", {{"text", "abcabc"}, {"top_k", 1}});
+  const Json& likeliest = plain["before"]["next"][0];
+  const Json asked = server.asked(
+      "/api/ablate", {{"text", "abcabc"}, {"answer", likeliest["id"]}, {"wrong", "x"}});
+  REQUIRE(asked["before"]["asked"].size() == 2);
+  CHECK(std::abs(std::exp(asked["before"]["asked"][0].number()) -
+                 likeliest["probability"].number()) < 1e-9);
+  CHECK(asked["before"]["asked"][1].number() < asked["before"]["asked"][0].number());
+  const Json beside = server.asked(
+      "/api/ablate", {{"text", "abcabc"}, {"always", "off 0.1"}, {"intervene", "off 1.0"}});
+  const Json one = server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}});
+  const Json both =
+      server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1, 1.0"}});
+  CHECK(beside["before"] == one["after"]);
+  CHECK(beside["after"] == both["after"]);
+}
+
+TEST_CASE("a value of one text at one token, put at another of a second text", "[serve]") {
+  const RunningServer server;
+  // The stream behind the last layer at the last token is all that the next token depends on.
+  const Json carried = server.asked(
+      "/api/ablate", {{"text", "xyzw"}, {"intervene", "freeze resid_post.1 from \"abc\" at 2 @3"}});
+  const Json source = server.asked("/api/ablate", {{"text", "abc"}});
+  CHECK(carried["after"]["next"][0]["id"] == source["before"]["next"][0]["id"]);
+  CHECK(std::abs(carried["after"]["next"][0]["probability"].number() -
+                 source["before"]["next"][0]["probability"].number()) < 1e-6);
+  CHECK(carried["after"]["next"] != carried["before"]["next"]);
+}
+
+TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
+  const RunningServer server;
+  const std::string text = std::string(100, 'a') + std::string(300, 'b');  // longer than the block
+  Json question{{"text", text}, {"repeats", 2}, {"sequence_tokens", 64}, {"resamples", 20}};
+  const Json whole = server.asked("/api/scores", question);
+  CHECK(whole["heads"].size() == 4);
+  question["stream"] = true;
+  const std::vector<Json> events = events_of(server.post("/api/scores", question.dump()).body);
+  REQUIRE(events.size() == 7 + 2 + 1);
+  for (std::size_t i = 0; i + 2 < events.size(); ++i) {
+    CHECK(events[i]["progress"].number() < events[i + 1]["progress"].number());
+  }
+  CHECK(events[8]["progress"].number() == 1);
+  CHECK(events.back() == whole);
+  question["text"] = "";
+  CHECK(server.post("/api/scores", question.dump()).status == 400);
+}
+
+TEST_CASE("other questions come before scores that are being computed", "[serve]") {
+  const RunningServer server;
+  // 16,000 sequences of a token, of which a few are done when the other questions come.
+  const std::string scores =
+      Json{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}}.dump();
+  HttpClient client(server.port());
+  client.send(request_head("POST", "/api/scores", scores.size()) + scores);
+  CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
+  CHECK(server.asked("/api/ablate", {{"text", "abc"}})["tokens"].size() == 3);
+  CHECK(server.asked("/v1/completions", {{"prompt", "x"}, {"max_tokens", 3}}).is_object());
+  CHECK(server.metric("headlight_jobs") == 1);
+  // Who does not want them any more goes.
+  client.close();
+  while (server.metric("headlight_jobs") > 0) {
+    std::this_thread::yield();
+  }
+}
+
+TEST_CASE("what is added to a logit is told of tokens by their numbers", "[serve]") {
+  const RunningServer server;
+  const Json by_text = server.asked("/api/attribute", {{"text", "abc"}, {"target", 120}});
+  const Json by_number =
+      server.asked("/api/attribute", {{"tokens", {97, 98, 99}}, {"target", 120}});
+  CHECK(by_text["parts"] == by_number["parts"]);
+  CHECK(server.post("/api/attribute", R"({"tokens": [], "target": 1})").status == 400);
+  CHECK(server.post("/api/attribute", R"({"tokens": [999], "target": 1})").status == 400);
 }

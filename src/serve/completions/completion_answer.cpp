@@ -48,9 +48,19 @@ std::vector<headlight::Request> CompletionAnswer::requests() {
   return requests;
 }
 
-void CompletionAnswer::read_prompts(const Gpt& model, const std::function<void()>& pause) {
+bool CompletionAnswer::needs_preparation() const {
+  return scores_prompts() || !request_.changes.changes.empty();
+}
+
+void CompletionAnswer::prepare(const LoadedModel& loaded, const std::function<void()>& pause) {
+  hook_ = request_.changes.hook_for(loaded);
+  if (!scores_prompts()) {
+    return;
+  }
+  const TextScoreOptions options{
+      .likeliest = *request_.options.logprobs, .hook = hook_.get(), .pause = pause};
   for (const auto& prompt : request_.prompts) {
-    prompt_choices_.push_back(score_text(model, prompt, *request_.options.logprobs, pause).tokens);
+    prompt_choices_.push_back(score_text(*loaded.model, prompt, options).tokens);
   }
 }
 
@@ -62,6 +72,7 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
   request.options.max_new_tokens =
       tokens_behind(request.prompt.size(), request.options.max_new_tokens, source_.block_size);
   request.samples = request_.samples;
+  request.hook = hook_.get();
   if (request.options.logprobs) {
     request.on_token = [self, prompt](Index sample, const TokenChoice& choice) {
       self->choice_of(prompt, sample).log.push(choice);
@@ -161,7 +172,7 @@ Json CompletionAnswer::logprobs_json(const Entries& entries) const {
     return {};
   }
   return request_.is_chat ? chat_logprobs(entries, source_.tokenizer)
-                          : completion_logprobs(entries, source_.tokenizer);
+                          : completion_logprobs(entries, source_.tokenizer, request_.token_ids);
 }
 
 Json CompletionAnswer::piece_json(Index number, std::string_view text,

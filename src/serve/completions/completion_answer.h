@@ -29,10 +29,11 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
 
   // One for every prompt; they hold the answer.
   std::vector<headlight::Request> requests();
-  // Learns what the model thinks of the tokens of every prompt, for echo with logprobs; see
-  // score_text().
-  void read_prompts(const Gpt& model, const std::function<void()>& pause);
-  const CompletionRequest& request() const { return request_; }
+  // Whether the model must be asked before the texts begin; see prepare().
+  bool needs_preparation() const;
+  // Computes what the changes need, and learns what the model thinks of the tokens of every prompt,
+  // for echo with logprobs; see score_text().
+  void prepare(const LoadedModel& loaded, const std::function<void()>& pause);
   // With the exception that is being handled.
   void fail();
 
@@ -42,6 +43,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
     std::size_t bytes = 0;  // of text that came
   };
 
+  bool scores_prompts() const { return request_.echo && request_.options.logprobs; }
   headlight::Request request_for(std::size_t prompt);
   Choice& choice_of(std::size_t prompt, Index sample);
   void on_text(std::size_t prompt, Index sample, std::string_view piece);
@@ -62,7 +64,8 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   CompletionRequest request_;
   AnswerSource source_;
   std::shared_ptr<HttpExchange> exchange_;
-  Index created_;  // seconds since 1970
+  Index created_;                      // seconds since 1970
+  std::shared_ptr<ForwardHook> hook_;  // null: the model as it is
   std::vector<std::vector<TokenChoice>> prompt_choices_;
   std::map<Index, Choice> choices_;
   std::map<Index, Json> whole_;  // choices of an answer as one body

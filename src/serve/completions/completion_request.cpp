@@ -65,6 +65,7 @@ void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fre
                   kMostStopBytes, " bytes, got ", stop.size());
   }
   request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
+  request.changes = read_model_changes(fields, model.tokenizer);
   request.samples = fields.integer("n", 1, 1, kMostChoices);
   request.stream = fields.boolean("stream", false);
   if (const Json* options = fields.find("stream_options")) {
@@ -215,6 +216,7 @@ CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
   if (fields.find("logprobs") != nullptr) {
     request.options.logprobs = fields.integer("logprobs", 0, 0, 20);
   }
+  request.token_ids = fields.boolean("return_token_ids", false);
   const Index best_of = fields.integer("best_of", request.samples, 1, kMostChoices);
   require_value(best_of == request.samples, "best_of", "expected as many as n, ", request.samples,
                 ": all are answered, got ", best_of);

@@ -7,6 +7,7 @@
 #include "headlight/generate/engine.h"
 #include "serve/completions/chat_template.h"
 #include "serve/fields.h"
+#include "serve/model_changes.h"
 
 namespace headlight::serve {
 
@@ -30,6 +31,8 @@ struct CompletionRequest {
   bool stream = false;
   bool include_usage = false;
   bool echo = false;
+  bool token_ids = false;     // of completions, among log-probabilities
+  ModelChanges changes = {};  // of these texts alone
 
   Index choices() const { return samples * std::ssize(prompts); }
 };
@@ -38,9 +41,9 @@ struct CompletionRequest {
 inline constexpr Index kMostChoices = 128;
 
 // Reads what the API's documents call by these names, and Headlight's own top_k, min_p,
-// repetition_penalty and ignore_eos. Throws Error about the member that does not fit, also for one
-// that is not known, and for a prompt that the model's block has no room for. `fresh_seed` is taken
-// when none is given.
+// repetition_penalty, ignore_eos, return_token_ids, intervene and classes. Throws Error about the
+// member that does not fit, also for one that is not known, and for a prompt that the model's block
+// has no room for. `fresh_seed` is taken when none is given.
 CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
                                   std::uint64_t fresh_seed);
 CompletionRequest read_chat(Fields& fields, const CompletionModel& model, std::uint64_t fresh_seed);

@@ -48,6 +48,22 @@ Json chat_token(std::int32_t id, double log_probability, const Tokenizer& tokeni
           {"bytes", std::move(numbers)}};
 }
 
+Json numbered_tokens(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
+  Json numbers = Json::array();
+  Json tops = Json::array();
+  for (const TokenLog::Entry& entry : entries) {
+    numbers.push_back(entry.choice.token);
+    Json top = Json::array();
+    for (const TokenLogProbability& likely : entry.choice.likeliest) {
+      top.push_back({{"id", likely.token},
+                     {"token", completion_name(likely.token, tokenizer)},
+                     {"logprob", finite(likely.log_probability)}});
+    }
+    tops.push_back(std::move(top));
+  }
+  return {{"token_ids", std::move(numbers)}, {"top_tokens", std::move(tops)}};
+}
+
 }  // namespace
 
 Index character_count(std::string_view text) {
@@ -85,7 +101,8 @@ Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer&
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
+Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,
+                         bool ids) {
   Json tokens = Json::array();
   Json values = Json::array();
   Json tops = Json::array();
@@ -100,10 +117,14 @@ Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Toke
     tops.push_back(entry.is_first ? Json() : std::move(top));
     offsets.push_back(entry.character);
   }
-  return {{"tokens", std::move(tokens)},
-          {"token_logprobs", std::move(values)},
-          {"top_logprobs", std::move(tops)},
-          {"text_offset", std::move(offsets)}};
+  Json json{{"tokens", std::move(tokens)},
+            {"token_logprobs", std::move(values)},
+            {"top_logprobs", std::move(tops)},
+            {"text_offset", std::move(offsets)}};
+  if (ids) {
+    json.update(numbered_tokens(entries, tokenizer));
+  }
+  return json;
 }
 
 }  // namespace headlight::serve

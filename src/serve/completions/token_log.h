@@ -40,8 +40,10 @@ class TokenLog {
 
 // {"content": [{token, logprob, bytes, top_logprobs}]}, of chats.
 Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer);
-// {tokens, token_logprobs, top_logprobs, text_offset}, of completions.
-Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer);
+// {tokens, token_logprobs, top_logprobs, text_offset}, of completions; with `ids` also token_ids
+// and top_tokens, [{id, token, logprob}], where tokens of one name stay apart.
+Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,
+                         bool ids);
 
 // Number of characters of a text in UTF-8.
 Index character_count(std::string_view text);

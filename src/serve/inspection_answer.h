@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "serve/http/http.h"
+
+namespace headlight::serve {
+
+// The answer to a question of the page: JSON, or events of which the last holds it.
+class InspectionAnswer {
+ public:
+  // Events {"progress": 0.25} come first when it is to `stream`.
+  InspectionAnswer(std::shared_ptr<HttpExchange> exchange, bool stream)
+      : exchange_(std::move(exchange)), stream_(stream) {}
+
+  // The share that is done, 0 to 1; told in steps that can be seen.
+  void progress(double share);
+  void end(std::string json);
+  // With the exception that is being handled.
+  void fail();
+
+ private:
+  void tell(const std::string& json);
+
+  std::shared_ptr<HttpExchange> exchange_;
+  bool stream_;
+  bool has_begun_ = false;
+  double told_ = 0;
+};
+
+}  // namespace headlight::serve

@@ -1,0 +1,65 @@
+#include "serve/model_changes.h"
+
+#include "headlight/base/error.h"
+#include "headlight/heads/head_set.h"
+
+namespace headlight::serve {
+namespace {
+
+// Each change takes a pass over the model, and its text another.
+constexpr std::size_t kMostChanges = 256;
+constexpr std::size_t kMostBytes = 65'536;
+constexpr Index kMostTokens = 16'384;  // of their texts together
+
+std::map<HeadId, HeadScore> read_classes(Fields& fields) {
+  std::map<HeadId, HeadScore> classes;
+  const Json* given = fields.find("classes");
+  if (given == nullptr) {
+    return classes;
+  }
+  require_value(given->is_object(), "classes", "expected an object, got ", given->type_name());
+  for (const auto& [head, name] : given->members()) {
+    const HeadSet heads = HeadSet::parse(head);
+    require_value(heads.size() == 1 && name.is_string(), "classes",
+                  "expected heads with names, as {\"1.0\": \"induction\"}");
+    classes[heads[0]] = {.name = name.text(), .score = 1};
+  }
+  return classes;
+}
+
+}  // namespace
+
+std::shared_ptr<ForwardHook> ModelChanges::hook_for(const LoadedModel& loaded) const {
+  return changes.empty()
+             ? nullptr
+             : std::make_shared<Interventions>(
+                   *loaded.model, changes,
+                   Interventions::Options{.tokenizer = loaded.tokenizer.get(), .scores = classes});
+}
+
+ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
+                                const std::string& name) {
+  const std::string text = fields.text(name, "");
+  ModelChanges result{.changes = {}, .classes = read_classes(fields)};
+  if (text.empty()) {
+    return result;
+  }
+  require_value(text.size() <= kMostBytes, name, "expected at most ", kMostBytes, " bytes, got ",
+                text.size());
+  result.changes = parse_changes(text);
+  require_value(result.changes.size() <= kMostChanges, name, "expected at most ", kMostChanges,
+                " changes, got ", result.changes.size());
+  Index tokens = 0;
+  for (const Change& change : result.changes) {
+    require_value(change.source.file.empty(), name,
+                  "expected texts in quotes: requests name no files");
+    for (const std::string& source : {change.source.text, change.source.less}) {
+      tokens += source.empty() ? 0 : std::ssize(tokenizer.encode_prompt(source));
+    }
+  }
+  require_value(tokens <= kMostTokens, name, "expected texts of at most ", kMostTokens,
+                " tokens together, got ", tokens);
+  return result;
+}
+
+}  // namespace headlight::serve

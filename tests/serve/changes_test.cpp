@@ -1,0 +1,145 @@
+#include <thread>
+
+#include "headlight/generate/generator.h"
+#include "headlight/heads/interventions.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+constexpr const char* kChanges =
+    "off 0.1; scale mlp.1 0.5; mean 1.0 from \"abcab\"; freeze pattern.1.1 from \"other\"";
+
+Json request_with(const std::string& changes) {
+  return {{"prompt", "Once upon"},
+          {"max_tokens", 40},
+          {"top_k", 30},
+          {"seed", 11},
+          {"intervene", changes}};
+}
+
+std::string text_of(const RunningServer& server, const Json& request) {
+  return server.asked("/v1/completions", request)["choices"].front()["text"].text();
+}
+
+// As `headlight generate --intervene` writes it.
+std::string generated(const std::string& changes) {
+  const ServedModel served = lively_served();
+  served.loaded.model->attach(std::make_shared<Interventions>(
+      *served.loaded.model, parse_changes(changes),
+      Interventions::Options{.tokenizer = served.loaded.tokenizer.get(), .scores = {}}));
+  GenerateOptions options{.max_new_tokens = 40};
+  options.sampling = {.top_k = 30, .seed = 11};
+  return generate(*served.loaded.model, *served.loaded.tokenizer, "Once upon", options).text;
+}
+
+}  // namespace
+
+TEST_CASE("a request with changes writes what generate writes with them", "[serve]") {
+  const RunningServer server;
+  const std::string plain = text_of(server, request_with(""));
+  CHECK(text_of(server, request_with(kChanges)) == generated(kChanges));
+  CHECK(text_of(server, request_with("off 0.0")) == generated("off 0.0"));
+  CHECK(generated(kChanges) != plain);
+  CHECK(generated("off 0.0") != plain);
+  CHECK(text_of(server, request_with("")) == plain);
+}
+
+TEST_CASE("changes of a request reach no other text, and share no prompt", "[serve]") {
+  const RunningServer server;
+  Json request = request_with("");
+  request["prompt"] = std::string(150, 'x') + "abc";
+  request["n"] = 3;
+  const auto choices = [&](const std::string& changes) {
+    Json one = request;
+    one["intervene"] = changes;
+    return server.asked("/v1/completions", one)["choices"].dump();
+  };
+  const std::vector<std::string> all{"", "off 0.1", "", "off 0.1, mlp.1", "scale 1.0 2", "off 0.1"};
+  std::vector<std::string> alone;
+  for (const std::string& changes : all) {
+    alone.push_back(choices(changes));
+  }
+  CHECK(alone[0] == alone[2]);
+  CHECK(alone[1] == alone[5]);
+  CHECK(alone[0] != alone[1]);
+  std::vector<std::string> together(all.size());
+  std::vector<std::thread> clients;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    clients.emplace_back([&, i] { together[i] = choices(all[i]); });
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  CHECK(together == alone);
+  request["intervene"] = "off 0.1";
+  const Json usage = server.asked("/v1/completions", request)["usage"];
+  CHECK(usage["prompt_tokens_details"]["cached_tokens"].integer() == 0);
+}
+
+TEST_CASE("echo with log-probabilities reads the prompt with the changes", "[serve]") {
+  const RunningServer server;
+  const Json changed = server.asked("/v1/completions", {{"prompt", "abcabc"},
+                                                        {"max_tokens", 0},
+                                                        {"echo", true},
+                                                        {"logprobs", 1},
+                                                        {"intervene", "off 0.1"}});
+  const Json told =
+      server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}})["after"];
+  const Json& values = changed["choices"][0]["logprobs"]["token_logprobs"];
+  for (std::size_t i = 1; i < 6; ++i) {
+    CHECK(std::abs(values[i].number() - told["logprobs"][i].number()) < 1e-4);
+  }
+}
+
+TEST_CASE("what no request can ask to be changed is refused", "[serve]") {
+  const RunningServer server;
+  const auto refusal = [&](Json request) {
+    const HttpClient::Answer answer = server.post("/v1/completions", request.dump());
+    CHECK(answer.status == 400);
+    return answer.body;
+  };
+  const auto mentions = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  CHECK(mentions(refusal(request_with("mean 0.1 from /etc/passwd")), "requests name no files"));
+  CHECK(mentions(refusal(request_with("off 7.1")), "the model has layers 0 to 1"));
+  CHECK(mentions(refusal(request_with("of 0.1")), "expected off, scale"));
+  CHECK(mentions(refusal(request_with("off induction")), "a class of heads"));
+  std::string many = "off 0.1";
+  for (int i = 0; i < 256; ++i) {
+    many += ";off 0.1";
+  }
+  CHECK(mentions(refusal(request_with(many)), "at most 256 changes"));
+  const std::string text(9000, 'x');
+  CHECK(mentions(
+      refusal(request_with("mean 0.1 from \"" + text + "\"; mean 0.0 from \"" + text + "\"")),
+      "texts of at most 16384 tokens together, got 18000"));
+  CHECK(mentions(refusal(request_with("off " + std::string(70'000, ' '))), "at most 65536 bytes"));
+  Json by_class = request_with("off induction");
+  by_class["classes"] = {{"0.1", "induction"}};
+  CHECK(text_of(server, by_class) == text_of(server, request_with("off 0.1")));
+}
+
+TEST_CASE("tokens come with their numbers where they are wanted", "[serve]") {
+  const RunningServer server;
+  const Json answer = server.asked("/v1/completions", {{"prompt", "ab"},
+                                                       {"max_tokens", 3},
+                                                       {"ignore_eos", true},
+                                                       {"logprobs", 4},
+                                                       {"return_token_ids", true}});
+  const Json& logprobs = answer["choices"][0]["logprobs"];
+  REQUIRE(logprobs["token_ids"].size() == logprobs["tokens"].size());
+  const Json ids = logprobs["token_ids"];
+  REQUIRE(ids.size() > 0);
+  CHECK(logprobs["top_tokens"][0].size() == 4);
+  CHECK(logprobs["top_tokens"][0][0]["logprob"].number() >=
+        logprobs["top_tokens"][0][3]["logprob"].number());
+  const Json same =
+      server.asked("/v1/completions",
+                   {{"prompt", "ab"}, {"max_tokens", 3}, {"ignore_eos", true}, {"logprobs", 4}});
+  CHECK(same["choices"][0]["logprobs"].find("token_ids") == nullptr);
+}
