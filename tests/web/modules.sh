@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of the page's modules (modules/*.test.js) in headless Chromium, which loads modules
-# and tests from the disk as they are; then opens a page with the modules one by one in place of
-# its single script. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
+# Runs the tests of the page's modules (modules/*.test.js), and of the server's page
+# (modules/serve), in headless Chromium, which loads modules and tests from the disk as they are;
+# then opens a page with the modules one by one in place of its single script. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
 # usage: modules.sh SAMPLE_PAGES
 #   SAMPLE_PAGES   the program sample_pages
 set -euo pipefail
@@ -10,6 +10,7 @@ for program in chromium chromedriver curl jq; do
 done
 here=$(cd "$(dirname "$0")" && pwd)
 page=$(cd "$here/../../src/views/page" && pwd)
+serve_page=$(cd "$here/../../src/serve/page" && pwd)
 sample_pages=$1
 work=$(mktemp -d)
 . "$here/webdriver.sh"
@@ -28,6 +29,16 @@ every_module_has_tests() {
   done
 }
 
+# The server's page names its words by data-say and say(...); those with ${...} in them are told by
+# a test of words.
+every_word_is_there() {
+  local word
+  for word in $(cd "$serve_page" && { grep -oh "say('[a-z_]*')" *.js; grep -oh 'data-say\(-label\)\?="[a-z_]*"' index.html; } |
+    sed "s/.*['\"]\([a-z_]*\)['\"].*/\1/" | sort -u); do
+    grep -q "\b$word: '" "$serve_page/words.js" || fail "words.js has no $word"
+  done
+}
+
 # What index.html has without data, with a script that runs the tests.
 test_page() {
   local file
@@ -39,6 +50,7 @@ test_page() {
     echo "document.documentElement.dataset.results = JSON.stringify(await runTests());"
   } >"$work/tests.js"
   sed -e '/Content-Security-Policy/d' -e 's/{{\(title\|counts\|data\)}}//' \
+    -e "s,<head>,<head><script type=\"importmap\">{\"imports\": {\"/views/\": \"file://$page/\"}}</script>," \
     -e "s,{{style}},@import 'file://$page/style.css';," -e "s,{{script}},import './tests.js';," \
     "$page/index.html" >"$work/tests.html"
 }
@@ -92,6 +104,7 @@ modules_one_by_one() {
 }
 
 every_module_has_tests
+every_word_is_there
 browser_flags='["--allow-file-access-from-files"]'
 start_browser 1280 850 light
 run_tests

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# The page of `headlight serve` in headless Chromium, on a small model that is trained here: writes, follows a text, switches
-# heads off, reads layers, patches and watches a run. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
-# usage: serve.sh HEADLIGHT [PICTURES]
+# The page of `headlight serve` in headless Chromium, on a small model that is trained here: writes, follows a text, classes
+# heads, switches them off, reads layers, patches and watches a run. Ends with 77 (skipped) when chromium, chromedriver, curl or
+# jq is missing.
+# usage: serve.sh HEADLIGHT [PICTURES [RUN]]
 #   HEADLIGHT   the program
-#   PICTURES    directory for pictures of every part, light and dark, wide and narrow
+#   PICTURES    directory for pictures of every part, light and dark, wide and narrow, English and Korean
+#   RUN         the run directory whose model they show; without it the small one
 # AXE: axe.min.js of axe-core, which then must find nothing to complain about in any part; contrasts with colours that it cannot
 #      read (NaN: oklab) do not count
 set -euo pipefail
@@ -13,6 +15,7 @@ done
 here=$(cd "$(dirname "$0")" && pwd)
 headlight=$1
 pictures=${2:-}
+pictured=${3:-}
 work=$(mktemp -d)
 server_pid=
 . "$here/webdriver.sh"
@@ -43,8 +46,13 @@ start_server() {
   head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
   "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 --block_size 64 \
     --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
+  serve_model "$work/runs/small"
+}
+
+serve_model() { # RUN
+  stop_server
   : >"$work/server.json"
-  "$headlight" serve "$work/runs/small" --runs "$work/runs" --port 0 --json >"$work/server.json" 2>"$work/server.log" &
+  "$headlight" serve "$1" --runs "$(dirname "$1")" --port 0 --json >"$work/server.json" 2>"$work/server.log" &
   server_pid=$!
   site=http://127.0.0.1:$(port_in "$work/server.json" '.*127\.0\.0\.1:\([0-9]*\).*')
 }
@@ -72,20 +80,87 @@ writes() {
   open_site ''
   set_text text 'The cat'
   click '#go'
-  wait_for "$(count_of .piece) > 5 && document.getElementById('go').hidden === false"
-  js "document.querySelectorAll('.piece')[4].focus()" >/dev/null
+  wait_for "$(count_of .piece) > 15 && document.getElementById('go').hidden === false"
+  expect 'the text that was given comes token by token, too' "$(count_of '.piece.given')" 7
+  js "document.querySelectorAll('.piece')[11].focus()" >/dev/null
   wait_for "$(count_of '#choices .adds .amount') > 0"
   expect 'a token shows ten others' "$(count_of '#choices .likely')" 10
-  expect 'and the heads that spoke for it' "$(count_of '#choices .adds li')" 6
+  expect 'and what each head and MLP adds to it' "$(count_of '#choices .adds-map rect')" 6
+  expect 'every token shows its probability' \
+    "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
   check_access 'writing'
+  press left
+  expect 'arrows lead from token to token' "document.activeElement.dataset.token" 10
+  press right
+  press enter
+  expect 'and Enter to the others' "document.activeElement.className" likely
+  press escape
+  expect 'and Escape back' "document.activeElement.dataset.token" 11
+  press enter
   local other
-  other=$(js "$(text_of '#choices .likely:not(.chosen) bdi')")
-  js "document.querySelector('#choices .likely:not(.chosen)').click()" >/dev/null
-  wait_for "$(count_of .piece) > 5 && document.getElementById('go').hidden === false"
+  other=$(js "document.activeElement.querySelector('bdi').textContent")
+  press enter
+  wait_for "$(count_of .piece) > 15 && document.getElementById('go').hidden === false"
   expect 'the text goes on from another choice' \
-    "document.querySelectorAll('.piece')[4].textContent.replaceAll(' ', '·').replaceAll('\\n', '⏎')" "$other"
+    "document.querySelectorAll('.piece')[11].ariaLabel.split(' ')[0]" "$other"
+  expect 'what stood before it stays' "[...document.querySelectorAll('.piece.given')].map((node) => node.textContent).join('')" 'The cat'
   click '#keep'
-  expect 'what was written becomes the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 20" true
+  expect 'what was written becomes the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 12" true
+  click '#clear'
+  expect 'and is cleared' "$(count_of .piece)" 0
+}
+
+written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
+# What the command on the clipboard writes.
+copied_command_writes() {
+  local command
+  command=$(js "(async () => { document.getElementById('copy').click(); await new Promise((r) => setTimeout(r, 200)); return window.copied; })()")
+  eval "$(sed "s,^headlight,\"$headlight\"," <<<"$command")" --log_level error
+}
+
+writes_with_switches() {
+  open_site '?text=The+cat&max_tokens=30&temperature=0.9&seed=5&changes=0.1:off,mlp.1:scale2'
+  js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
+  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches that text is written with: off 0.1; scale mlp.1 2'
+  click '#go'
+  wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false"
+  local changed plain
+  changed=$(written)
+  checks=$((checks + 1))
+  if [ "$(copied_command_writes)" != "$changed" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: the command writes another text than the page\n  %s\n  %s\n' "$changed" "$(copied_command_writes)"
+  fi
+  check_access 'writing with switches'
+  click '#write-release'
+  expect 'without switches the text that is there says what it was written with' "$(text_of '#write-switches')" \
+    'Written with: off 0.1; scale mlp.1 2'
+  expect 'and they leave the address' "new URLSearchParams(location.search).get('changes')" null
+  click '#go'
+  wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false && $(text_of '#write-switches') === ''"
+  plain=$(written)
+  checks=$((checks + 1))
+  if [ "$plain" = "$changed" ] || [ "$(copied_command_writes)" != "$plain" ]; then
+    failures=$((failures + 1))
+    printf 'FAILED: without switches the text is\n  %s\n' "$plain"
+  fi
+}
+
+classes_heads() {
+  open_site '?text=The+cat+sat+on+the+mat.+The+cat+ran.&part=heads'
+  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
+  expect 'nobody has pressed a button for it' "$(count_of '.thumbnails')" 1
+  wait_for "$(count_of '.thumbnails canvas') === 4"
+  expect 'all thumbnails have a class' "[...document.querySelectorAll('.thumbnails button')].filter((node) => node.title.includes(': ')).length" 4
+  expect 'and all switches' "[...document.querySelectorAll('.cell')].filter((node) => node.title.includes(': ')).length" 4
+  js "document.querySelector('.chip').click()" >/dev/null
+  expect 'a class is switched as a whole' "document.querySelectorAll('.cell[aria-pressed=true]').length + ' ' +
+    /\\((\\d)\\)/.exec($(text_of .chip))[1]" "$(js "(document.querySelectorAll('.cell[aria-pressed=true]').length + ' ').repeat(2).trim()")"
+  js "(() => { document.querySelector('details').open = true; })()" >/dev/null
+  set_text scored 'Another text for the classes. Another text for the classes.'
+  expect 'the text that is chosen is in the address' "new URLSearchParams(location.search).get('scored').slice(0, 7)" Another
+  local questions="performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/scores')).length"
+  wait_for "$questions === 2 && /^Found: /.test($(text_of '#scoring-state')) && document.getElementById('scoring').hidden"
 }
 
 switches_heads() {
@@ -138,15 +213,45 @@ reads_layers() {
 }
 
 patches() {
-  open_part pair
-  set_text clean 'the red cat sat'
-  set_text corrupt 'the red dog sat'
-  set_text answer 'c'
-  set_text wrong 'd'
-  click '#patch'
+  open_site '?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d'
   wait_for "$(count_of '#pair-grid td') === 4"
   expect 'the difference of both texts is told' "/first text -?[0-9.]+/.test($(text_of '#differences'))" true
+  expect 'tokens that differ are marked' "$(count_of '#corrupt-strip .differs')" 3
   check_access 'two texts'
+  click '#pair-grid [data-place="1"]'
+  wait_for "$(count_of '#carried-result .likely') === 12"
+  expect 'a click on a cell patches that head' "$(text_of '#carried-result h2')" 'head 0.1'
+  expect 'as the map says' "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
+  expect 'both answers stand there three times' "$(count_of '.answers tbody td')" 6
+  expect 'it is in the address' "new URLSearchParams(location.search).get('carry')" 0.1
+  press down
+  press enter
+  wait_for "$(text_of '#carried-result h2') === 'head 1.1' && $(count_of '#carried-result .likely') === 12"
+  check_access 'a patched head'
+  js "(() => { const box = document.getElementById('carried'); box.value = 'resid_post'; box.dispatchEvent(new Event('change')); })()" >/dev/null
+  wait_for "$(count_of '#pair-grid td') === 30"
+  drag '#clean-strip button:nth-child(9)' '#corrupt-strip button:nth-child(3)'
+  wait_for "$(text_of '#carried-result h2') === 'stream behind layer 0: 8 c → 2 e' && $(count_of '#carried-result .likely') === 12"
+  js "document.querySelector('#clean-strip button:nth-child(15)').focus()" >/dev/null
+  js "(() => { const box = document.getElementById('carry-layer'); box.value = '1'; })()" >/dev/null
+  press enter
+  expect 'a token is taken by keys' "document.querySelector('#clean-strip [aria-pressed=true]').title" 14
+  js "document.querySelector('#corrupt-strip button:nth-child(15)').focus()" >/dev/null
+  press enter
+  wait_for "$(text_of '#carried-result h2') === 'stream behind layer 1: 14 t → 14 t' && $(count_of '#carried-result .likely') === 12"
+  expect 'the stream at the last token is all there is' "$(text_of '#carried-result .recovered b')" 1.00
+  js 'location.reload()' >/dev/null
+  wait_for "document.documentElement.dataset.ready && $(text_of '#carried-result .recovered b') === '1.00'"
+  expect 'a link leads back to it' "new URLSearchParams(location.search).get('carry')" 'resid_post.1:14>14'
+  js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
+  expect 'the command puts out the token that the page says is next' \
+    "$(copied_command_writes | sed -n 1p | sed 's/^the red dog sat//' | jq -R 'gsub(" "; "·")') === $(text_of '#carried-result .nexts div:last-child bdi')" true
+  set_text clean 'a red cat sat'
+  wait_for "/tokens/.test($(text_of '#pair-problem')) && $(count_of '#clean-strip button') === 13"
+  drag '#clean-strip button:nth-child(13)' '#corrupt-strip button:nth-child(15)'
+  wait_for "$(count_of '#carried-result .likely') === 12"
+  expect 'texts of other lengths can be dragged from' "$(text_of '#carried-result h2')" 'stream behind layer 1: 12 t → 14 t'
+  expect 'and wholly' "$(text_of '#carried-result .recovered b')" 1.00
 }
 
 watches() {
@@ -168,15 +273,20 @@ speaks_korean() {
 
 takes_pictures() {
   mkdir -p "$pictures"
-  for shape in '1280 900 light' '1280 900 dark' '390 800 light'; do
+  [ -z "$pictured" ] || serve_model "$pictured"
+  local shape language part
+  for shape in '1280 900 light' '1280 900 dark' '390 800 light' '390 800 dark'; do
     stop_browser
     start_browser $shape
-    for part in write heads layers pair train; do
-      open_site "?part=$part&changes=0.1:off"
-      [ $part != write ] || click '#go'
-      [ $part != pair ] || click '#patch'
-      sleep 1.5
-      screenshot "$pictures/$part-${shape// /-}.png"
+    for language in en ko; do
+      for part in write heads layers pair train; do
+        open_site "?part=$part&lang=$language&changes=$([ $part = pair ] || echo 0.1:off)&carried=resid_post&carry=resid_post.1:6%3E6"
+        [ $part != write ] || click '#go'
+        sleep 2
+        [ $part != write ] || { js "document.querySelectorAll('.piece')[40]?.focus()" >/dev/null; sleep 1; }
+        check_access "$part, $shape, $language"
+        screenshot "$pictures/$part-$language-${shape// /-}.png"
+      done
     done
   done
 }
@@ -186,6 +296,8 @@ start_server
 browser_flags='["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]'
 start_browser 1280 900 light
 writes
+writes_with_switches
+classes_heads
 switches_heads
 reads_layers
 patches

@@ -111,6 +111,20 @@ point() {
     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$id\"}}]}]}" >/dev/null
 }
 
+# drag SELECTOR SELECTOR: with the mouse held down from the middle of one element to that of another.
+drag() {
+  local from to
+  from=$(element_at "$1")
+  to=$(element_at "$2")
+  post "/session/$session/actions" "{\"actions\": [{\"type\": \"pointer\", \"id\": \"mouse\", \"actions\": [
+    {\"type\": \"pointerMove\", \"duration\": 0, \"x\": 0, \"y\": 0,
+     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$from\"}},
+    {\"type\": \"pointerDown\", \"button\": 0},
+    {\"type\": \"pointerMove\", \"duration\": 60, \"x\": 0, \"y\": 0,
+     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$to\"}},
+    {\"type\": \"pointerUp\", \"button\": 0}]}]}" >/dev/null
+}
+
 # press KEY: one keystroke to whatever has the focus; arrows as "left", "right", "up", "down".
 press() {
   local key=$1

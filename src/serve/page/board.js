@@ -1,5 +1,6 @@
 // The switches: every head, MLP and layer as a button.
 import {byId, element} from '/views/dom.js';
+import {headsByClass, isPattern} from './classes.js';
 import {changed, session} from './session.js';
 import {say} from './words.js';
 
@@ -25,11 +26,10 @@ function apply(parts) {
   for (const part of fitting) {
     takes ? session.changes.delete(part) : session.changes.set(part, {kind: tool, by: factor()});
   }
-  showChanges();
   changed('changes');
 }
 
-function showChanges() {
+export function showChanges() {
   for (const [part, cell] of cells) {
     const change = session.changes.get(part);
     cell.dataset.change = change?.kind ?? '';
@@ -84,9 +84,7 @@ export function showShifts(shifts) {
 }
 
 export function showClasses() {
-  const names = [...new Set([...session.classes.values()].map(([name]) => name))].sort();
-  byId('class-chips').replaceChildren(...names.map((name) => {
-    const heads = [...session.classes].filter(([, [other]]) => other === name).map(([head]) => head);
+  byId('class-chips').replaceChildren(...headsByClass(session.classes).map(([name, heads]) => {
     const chip = element('button', {type: 'button', className: 'chip',
                                     textContent: `${say('all_of')} ${name} (${heads.length})`});
     chip.addEventListener('click', () => apply(heads));
@@ -94,11 +92,14 @@ export function showClasses() {
   }));
   for (const [part, cell] of cells) {
     const [name, score] = session.classes.get(part) ?? [];
-    cell.classList.toggle('classed', name !== undefined);
-    if (name !== undefined) {
-      cell.title = `${say('head')} ${part}: ${name} ${score.toFixed(2)}`;
-    }
+    cell.classList.toggle('classed', name !== undefined && isPattern(name));
+    cell.title = name === undefined ? cell.ariaLabel : `${cell.ariaLabel}: ${name} ${score.toFixed(2)}`;
   }
+}
+
+export function release() {
+  session.changes.clear();
+  changed('changes');
 }
 
 export function openBoard() {
@@ -111,11 +112,7 @@ export function openBoard() {
     byId('factor-value').textContent = `×${factor()}`;
     chooseTool('scale');
   });
-  byId('release').addEventListener('click', () => {
-    session.changes.clear();
-    showChanges();
-    changed('changes');
-  });
+  byId('release').addEventListener('click', release);
   chooseTool('off');
 }
 

@@ -1,31 +1,38 @@
 // The switches as the language of --intervene, and as a command for a shell.
 import {session} from './session.js';
 
-// In quotation marks that it does not hold itself.
-const quoted = (text) => text.includes('"') ? `'${text.replaceAll("'", '’')}'` : `"${text}"`;
+// In quotation marks that it does not hold itself or, when it holds both, with those inside doubled.
+export const quoted = (text) => text.includes('"') && !text.includes("'") ? `'${text}'`
+  : `"${text.replaceAll('"', '""')}"`;
 
-function changeOf([part, {kind, by}]) {
-  switch (kind) {
-    case 'scale':
-      return `scale ${part} ${by}`;
-    case 'mean':
-      return `mean ${part} from ${quoted(session.text)}`;
-    case 'freeze':
-      return `freeze pattern.${part} from ${quoted(session.frozen)}`;
-    default:
-      return `off ${part}`;
+// Parts that the same is done to stand together: each change takes the server a pass.
+export function interventionOf({changes, text, frozen}) {
+  const groups = new Map();
+  for (const [part, {kind, by}] of changes) {
+    const end = {scale: ` ${by}`, mean: ` from ${quoted(text)}`, freeze: ` from ${quoted(frozen)}`}[kind] ?? '';
+    const target = kind === 'freeze' ? `pattern.${part}` : part;
+    const group = groups.get(kind + end) ?? {kind, end, targets: []};
+    group.targets.push(target);
+    groups.set(kind + end, group);
   }
+  return [...groups.values()].map(({kind, targets, end}) => `${kind} ${targets.join(', ')}${end}`).join('; ');
 }
 
-export const intervention = () => [...session.changes].map(changeOf).join('; ');
+export const intervention = () => interventionOf(session);
 
-const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+// What is carried from the clean text into the other one, behind the switches.
+export function carriedChange({part, from, to}, clean) {
+  const at = from === null || from === to ? '' : ` at ${from}`;
+  return `freeze ${part} from ${quoted(clean)}${at}${to === null ? '' : ` @${to}`}`;
+}
+
+const shell = (text) => /^[\w./=:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 // `options` by name; those without a value are left out.
-export function commandOf(name, options) {
-  const given = Object.entries({...options, intervene: intervention()})
+export function commandOf(name, options, of = session) {
+  const model = of.models.find(({id}) => id === of.model)?.root ?? of.model;
+  const given = Object.entries({intervene: interventionOf(of), ...options})
     .filter(([, value]) => value !== '' && value !== null && value !== undefined)
-    .map(([option, value]) => value === true ? `--${option}`
-      : `--${option} ${typeof value === 'number' ? value : shell(value)}`);
-  return ['headlight', name, session.model, ...given].join(' ');
+    .map(([option, value]) => value === true ? `--${option}` : `--${option} ${shell(String(value))}`);
+  return ['headlight', name, shell(model), ...given].join(' ');
 }

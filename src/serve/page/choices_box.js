@@ -1,87 +1,129 @@
-// The box at a token: what else was likely there, and which heads spoke for it.
+// The box at a token: what else was likely there, and what heads add to it.
 import {byId, element} from '/views/dom.js';
+import {intervention} from './changes.js';
+import {contributionMap} from './contributions.js';
 import {ask} from './server.js';
 import {session} from './session.js';
+import {percent, shownToken} from './tokens.js';
 import {say} from './words.js';
 
-const kHeads = 6;
-let timer = 0;
+const kOthers = 10;
+const kPause = 120;  // milliseconds that the pointer rests
+let hiding = 0;
+let asking = 0;
 let controller = null;
+let opened = null;  // the token that the box is at
 
-export const percent = (probability) => probability >= 0.1 ? `${(100 * probability).toFixed(0)} %`
-  : probability >= 0.001 ? `${(100 * probability).toFixed(1)} %` : '< 0.1 %';
-
-export const shownToken = (token) =>
-  token === '' ? '∅' : token.replaceAll(' ', '·').replaceAll('\n', '⏎').replaceAll('\t', '⇥');
-
-export function likelyRow(token, probability, chosen) {
+export function likelyRow(token, probability) {
   const bar = element('i', {className: 'meter', ariaHidden: 'true'});
   bar.style.width = `${Math.max(1, 100 * probability)}%`;
-  return element('button', {type: 'button', className: chosen ? 'likely chosen' : 'likely'},
+  return element('button', {type: 'button', className: 'likely'},
     element('bdi', {className: 'label', textContent: shownToken(token), translate: false}),
     element('span', {className: 'track'}, bar),
     element('span', {className: 'amount', textContent: percent(probability)}));
 }
 
-function headRow(part, largest) {
-  const bar = element('i', {className: part.logit < 0 ? 'meter below' : 'meter', ariaHidden: 'true'});
-  bar.style.width = `${100 * Math.abs(part.logit) / largest}%`;
-  return element('li', {}, element('span', {textContent: part.part}), element('span', {className: 'track'}, bar),
-    element('span', {className: 'amount', textContent: (part.logit < 0 ? '−' : '+') + Math.abs(part.logit).toFixed(2)}));
-}
-
-async function showHeads(list, before, token) {
+// Shows what heads add to a token behind those `before` it, both by their numbers.
+function showHeads(place, before, target) {
+  clearTimeout(asking);
   controller?.abort();
-  controller = new AbortController();
-  const {signal} = controller;
-  list.replaceChildren(element('li', {className: 'muted', textContent: say('computing')}));
-  try {
-    const {parts} = await ask('/api/attribute', {model: session.model, text: before, target: token}, signal);
-    const heads = parts.filter(({kind}) => kind === 'head' || kind === 'mlp')
-      .sort((a, b) => Math.abs(b.logit) - Math.abs(a.logit)).slice(0, kHeads);
-    list.replaceChildren(...heads.map((part) => headRow(part, Math.abs(heads[0].logit) || 1)));
-  } catch (error) {
-    if (!signal.aborted) {
-      list.replaceChildren(element('li', {className: 'muted', textContent: error.message}));
+  asking = setTimeout(async () => {
+    controller = new AbortController();
+    const {signal} = controller;
+    try {
+      const {parts} = await ask('/api/attribute', {model: session.model, tokens: before, target,
+                                                   intervene: intervention()}, signal);
+      place.replaceChildren(...contributionMap(parts));
+    } catch (error) {
+      if (!signal.aborted) {
+        place.replaceChildren(element('p', {className: 'muted', textContent: error.message}));
+      }
     }
-  }
+  }, kPause);
 }
 
-export function hideChoices() {
-  timer = setTimeout(() => {
-    byId('choices').hidden = true;
-    controller?.abort();
-  }, 150);
-}
-
-// `piece` is {text, top: [[token, probability]]}; choose(token, probability) goes on from another.
-export function showChoices(node, piece, before, choose) {
-  clearTimeout(timer);
-  const box = byId('choices');
-  const rows = piece.top.map(([token, probability]) => {
-    const row = likelyRow(token, probability, token === piece.text);
-    row.addEventListener('click', () => choose(token, probability));
+function othersOf(piece, before, place, choose) {
+  const others = piece.likely.filter(({id}) => id !== piece.id).slice(0, kOthers);
+  const rows = others.map((other) => {
+    const row = likelyRow(other.name, other.probability);
+    const point = () => showHeads(place, before, other.id);
+    row.addEventListener('click', () => choose(other));
+    row.addEventListener('pointerenter', point);
+    row.addEventListener('focus', point);
     return row;
   });
-  const list = element('ol', {className: 'adds'});
-  box.replaceChildren(element('h2', {textContent: say('likely')}), ...rows,
-    element('h2', {textContent: say('adds')}), list);
-  box.hidden = false;
-  const {left, bottom, top} = node.getBoundingClientRect();
+  const list = element('div', {className: 'others'}, ...rows);
+  list.addEventListener('pointerleave', () => showHeads(place, before, piece.id));
+  return list;
+}
+
+function placeAt(node) {
+  const box = byId('choices');
+  const {left, bottom, top} = node.getClientRects()[0] ?? node.getBoundingClientRect();
   const {width, height} = box.getBoundingClientRect();
   const below = bottom + height + 8 < innerHeight || top < height;
   box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8)) + scrollX}px`;
   box.style.top = `${(below ? bottom + 4 : top - height - 4) + scrollY}px`;
-  timer = setTimeout(() => showHeads(list, before, piece.text), 180);
+}
+
+export function closeChoices() {
+  clearTimeout(hiding);
+  clearTimeout(asking);
+  controller?.abort();
+  byId('choices').hidden = true;
+  opened = null;
+}
+
+export function hideChoices() {
+  clearTimeout(hiding);
+  hiding = setTimeout(closeChoices, 150);
+}
+
+// `piece` is {id, name, probability, likely}, `before` the numbers of the tokens in front of it;
+// choose(other) goes on from another.
+export function showChoices(node, piece, before, choose) {
+  clearTimeout(hiding);
+  if (opened === node) {
+    return;
+  }
+  opened = node;
+  const box = byId('choices');
+  const title = element('p', {className: 'chosen'},
+    element('bdi', {textContent: shownToken(piece.name), translate: false}), ' ',
+    element('b', {textContent: piece.probability === null ? '' : percent(piece.probability)}));
+  if (piece.probability === null) {
+    box.replaceChildren(title, element('p', {className: 'muted', textContent: say('first_token')}));
+  } else {
+    const place = element('div', {className: 'adds-place'},
+                          element('p', {className: 'muted', textContent: say('computing')}));
+    box.replaceChildren(title, element('h2', {textContent: say('likely')}), othersOf(piece, before, place, choose),
+      element('h2', {textContent: say('adds')}), place);
+    showHeads(place, before, piece.id);
+  }
+  box.hidden = false;
+  placeAt(node);
+}
+
+// The keyboard's way into the box, and out of it to the token.
+export function enterChoices() {
+  byId('choices').querySelector('button')?.focus();
 }
 
 export function listenToChoices() {
   const box = byId('choices');
-  box.addEventListener('pointerenter', () => clearTimeout(timer));
+  box.addEventListener('pointerenter', () => clearTimeout(hiding));
   box.addEventListener('pointerleave', hideChoices);
   box.addEventListener('keydown', (event) => {
+    const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
     if (event.key === 'Escape') {
-      hideChoices();
+      const token = opened;
+      closeChoices();
+      token?.focus();
+      closeChoices();
+    } else if (step) {
+      const rows = [...box.querySelectorAll('button')];
+      rows[(rows.indexOf(document.activeElement) + step + rows.length) % rows.length]?.focus();
+      event.preventDefault();
     }
   });
 }

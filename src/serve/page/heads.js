@@ -3,17 +3,18 @@ import {byId} from '/views/dom.js';
 import {decode} from '/views/documents.js';
 import {openPage, renewPage} from '/views/open.js';
 import {documents, view} from '/views/state.js';
-import {buildBoard, openBoard, showClasses, showShifts} from './board.js';
+import {buildBoard, openBoard, showChanges, showClasses, showShifts} from './board.js';
 import {commandOf, intervention} from './changes.js';
-import {likelyRow, percent} from './choices_box.js';
+import {likelyRow} from './choices_box.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
 import {showSurprise} from './surprise.js';
+import {percent} from './tokens.js';
 import {say} from './words.js';
 
-const kNoClass = ['diffuse', 'mixed'];  // verdicts that name nothing a head does
 let isOpen = false;
-let shape = '';  // of the model that the board shows
+let shape = '';   // of the model that the board shows
+let shown = null;  // the answers that are shown
 
 function withClasses(doc) {
   return {...doc, scores: Object.fromEntries(session.classes)};
@@ -55,7 +56,7 @@ function showViews(plain, changed) {
 function showNext({before, after}, isChanged) {
   const old = new Map(before.next.map(({id, probability}) => [id, probability]));
   byId('next').replaceChildren(...(isChanged ? after : before).next.map(({id, token, probability}) => {
-    const row = likelyRow(token, probability, false);
+    const row = likelyRow(token, probability);
     row.disabled = true;
     if (isChanged) {
       row.lastChild.prepend(`${old.has(id) ? percent(old.get(id)) : '–'} → `);
@@ -78,24 +79,10 @@ async function follow(signal) {
     ask('/api/attention', maps, signal),
     intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
     ask('/api/ablate', {...question, intervene, top_k: 10}, signal)]);
+  shown = {plain, changed};
   showViews(plain, changed);
   showNext(scores, intervene !== '');
   showSurprise(scores, intervene !== '');
-}
-
-async function findClasses() {
-  const button = byId('find-classes');
-  button.disabled = true;
-  button.textContent = say('finding');
-  try {
-    const {heads} = await ask('/api/scores', {model: session.model, text: session.text});
-    session.classes = new Map(heads.filter(({verdict}) => !kNoClass.includes(verdict))
-      .map(({head, verdict, verdict_score: score}) => [head, [verdict.replaceAll('_', ' '), score]]));
-    showClasses();
-  } finally {
-    button.disabled = false;
-    button.textContent = say('classes');
-  }
 }
 
 export const headsCommand = () => commandOf('attention', {text: session.text, out: 'attention'});
@@ -104,10 +91,19 @@ export function openHeads() {
   openBoard();
   const tell = (message) => { byId('heads-problem').textContent = message; };
   const now = latest(60, follow, tell);
-  const shown = () => { if (session.part === 'heads') { now(); } };
-  listen(['text', 'model', 'changes', 'part', 'classes'], shown);
-  listen(['model'], () => { session.classes = new Map(); });
-  byId('tab-neuron').addEventListener('click', shown);
-  byId('find-classes').addEventListener('click', () =>
-    findClasses().then(shown, (error) => tell(error.message)));
+  const follows = () => {
+    showChanges();
+    if (session.part === 'heads') {
+      now();
+    }
+  };
+  listen(['text', 'model', 'changes', 'part'], follows);
+  listen(['model'], () => { shown = null; });
+  listen(['classes'], () => {
+    showClasses();
+    if (shown !== null) {
+      showViews(shown.plain, shown.changed);
+    }
+  });
+  byId('tab-neuron').addEventListener('click', follows);
 }

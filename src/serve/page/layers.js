@@ -2,9 +2,9 @@
 import {byId, element} from '/views/dom.js';
 import {hideTip, showTip} from '/views/tip.js';
 import {commandOf, intervention} from './changes.js';
-import {percent, shownToken} from './choices_box.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
+import {percent, shownToken} from './tokens.js';
 import {say} from './words.js';
 
 const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? `${say('behind')} ${row}` : row;

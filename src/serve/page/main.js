@@ -2,6 +2,8 @@
 import {byId, element, option} from '/views/dom.js';
 import {korean} from '/views/words/korean.js';
 import {setWords} from '/views/words/words.js';
+import {release} from './board.js';
+import {openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
 import {openPair, pairCommand} from './pair.js';
@@ -12,8 +14,8 @@ import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
 
 const kOpening = 'One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?"';
-const kOpeningPair = {clean: 'Mina lost her red key. Where was the red', answer: ' key',
-                      corrupt: 'Mina lost her red hat. Where was the red', wrong: ' hat'};
+const kOpeningPair = {clean: 'Mina lost her red key. She asked Ben, "Have you seen my red', answer: ' key',
+                      corrupt: 'Mina lost her red hat. She asked Ben, "Have you seen my red', wrong: ' hat'};
 const kCommands = {write: writeCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
 
 function showPart() {
@@ -93,6 +95,7 @@ async function openModels() {
   byId('model').addEventListener('change', () => {
     session.model = byId('model').value;
     session.changes.clear();
+    session.carry = null;
     changed('model');
   });
 }
@@ -114,7 +117,7 @@ async function open() {
   listenToText();
   listenToParts();
   listenToCopies();
-  openWriting(useText);
+  openWriting(useText, release);
   openHeads();
   openLayers();
   openPair();
@@ -122,6 +125,7 @@ async function open() {
   showPart();
   document.documentElement.dataset.painted = Math.round(performance.now());
   await openModels();
+  openClasses();
   changed('part');
   document.documentElement.dataset.ready = Math.round(performance.now());
 }

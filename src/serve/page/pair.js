@@ -1,10 +1,12 @@
 // Two texts: what is carried over from one to the other, and how much of the answer comes with it.
 import {byId, element, option} from '/views/dom.js';
 import {buildGrid} from '/views/results/grid.js';
-import {commandOf, intervention} from './changes.js';
-import {shownToken} from './choices_box.js';
-import {ask} from './server.js';
-import {changed, session} from './session.js';
+import {showCarry} from './carry.js';
+import {carriedChange, commandOf, intervention} from './changes.js';
+import {ask, askLong, latest} from './server.js';
+import {changed, listen, session} from './session.js';
+import {openStrips, showStrips} from './token_strips.js';
+import {shownToken} from './tokens.js';
 import {say} from './words.js';
 
 const kCarried = {  // what the server is asked, and the command
@@ -14,56 +16,179 @@ const kCarried = {  // what the server is asked, and the command
   attn_out: {point: 'attn_out', by: 'position'},
   position: {point: 'z', by: 'head,position'},
 };
+const kPause = 500;  // milliseconds without a key press: a map takes a pass for every few cells
 
-const rowOf = ({layer, head}, by) => by === 'head' ? `${layer}`
-  : head === null || head === undefined ? `${layer}` : `${layer}.${head}`;
+let task = null;    // {answer, wrong} of the map that is shown
+let pieces = null;  // [clean, corrupt], tokens of both texts by their texts
+
+const isOfHeads = () => kCarried[session.carried].point === 'z';
+const rowOf = ({layer, head}, by) => by === 'head' || head === null ? `${layer}` : `${layer}.${head}`;
 const columnOf = ({head, position}, by) => by === 'head' ? head : position;
 
-async function gridOf({cells}, by, text) {
+// The cells of /api/patch as a table: its rows and columns, and which cell stands where.
+export function tableOf(cells, by) {
   const rows = [...new Set(cells.map((cell) => rowOf(cell, by)))];
-  const numbers = [...new Set(cells.map((cell) => columnOf(cell, by)))].sort((a, b) => a - b);
-  const values = Array(rows.length * numbers.length).fill(null);
+  const columns = [...new Set(cells.map((cell) => columnOf(cell, by)))].sort((a, b) => a - b);
+  const places = Array(rows.length * columns.length).fill(null);
   cells.forEach((cell) => {
-    values[rows.indexOf(rowOf(cell, by)) * numbers.length + numbers.indexOf(columnOf(cell, by))] = cell.recovered;
+    places[rows.indexOf(rowOf(cell, by)) * columns.length + columns.indexOf(columnOf(cell, by))] = cell;
   });
-  const pieces = by === 'head' ? [] : (await ask('/tokenize', {model: session.model, content: text,
-    add_special: true, with_pieces: true})).tokens;
+  return {rows, columns, places};
+}
+
+// What a cell is, as session.carry has it.
+export const carryOf = ({layer, head, position}, point) =>
+  ({part: point === 'z' ? `${layer}.${head}` : `${point}.${layer}`, from: position ?? null, to: position ?? null});
+
+function gridOf({rows, columns, places}, by) {
+  const [, corrupt] = pieces;
   return {title: say('stronger'), note: '', row_title: by === 'head,position' ? say('head') : say('layer'),
           column_title: by === 'head' ? say('head') : say('token'), rows,
-          columns: numbers.map((number) => by === 'head' ? `${number}` : `${number} ${shownToken(pieces[number]?.piece ?? '')}`),
-          values, lows: [], highs: [], texts: [], limit: 1, doubtful: false};
+          columns: columns.map((number) => by === 'head' ? `${number}` : `${number} ${shownToken(corrupt[number] ?? '')}`),
+          values: places.map((cell) => cell?.recovered ?? null), lows: [], highs: [], texts: [], limit: 1,
+          doubtful: false};
+}
+
+// Lets cells be chosen by pointer and by keys; the table is one stop of the Tab key.
+function chooseCells(table, columns, choose) {
+  const cells = new Map([...table.querySelectorAll('[data-place]')].map((cell) => [Number(cell.dataset.place), cell]));
+  table.setAttribute('role', 'grid');
+  table.ariaLabel = say('stronger');
+  const enter = (cell) => {
+    cells.forEach((other) => { other.tabIndex = other === cell ? 0 : -1; });
+    cell.focus();
+  };
+  const pick = (cell) => {
+    cells.forEach((other) => { other.ariaSelected = String(other === cell); });
+    choose(Number(cell.dataset.place));
+  };
+  cells.forEach((cell) => { cell.tabIndex = -1; });
+  if (cells.size > 0) {
+    cells.values().next().value.tabIndex = 0;
+  }
+  table.addEventListener('click', ({target}) => {
+    const cell = target.closest('[data-place]');
+    if (cell) {
+      enter(cell);
+      pick(cell);
+    }
+  });
+  table.addEventListener('keydown', (event) => {
+    const cell = event.target.closest('[data-place]');
+    const step = {ArrowUp: -columns, ArrowDown: columns, ArrowLeft: -1, ArrowRight: 1}[event.key];
+    const next = cell && step ? cells.get(Number(cell.dataset.place) + step) : null;
+    if (next) {
+      enter(next);
+    } else if (cell && ['Enter', ' '].includes(event.key)) {
+      pick(cell);
+    }
+    if (step || ['Enter', ' '].includes(event.key)) {
+      event.preventDefault();
+    }
+  });
 }
 
 // As the reader gave them; without, the server takes the likeliest.
 const answers = () => Object.fromEntries(['answer', 'wrong'].map((name) => [name, session[name]])
   .filter(([, value]) => value !== ''));
 
-async function patch() {
+const piecesOf = async (text, signal) => (await ask('/tokenize', {model: session.model, content: text,
+  add_special: true, with_pieces: true}, signal)).tokens.map(({piece}) => piece);
+
+async function readTexts(signal) {
+  pieces = await Promise.all([piecesOf(session.clean, signal), piecesOf(session.corrupt, signal)]);
+  showStrips(...pieces);
+}
+
+// Without a map the answers are what is likeliest behind each text.
+async function findTask(signal) {
+  const {model, clean, corrupt} = session;
+  const [first, second] = await Promise.all([clean, corrupt].map((text) =>
+    ask('/api/ablate', {model, text, top_k: 1, always: intervention()}, signal)));
+  const given = async (name, {before: {next: [{id, token}]}}) => {
+    if (session[name] === '') {
+      return {id, token};
+    }
+    const {tokens} = await ask('/tokenize', {model, content: session[name], with_pieces: true}, signal);
+    if (tokens.length !== 1) {
+      throw new Error(say('one_token').replace('{text}', session[name]).replace('{count}', tokens.length));
+    }
+    return {id: tokens[0].id, token: tokens[0].piece};
+  };
+  task = {answer: await given('answer', first), wrong: await given('wrong', second)};
+}
+
+const showChosen = latest(0, async (signal) => {
+  if (session.carry !== null) {
+    if (task === null) {
+      await findTask(signal);
+    }
+    await showCarry(task, ...pieces, signal);
+  }
+}, (message) => { byId('pair-problem').textContent = message; });
+
+function choose(carry) {
+  session.carry = carry;
+  changed('carry');
+  showChosen();
+}
+
+async function patch(signal) {
   const {point, by} = kCarried[session.carried];
-  const button = byId('patch');
-  button.disabled = true;
-  byId('pair-problem').textContent = say('computing');
+  const {model, clean, corrupt} = session;
+  fillLayers();
+  await readTexts(signal);
+  const bar = byId('patching');
+  const waiting = setTimeout(() => { bar.hidden = false; }, 250);
   try {
-    const result = await ask('/api/patch', {model: session.model, clean: session.clean, corrupt: session.corrupt,
-                                            point, by, intervene: intervention(), ...answers()});
+    const result = await askLong('/api/patch', {model, clean, corrupt, point, by, intervene: intervention(), ...answers()},
+                                 signal, (share) => { bar.value = share; });
+    task = {answer: result.answer, wrong: result.wrong};
     byId('differences').textContent = `${say('answer')} ${shownToken(result.answer.token)}, ${say('against')} ` +
       `${shownToken(result.wrong.token)}. ${say('whole')} ${result.clean_difference.toFixed(2)}, ` +
       `${say('second')} ${result.corrupt_difference.toFixed(2)}`;
-    byId('pair-grid').replaceChildren(buildGrid(await gridOf(result, by, session.corrupt)));
-    byId('pair-problem').textContent = '';
-  } catch (error) {
-    byId('pair-problem').textContent = error.message;
+    const table = tableOf(result.cells, by);
+    const grid = buildGrid(gridOf(table, by));
+    chooseCells(grid.querySelector('table'), table.columns.length, (place) => choose(carryOf(table.places[place], point)));
+    byId('pair-grid').replaceChildren(grid);
+  } finally {
+    clearTimeout(waiting);
+    bar.hidden = true;
   }
-  button.disabled = false;
+  showChosen();
 }
 
-export const pairCommand = () => {
+// What a drag carries: the point of the map, in a layer and of a head that the reader chooses.
+function fillLayers() {
+  const {layers, heads} = session.models.find(({id}) => id === session.model);
+  const part = session.carry?.part ?? `${Math.floor((layers - 1) / 2)}.0`;
+  for (const [id, count, usual] of [['carry-layer', layers, /\d+/.exec(part)], ['carry-head', heads, /\d+$/.exec(part)]]) {
+    const before = Number(byId(id).value || usual);
+    byId(id).replaceChildren(...Array.from({length: count}, (_, number) => option(number, number, number === before)));
+  }
+  byId('carry-head').parentNode.hidden = !isOfHeads();
+}
+
+const draggedPart = () => isOfHeads() ? `${byId('carry-layer').value}.${byId('carry-head').value}`
+  : `${kCarried[session.carried].point}.${byId('carry-layer').value}`;
+
+export function pairCommand() {
   const {point, by} = kCarried[session.carried];
+  if (session.carry !== null) {
+    return commandOf('generate', {intervene: [intervention(), carriedChange(session.carry, session.clean)].filter(Boolean)
+      .join('; '), prompt: session.corrupt, temperature: 0, max_new_tokens: 1, logprobs: 10});
+  }
   return commandOf('patch', {clean: session.clean, corrupt: session.corrupt,
                              ...answers(), ...session.carried === 'head' ? {} : {point, by}});
-};
+}
 
 export function openPair() {
+  const forget = () => {
+    session.carry = null;
+    task = null;
+    byId('carried-result').replaceChildren(element('p', {className: 'hint', textContent: say('carry_hint')}));
+  };
+  const now = latest(kPause, patch, (message) => { byId('pair-problem').textContent = message; });
   byId('carried').append(...Object.keys(kCarried).map((name) =>
     option(name, say(`part_${name}`), name === session.carried)));
   byId('carried').addEventListener('change', () => {
@@ -74,8 +199,18 @@ export function openPair() {
     byId(name).value = session[name];
     byId(name).addEventListener('input', () => {
       session[name] = byId(name).value;
+      forget();
       changed('pair');
     });
   }
-  byId('patch').addEventListener('click', patch);
+  if (session.carry === null) {
+    forget();
+  }
+  openStrips((from, to) => choose({part: draggedPart(), from, to}));
+  listen(['model'], forget);
+  listen(['pair', 'part', 'model', 'changes'], () => {
+    if (session.part === 'pair') {
+      now();
+    }
+  });
 }

@@ -27,23 +27,50 @@ export async function ask(path, body, signal) {
   return (await post(path, body, signal)).json();
 }
 
+// Takes a stream of server-sent events piece by piece, wherever it is cut: a function that returns
+// the events that have become whole. It throws the error that an event tells of.
+export function eventReader() {
+  let rest = '';
+  return (piece) => {
+    const events = (rest + piece).split('\n\n');
+    rest = events.pop();
+    return events.filter((event) => event.startsWith('data: ') && event !== 'data: [DONE]').map((event) => {
+      const told = JSON.parse(event.slice('data: '.length));
+      if (told.error) {
+        throw new Error(told.error.message);
+      }
+      return told;
+    });
+  };
+}
+
 // Calls see(data) for every event of a stream, until it ends.
 export async function follow(path, body, signal, see) {
   const reader = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
+  const read = eventReader();
   for (;;) {
     const {done, value} = await reader.read();
     if (done) {
       return;
     }
-    const events = (rest + value).split('\n\n');
-    rest = events.pop();
-    for (const event of events) {
-      if (event.startsWith('data: ') && event !== 'data: [DONE]') {
-        see(JSON.parse(event.slice(6)));
-      }
-    }
+    read(value).forEach(see);
   }
+}
+
+// The answer of a path that tells how far it is: tell(share) is called until it comes.
+export async function askLong(path, body, signal, tell) {
+  let answer = null;
+  await follow(path, {...body, stream: true}, signal, (event) => {
+    if (event.progress === undefined) {
+      answer = event;
+    } else {
+      tell(event.progress);
+    }
+  });
+  if (answer === null) {
+    throw new Error('the answer was cut');
+  }
+  return answer;
 }
 
 // A function that does work(signal) a moment after it was last called, and gives up what it was

@@ -2,26 +2,37 @@
 
 export const kParts = ['write', 'heads', 'layers', 'pair', 'train'];
 
-export const session = {
+export const kSettings = [  // of writing: name, usual value, least, most, step
+  ['temperature', 0.8, 0, 2, 0.05], ['top_k', 0, 0, 1000, 1], ['top_p', 1, 0.01, 1, 0.01],
+  ['min_p', 0, 0, 1, 0.01], ['repetition_penalty', 1, 0.5, 2, 0.05], ['max_tokens', 60, 1, 4096, 1],
+  ['seed', 1, 0, 2147483647, 1]];
+
+export const newSession = () => ({
   models: [],
   model: '',
   part: 'write',
   text: '',
+  settings: Object.fromEntries(kSettings.map(([name, value]) => [name, value])),
   // Of heads "5.1", MLPs "mlp.3" and layers "layer.3": {kind: 'off' | 'mean' | 'scale' | 'freeze', by}.
   changes: new Map(),
   frozen: '',              // the text whose patterns are kept
+  scored: '',              // the text on which heads are classed; '': the one that the page opened with
   classes: new Map(),      // of heads: [name, score]
   clean: '',
   corrupt: '',
   answer: '',              // tokens; '': the likeliest
   wrong: '',
   carried: 'head',
-};
+  // What was last put from the clean text into the other: {part: "0.1", from, to}, tokens or null for all.
+  carry: null,
+});
 
-const kTexts = ['text', 'frozen', 'clean', 'corrupt', 'answer', 'wrong'];
+export const session = newSession();
 
-function writeChanges() {
-  return [...session.changes].map(([part, {kind, by}]) =>
+const kTexts = ['text', 'frozen', 'scored', 'clean', 'corrupt', 'answer', 'wrong'];
+
+function writeChanges(changes) {
+  return [...changes].map(([part, {kind, by}]) =>
     `${part}:${kind}${kind === 'scale' ? by : ''}`).join(',');
 }
 
@@ -31,31 +42,55 @@ function readChanges(text) {
     .map(([, part, kind, by]) => [part, {kind, by: Number(by || 1)}]));
 }
 
-export function readAddress() {
-  const given = new URLSearchParams(location.search);
-  for (const name of kTexts) {
-    session[name] = given.get(name) ?? session[name];
-  }
-  session.part = kParts.includes(given.get('part')) ? given.get('part') : 'write';
-  session.model = given.get('model') ?? '';
-  session.carried = given.get('carried') ?? 'head';
-  session.changes = readChanges(given.get('changes') ?? '');
+const writeCarry = (carry) => carry === null ? ''
+  : `${carry.part}${carry.from === null ? '' : `:${carry.from}>${carry.to}`}`;
+
+function readCarry(text) {
+  const [, part, from, to] = /^((?:resid_post\.|mlp_out\.|attn_out\.|\d+\.)\d+)(?::(\d+)>(\d+))?$/.exec(text) ?? [];
+  return part === undefined ? null
+    : {part, from: from === undefined ? null : Number(from), to: to === undefined ? null : Number(to)};
 }
 
-export function writeAddress() {
-  const given = new URLSearchParams(location.search);
+// Takes over what the part of an address behind ? says.
+export function readQuery(query, into) {
+  const given = new URLSearchParams(query);
+  for (const name of kTexts) {
+    into[name] = given.get(name) ?? into[name];
+  }
+  for (const [name, , least, most] of kSettings) {
+    const value = Number(given.get(name) ?? NaN);
+    into.settings[name] = value >= least && value <= most ? value : into.settings[name];
+  }
+  into.part = kParts.includes(given.get('part')) ? given.get('part') : 'write';
+  into.model = given.get('model') ?? '';
+  into.carried = given.get('carried') ?? 'head';
+  into.carry = readCarry(given.get('carry') ?? '');
+  into.changes = readChanges(given.get('changes') ?? '');
+}
+
+// The same part for what is worked on; what is no business of it stays as it is in `query`.
+export function queryOf(from, query = '') {
+  const given = new URLSearchParams(query);
   const put = (name, value, usual) =>
     value === usual ? given.delete(name) : given.set(name, value);
-  kTexts.forEach((name) => put(name, session[name], ''));
-  put('part', session.part, 'write');
-  put('model', session.model, session.models[0]?.id ?? '');
-  put('carried', session.carried, 'head');
-  put('changes', writeChanges(), '');
-  const query = given.toString();
+  kTexts.forEach((name) => put(name, from[name], ''));
+  kSettings.forEach(([name, usual]) => put(name, from.settings[name], usual));
+  put('part', from.part, 'write');
+  put('model', from.model, from.models[0]?.id ?? '');
+  put('carried', from.carried, 'head');
+  put('carry', writeCarry(from.carry), '');
+  put('changes', writeChanges(from.changes), '');
+  return given.toString();
+}
+
+export const readAddress = () => readQuery(location.search, session);
+
+export function writeAddress() {
+  const query = queryOf(session, location.search);
   history.replaceState(null, '', `${location.pathname}${query ? `?${query}` : ''}${location.hash}`);
 }
 
-// Who wants to know that something has changed: 'text', 'model', 'changes', 'classes' or 'part'.
+// Who wants to know that something has changed: 'text', 'model', 'changes', 'classes', 'scored', 'pair' or 'part'.
 const listeners = [];
 
 export function listen(names, call) {

@@ -1,7 +1,7 @@
 // The text with what each token costs, and how switches change that.
 import {byId, element} from '/views/dom.js';
 import {hideTip, showTip} from '/views/tip.js';
-import {shownToken} from './choices_box.js';
+import {shownToken} from './tokens.js';
 
 const kMost = 6;  // nats on which the colour is full; of a change half as many
 

@@ -1,27 +1,40 @@
 // What the page says, in English and Korean.
 
-const kWords = {
+export const kWords = {
   en: {
     model: 'Model', text: 'Text', write: 'Write', heads: 'Heads', layers: 'Layers',
     pair: 'Two texts', train: 'Training', go: 'Write on', stop: 'Stop', clear: 'Clear',
+    numbers: 'Probabilities', written: 'What was written, token by token',
+    written_with: 'Written with:', written_plain: 'Written without switches.', writes_with: 'Switches that text is written with:',
     keep: 'Make it the text', copy: 'Copy as command', copied: 'Copied', link: 'Copy link',
     temperature: 'Temperature', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: 'Repetition penalty', max_tokens: 'Tokens', seed: 'Seed',
-    write_hint: 'Every token is as dark as it was unlikely. Point at one, or move to it by Tab, to see ' +
-      'what else was likely and which heads spoke for it; choose another to go on from there.',
-    likely: 'What was likely here', adds: 'What heads add to its logit', computing: 'computing …',
+    write_hint: 'Under every token stands its probability in percent; the darker, the less likely it was. Point at one, or ' +
+      'move to it by Tab and the arrow keys, to see what else was likely and what heads add to it; choose another to go on from there.',
+    likely: 'Likely instead', adds: 'What heads and MLPs add to its logit', adds_map: 'Heads by layer, MLPs in the last column',
+    first_token: 'Nothing stands before the first token.', computing: 'computing …',
     tool: 'A click sets', off: 'off', mean: 'mean', scale: 'scale',
     freeze: 'freeze', release: 'Undo all', switches: 'Switches',
     switches_hint: 'The darker a head, the more its pattern changes by what is switched.',
-    classes: 'Find classes', finding: 'looking at heads …', all_of: 'all', next: 'Next token', loss: 'Loss',
+    classes: 'Classes of heads', finding: 'Looking at what heads do …', found: 'Found:',
+    scored_on: 'Text that heads are classed on', scored_hint: 'A longer text tells more. Repeated random tokens are looked at, too.',
+    all_of: 'all', next: 'Next token', loss: 'Loss',
     nats: 'nats a token', before: 'as it is', after: 'changed', surprise: 'Loss by token',
     surprise_hint: 'Nats that each token costs; with switches: blue where it costs less, orange where more.',
     lens_hint: 'What the model would say if it ended behind each layer: the likeliest next token at ' +
       'each place. Darker is surer; bold is what the text goes on with.',
     embed: 'embedding', behind: 'behind layer', entropy: 'entropy', rank: 'rank',
-    clean: 'A text', corrupt: 'The same with a difference', what: 'Carry over', patch_go: 'Patch',
-    pair_hint: 'The second text is read with one part as it was on the first. 1: the model answers as ' +
-      'on the first text, 0: nothing has changed. The texts need as many tokens.',
+    clean: 'A text', corrupt: 'The same with a difference', what: 'Carry over',
+    pair_hint: 'The second text is read with one part as it was on the first. 1: the model answers as on the first text, 0: ' +
+      'nothing has changed. For the map both texts need as many tokens; a drag takes any token to any other.',
+    carry_hint: 'Choose a cell of the map, or drag a token of the first text onto one of the second, to see what that part alone ' +
+      'changes.',
+    strips_hint: 'Drag a token of the first text onto one of the second, or choose one after the other.',
+    strips_taken: '{token} is taken: choose a token of the second text. Escape lets go.',
+    of_layer: 'of layer', of_head: 'of head', recovered: 'of the difference is recovered', of_clean: 'first text', of_corrupt: 'second',
+    of_patched: 'patched', next_before: 'Next token of the second text', next_after: 'and patched',
+    short_resid_post: 'stream behind layer', short_mlp_out: 'MLP', short_attn_out: 'attention of layer',
+    one_token: '{text} is {count} tokens: expected one.',
     part_head: 'each head', part_resid_post: 'the stream, by layer and token', part_mlp_out: 'each MLP, by token',
     part_attn_out: 'each attention layer, by token', part_position: 'each head, by token',
     answer: 'answer', against: 'against', whole: 'Difference of their logits: first text', second: 'second text',
@@ -38,23 +51,35 @@ const kWords = {
   ko: {
     model: '모델', text: '글', write: '쓰기', heads: '헤드', layers: '층',
     pair: '두 글', train: '학습', go: '이어 쓰기', stop: '멈춤', clear: '지우기',
+    numbers: '확률', written: '쓴 글, 토큰마다',
+    written_with: '쓸 때의 스위치:', written_plain: '스위치 없이 쓴 글입니다.', writes_with: '글을 쓸 때의 스위치:',
     keep: '이 글로 삼기', copy: '명령으로 복사', copied: '복사했습니다', link: '링크 복사',
     temperature: '온도', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: '반복 벌점', max_tokens: '토큰 수', seed: '시드',
-    write_hint: '뜻밖인 토큰일수록 색이 진합니다. 토큰을 가리키거나 Tab으로 옮겨 가면 다른 후보와 그 토큰을 민 ' +
-      '헤드가 보이고, 다른 후보를 고르면 거기서부터 이어 씁니다.',
-    likely: '여기서 가능했던 토큰', adds: '헤드가 로짓에 더한 값', computing: '계산 중 …',
+    write_hint: '토큰 아래 숫자는 확률(%)이고, 뜻밖일수록 색이 진합니다. 토큰을 가리키거나 Tab과 화살표 키로 옮겨 가면 다른 후보와 ' +
+      '헤드가 더한 값이 보이고, 다른 후보를 고르면 거기서부터 이어 씁니다.',
+    likely: '다른 후보', adds: '헤드와 MLP가 로짓에 더한 값', adds_map: '층마다 헤드, 마지막 열은 MLP',
+    first_token: '첫 토큰 앞에는 아무것도 없습니다.', computing: '계산 중 …',
     tool: '누르면', off: '끄기', mean: '평균으로', scale: '배율', freeze: '패턴 고정', release: '모두 되돌리기',
     switches: '스위치', switches_hint: '색이 진한 헤드일수록 스위치 때문에 패턴이 많이 달라졌습니다.',
-    classes: '종류 찾기', finding: '헤드를 살피는 중 …', all_of: '모든', next: '다음 토큰', loss: '손실',
+    classes: '헤드의 종류', finding: '헤드가 하는 일을 살피는 중 …', found: '알아낸 종류:',
+    scored_on: '종류를 알아볼 글', scored_hint: '글이 길수록 더 잘 드러납니다. 되풀이되는 무작위 토큰도 함께 봅니다.',
+    all_of: '모든', next: '다음 토큰', loss: '손실',
     nats: '토큰당 nat', before: '그대로', after: '바꾼 뒤', surprise: '토큰별 손실',
     surprise_hint: '토큰마다 드는 nat 수. 스위치를 쓰면 줄어든 곳은 파랑, 늘어난 곳은 주황입니다.',
     lens_hint: '각 층에서 끝난다면 모델이 뭐라고 할지: 자리마다 가장 그럴듯한 다음 토큰입니다. 진할수록 확신이 크고, ' +
       '굵은 글씨는 실제로 이어지는 토큰입니다.',
     embed: '임베딩', behind: '층 뒤', entropy: '엔트로피', rank: '순위',
-    clean: '글', corrupt: '한 곳만 다른 글', what: '옮길 것', patch_go: '패치',
+    clean: '글', corrupt: '한 곳만 다른 글', what: '옮길 것',
     pair_hint: '둘째 글을 읽되 한 부분만 첫째 글에서의 값으로 바꿉니다. 1이면 첫째 글처럼 답하고 0이면 변화가 없습니다. ' +
-      '두 글의 토큰 수가 같아야 합니다.',
+      '지도를 그리려면 두 글의 토큰 수가 같아야 하고, 끌어 옮길 때는 어느 자리든 됩니다.',
+    carry_hint: '지도의 칸을 고르거나 첫째 글의 토큰을 둘째 글의 토큰으로 끌면, 그 부분만 바꾸었을 때 달라지는 것이 보입니다.',
+    strips_hint: '첫째 글의 토큰을 둘째 글의 토큰으로 끌거나 차례로 고르세요.',
+    strips_taken: '{token}: 둘째 글의 토큰을 고르세요. Esc를 누르면 놓습니다.',
+    of_layer: '층', of_head: '헤드', recovered: '만큼 차이를 되살렸습니다', of_clean: '첫째 글', of_corrupt: '둘째 글',
+    of_patched: '바꾼 뒤', next_before: '둘째 글의 다음 토큰', next_after: '바꾼 뒤',
+    short_resid_post: '스트림, 층 뒤', short_mlp_out: 'MLP', short_attn_out: '어텐션 층',
+    one_token: '{text}: 토큰이 {count}개입니다. 하나여야 합니다.',
     part_head: '헤드마다', part_resid_post: '스트림: 층과 토큰', part_mlp_out: 'MLP: 토큰마다',
     part_attn_out: '어텐션 층: 토큰마다', part_position: '헤드: 토큰마다',
     answer: '답', against: '상대', whole: '로짓 차이: 첫째 글', second: '둘째 글',

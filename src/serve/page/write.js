@@ -1,72 +1,95 @@
 // Writing: the text goes on token by token, and any token can be taken back for another.
 import {byId, element} from '/views/dom.js';
-import {commandOf} from './changes.js';
-import {hideChoices, listenToChoices, percent, showChoices, shownToken} from './choices_box.js';
+import {commandOf, intervention} from './changes.js';
+import {closeChoices, enterChoices, hideChoices, listenToChoices, showChoices} from './choices_box.js';
 import {follow} from './server.js';
-import {session} from './session.js';
+import {changed, kSettings, listen, session} from './session.js';
+import {isSpecial, percent, readTokens, shownTexts, shownToken, textOf} from './tokens.js';
 import {say} from './words.js';
 
-const kLikely = 10;
-const kSettings = [  // name, usual value, least, most, step
-  ['temperature', 0.8, 0, 2, 0.05], ['top_k', 0, 0, 1000, 1], ['top_p', 1, 0.01, 1, 0.01],
-  ['min_p', 0, 0, 1, 0.01], ['repetition_penalty', 1, 0.5, 2, 0.05], ['max_tokens', 60, 1, 4096, 1],
-  ['seed', 1, 0, 2147483647, 1]];
+const kLikely = 11;  // ten others, whichever was taken
 
-let begin = '';      // what the pieces follow
-let pieces = [];     // {text, probability, top}
+let begun = '';      // the text that the tokens began with
+let given = 0;       // its characters, while they come with the others
+let tokens = [];     // {id, name, probability, likely, given}, those of that text too
+let nodes = [];
+let shown = [];      // what stands for each token
+let written = '';    // the switches that they were written with
 let controller = null;
+let waiting = false;
 
-const settings = () => Object.fromEntries(kSettings.map(([name]) => [name, Number(byId(name).value)]));
-const textUpTo = (end) => begin + pieces.slice(0, end).map(({text}) => text).join('');
+// Ems that a number needs beside the text above it.
+function roomFor(number, text) {
+  const width = [...text].reduce((sum, character) => sum + (character > '\u1100' ? 0.9 : /[\w]/.test(character) ? 0.5 : 0.27), 0);
+  return Math.max(0, 0.32 * number.length + 0.25 - width);
+}
 
-function nodeOf(piece, i) {
-  const node = element('span', {className: 'piece', tabIndex: 0, role: 'button', textContent: piece.text});
-  node.ariaLabel = `${shownToken(piece.text)} ${percent(piece.probability)}`;
-  node.style.setProperty('--doubt', `${(100 * (1 - piece.probability)).toFixed(0)}%`);
-  const show = () => showChoices(node, piece, textUpTo(i), (token, probability) => goOnFrom(i, token, probability));
-  node.addEventListener('pointerenter', show);
-  node.addEventListener('focus', show);
-  node.addEventListener('click', show);
-  node.addEventListener('pointerleave', hideChoices);
+function nodeOf(token, text, i) {
+  const node = element('span', {className: `piece${token.given ? ' given' : ''}${isSpecial(token.name) ? ' special' : ''}`,
+                                role: 'button', tabIndex: -1, textContent: text});
+  node.dataset.token = i;
+  node.ariaLabel = `${shownToken(token.name)} ${token.probability === null ? '' : percent(token.probability)}`;
+  node.dataset.probability = token.probability === null ? '' : percent(token.probability).replace(/ %|(?<=<) /g, '');
+  node.style.setProperty('--room', roomFor(node.dataset.probability, text).toFixed(2));
+  node.style.setProperty('--doubt', `${(100 * (1 - (token.probability ?? 1))).toFixed(0)}%`);
   return node;
 }
 
-function showPieces() {
-  byId('written').replaceChildren(element('span', {className: 'given', textContent: begin}), ...pieces.map(nodeOf));
-  byId('keep').disabled = pieces.length === 0;
-}
-
-function addPiece(piece) {
-  pieces.push(piece);
-  byId('written').append(nodeOf(piece, pieces.length - 1));
-  byId('keep').disabled = false;
-}
-
-// Tokens that are no text by themselves come as names of bytes; the text of their event is what counts.
-function takeEvent(event) {
-  const {logprobs, text} = event.choices[0] ?? {};
-  if (!logprobs) {
-    return;
+// What is shown already stays as it is; a character that was not whole may be now.
+function showTokens() {
+  waiting = false;
+  const texts = shownTexts(tokens);
+  let kept = 0;
+  while (kept < Math.min(nodes.length, tokens.length) && nodes[kept].token === tokens[kept] &&
+         texts[kept] === shown[kept]) {
+    ++kept;
   }
-  const isPlain = logprobs.tokens.join('') === text;
-  logprobs.tokens.forEach((token, k) => addPiece({
-    text: isPlain ? token : k === 0 ? text : '',
-    probability: Math.exp(logprobs.token_logprobs[k]),
-    top: Object.entries(logprobs.top_logprobs[k] ?? {}).map(([name, value]) => [name, Math.exp(value)])
-      .sort((a, b) => b[1] - a[1]).slice(0, kLikely),
-  }));
+  nodes.slice(kept).forEach((node) => node.remove());
+  const added = tokens.slice(kept).map((token, i) =>
+    Object.assign(nodeOf(token, texts[kept + i], kept + i), {token}));
+  nodes = [...nodes.slice(0, kept), ...added];
+  shown = texts;
+  byId('written').append(...added);
+  if (nodes.length > 0 && !nodes.some((node) => node.tabIndex === 0)) {
+    nodes[0].tabIndex = 0;
+  }
+  byId('keep').disabled = tokens.every((token) => token.given);
 }
 
+function showSoon() {
+  if (!waiting) {
+    waiting = true;
+    requestAnimationFrame(showTokens);
+  }
+}
+
+function takeEvent({choices: [choice]}) {
+  if (choice?.logprobs) {
+    const {text_offset: offsets} = choice.logprobs;
+    tokens.push(...readTokens(choice.logprobs).map((token, i) => ({...token, given: offsets[i] < given})));
+    showSoon();
+  }
+}
+
+// From the text in the box or, with tokens, behind these.
 async function goOn() {
   controller?.abort();
   const mine = new AbortController();
   controller = mine;
+  closeChoices();
   byId('go').hidden = true;
   byId('stop').hidden = false;
   byId('write-problem').textContent = '';
+  written = intervention();
+  showSwitches();
+  const isNew = tokens.length === 0;
+  begun = isNew ? session.text : begun;
+  given = isNew ? [...begun].length : 0;
+  const known = isNew ? begun : tokens.map(({id}) => id);
   try {
-    await follow('/v1/completions', {model: session.model, prompt: textUpTo(pieces.length), stream: true,
-                                     logprobs: kLikely, ...settings()}, mine.signal, takeEvent);
+    await follow('/v1/completions', {model: session.model, prompt: known, echo: isNew, stream: true, logprobs: kLikely,
+                                     return_token_ids: true, intervene: written, ...session.settings},
+                 mine.signal, takeEvent);
   } catch (error) {
     if (!mine.signal.aborted) {
       byId('write-problem').textContent = `${say('failed')} ${error.message}`;
@@ -77,11 +100,10 @@ async function goOn() {
   }
 }
 
-function goOnFrom(i, token, probability) {
-  const {top} = pieces[i];
-  pieces = [...pieces.slice(0, i), {text: token, probability, top}];
-  byId('choices').hidden = true;
-  showPieces();
+function goOnFrom(i, other) {
+  const {likely} = tokens[i];
+  tokens = [...tokens.slice(0, i), {...other, likely, given: false}];
+  showTokens();
   goOn();
 }
 
@@ -92,33 +114,114 @@ function stop() {
   byId('stop').hidden = true;
 }
 
+function clear() {
+  stop();
+  closeChoices();
+  tokens = [];
+  written = '';
+  showTokens();
+  showSwitches();
+}
+
+// What the text is written with, and what the next will be written with.
+function showSwitches() {
+  const now = intervention();
+  const lines = [
+    ...(tokens.length > 0 || controller) && written !== now
+      ? [written === '' ? say('written_plain') : `${say('written_with')} ${written}`] : [],
+    ...now !== '' ? [`${say('writes_with')} ${now}`] : []];
+  byId('write-switches').replaceChildren(...lines.map((line) => element('p', {textContent: line})));
+  byId('write-release').hidden = now === '';
+}
+
 export const writeCommand = () => {
-  const {max_tokens: most, ...rest} = settings();
-  const unusual = Object.fromEntries(kSettings.filter(([name]) => name in rest && (name === 'seed' ||
-    name === 'temperature' || rest[name] !== kSettings.find(([other]) => other === name)[1]))
-    .map(([name]) => [name, rest[name]]));
+  const {max_tokens: most, ...rest} = session.settings;
+  const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest &&
+    (['seed', 'temperature'].includes(name) || rest[name] !== usual)).map(([name]) => [name, rest[name]]));
   return commandOf('generate', {prompt: session.text, max_new_tokens: most, ...unusual});
 };
 
-export function openWriting(useText) {
-  byId('settings').append(...kSettings.map(([name, value, min, max, step]) =>
-    element('label', {}, `${say(name)} `, element('input', {id: name, type: 'number', min, max, step, value}))));
-  byId('go').addEventListener('click', () => {
-    if (session.text !== begin || pieces.length === 0) {
-      begin = session.text;
-      pieces = [];
+const tokenUnder = (event) => {
+  const place = event.target.closest?.('[data-token]')?.dataset.token;
+  return place === undefined ? null : Number(place);
+};
+
+function openToken(i) {
+  nodes.forEach((node, place) => { node.tabIndex = place === i ? 0 : -1; });
+  showChoices(nodes[i], tokens[i], tokens.slice(0, i).map(({id}) => id), (other) => goOnFrom(i, other));
+}
+
+function listenToTokens() {
+  const box = byId('written');
+  box.addEventListener('pointerover', (event) => {
+    const i = tokenUnder(event);
+    if (i !== null && event.pointerType === 'mouse') {
+      openToken(i);
     }
-    showPieces();
+  });
+  box.addEventListener('pointerout', (event) => { if (event.pointerType === 'mouse') { hideChoices(); } });
+  for (const name of ['click', 'focusin']) {
+    box.addEventListener(name, (event) => {
+      const i = tokenUnder(event);
+      if (i !== null) {
+        openToken(i);
+      }
+    });
+  }
+  box.addEventListener('keydown', (event) => {
+    const i = tokenUnder(event);
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (i === null || !(step || ['Enter', ' ', 'ArrowDown', 'Escape'].includes(event.key))) {
+      return;
+    }
+    event.preventDefault();
+    if (step) {
+      nodes[Math.max(0, Math.min(nodes.length - 1, i + step))].focus();
+    } else if (event.key === 'Escape') {
+      closeChoices();
+    } else {
+      openToken(i);
+      enterChoices();
+    }
+  });
+  addEventListener('pointerdown', (event) => {
+    if (!event.target.closest?.('#choices, #written')) {
+      closeChoices();
+    }
+  });
+}
+
+function settingBox([name, , min, max, step]) {
+  const box = element('input', {id: name, type: 'number', min, max, step, value: session.settings[name]});
+  box.addEventListener('input', () => {
+    if (box.value !== '' && box.checkValidity()) {
+      session.settings[name] = Number(box.value);
+      changed('settings');
+    }
+  });
+  return element('label', {}, `${say(name)} `, box);
+}
+
+// `release` takes all switches back.
+export function openWriting(useText, release) {
+  byId('settings').append(...kSettings.map(settingBox));
+  byId('go').addEventListener('click', () => {
+    if (tokens.length > 0 && (begun !== session.text || written !== intervention())) {
+      clear();
+    }
     goOn();
   });
   byId('stop').addEventListener('click', stop);
-  byId('clear').addEventListener('click', () => {
-    stop();
-    begin = '';
-    pieces = [];
-    showPieces();
+  byId('clear').addEventListener('click', clear);
+  byId('keep').addEventListener('click', () => useText(textOf(tokens)));
+  byId('write-release').addEventListener('click', release);
+  byId('numbers').addEventListener('click', () => {
+    const isOn = byId('written').classList.toggle('with-numbers');
+    byId('numbers').ariaPressed = String(isOn);
   });
-  byId('keep').addEventListener('click', () => useText(textUpTo(pieces.length)));
+  listenToTokens();
   listenToChoices();
-  showPieces();
+  listen(['changes', 'text', 'part', 'model'], showSwitches);
+  listen(['model'], clear);
+  listen(['part'], closeChoices);
 }

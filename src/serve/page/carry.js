@@ -1,0 +1,61 @@
+// One part of the clean text's computation put into the other text: what then comes next.
+import {byId, element} from '/views/dom.js';
+import {carriedChange, intervention} from './changes.js';
+import {likelyRow} from './choices_box.js';
+import {ask} from './server.js';
+import {session} from './session.js';
+import {percent, shownToken} from './tokens.js';
+import {say} from './words.js';
+
+// The share of the way from the other text's difference of logits to the clean one's.
+export const recoveredShare = (clean, corrupt, patched) =>
+  clean === corrupt ? null : (patched - corrupt) / (clean - corrupt);
+
+const differenceOf = ([answer, wrong]) => answer - wrong;
+
+const partName = (part) => /^\d/.test(part) ? `${say('head')} ${part}` : part.replace(/^(\w+)\.(\d+)$/,
+  (_, point, layer) => `${say(`short_${point}`)} ${layer}`);
+
+// {part, from, to} in words, with the tokens of both texts.
+export function carryName({part, from, to}, clean, corrupt) {
+  const token = (tokens, place) => `${place} ${shownToken(tokens[place] ?? '')}`;
+  return from === null ? partName(part) : `${partName(part)}: ${token(clean, from)} → ${token(corrupt, to)}`;
+}
+
+function answerTable(names, columns) {
+  return element('table', {className: 'answers'},
+    element('thead', {}, element('tr', {}, element('td'), ...columns.map(({title}) =>
+      element('th', {scope: 'col', textContent: title})))),
+    element('tbody', {}, ...names.map((name, i) => element('tr', {},
+      element('th', {scope: 'row'}, element('bdi', {textContent: shownToken(name), translate: false})),
+      ...columns.map(({asked}) => element('td', {textContent: percent(Math.exp(asked[i]))}))))));
+}
+
+function nextList(title, next) {
+  return element('div', {}, element('h3', {textContent: title}), ...next.map(({token, probability}) => {
+    const row = likelyRow(token, probability);
+    row.disabled = true;
+    return row;
+  }));
+}
+
+// `task` is {answer, wrong}, tokens as the server told them; both texts as tokens.
+export async function showCarry(task, clean, corrupt, signal) {
+  const {carry} = session;
+  const place = byId('carried-result');
+  const title = element('h2', {textContent: carryName(carry, clean, corrupt)});
+  place.replaceChildren(title, element('p', {className: 'muted', textContent: say('computing')}));
+  const question = {model: session.model, answer: task.answer.id, wrong: task.wrong.id, always: intervention(), top_k: 6};
+  const [whole, told] = await Promise.all([
+    ask('/api/ablate', {...question, text: session.clean}, signal),
+    ask('/api/ablate', {...question, text: session.corrupt, intervene: carriedChange(carry, session.clean)}, signal)]);
+  const share = recoveredShare(differenceOf(whole.before.asked), differenceOf(told.before.asked),
+                               differenceOf(told.after.asked));
+  place.replaceChildren(title,
+    element('p', {className: 'recovered'}, element('b', {textContent: share === null ? '–' : share.toFixed(2)}),
+            ` ${say('recovered')}`),
+    answerTable([task.answer.token, task.wrong.token], [{title: say('of_clean'), asked: whole.before.asked},
+      {title: say('of_corrupt'), asked: told.before.asked}, {title: say('of_patched'), asked: told.after.asked}]),
+    element('div', {className: 'nexts'}, nextList(say('next_before'), told.before.next),
+            nextList(say('next_after'), told.after.next)));
+}

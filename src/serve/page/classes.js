@@ -1,0 +1,67 @@
+// What the heads of a model do, found in the background while the reader does other things.
+import {byId} from '/views/dom.js';
+import {askLong, latest} from './server.js';
+import {changed, listen, session} from './session.js';
+import {say} from './words.js';
+
+// Parts that others need not wait for long; a text is cut into pieces of so many tokens.
+const kPiece = 128;
+const kResamples = 200;
+
+let opening = '';  // the text that heads are classed on as long as the reader chooses none
+
+// {"1.0": ["induction", 0.8]}, of an answer of /api/scores.
+export const classesOf = (heads) => new Map(heads.map(({head, verdict, verdict_score: score}) =>
+  [head, [verdict.replaceAll('_', ' '), score]]));
+
+// What names something that a head does: neither that it looks everywhere, nor that nothing stands out.
+export const isPattern = (name) => !['diffuse', 'mixed', 'other'].includes(name);
+
+// [class, its heads], those with a pattern first, then by number.
+export function headsByClass(classes) {
+  const heads = new Map();
+  for (const [head, [name]] of classes) {
+    heads.set(name, [...heads.get(name) ?? [], head]);
+  }
+  return [...heads].sort(([a, first], [b, second]) => isPattern(b) - isPattern(a) || second.length - first.length);
+}
+
+export const scoredText = () => session.scored || opening;
+
+async function score(signal) {
+  const bar = byId('scoring');
+  bar.value = 0;
+  bar.hidden = false;
+  byId('scoring-state').textContent = say('finding');
+  const block = session.models.find(({id}) => id === session.model)?.max_model_len ?? kPiece;
+  const {heads} = await askLong('/api/scores', {model: session.model, text: scoredText(), resamples: kResamples,
+    sequence_tokens: Math.min(kPiece, block)}, signal, (share) => { bar.value = share; });
+  bar.hidden = true;
+  session.classes = classesOf(heads);
+  byId('scoring-state').textContent = `${say('found')} ${headsByClass(session.classes)
+    .map(([name, {length}]) => `${length} ${name}`).join(', ')}`;
+  changed('classes');
+}
+
+export function openClasses() {
+  opening = session.text;
+  const box = byId('scored');
+  box.value = scoredText();
+  const now = latest(600, score, (message) => {
+    if (message !== '') {
+      byId('scoring').hidden = true;
+      byId('scoring-state').textContent = message;
+    }
+  });
+  box.addEventListener('input', () => {
+    session.scored = box.value === opening ? '' : box.value;
+    changed('scored');
+    now();
+  });
+  listen(['model'], () => {
+    session.classes = new Map();
+    changed('classes');
+    now();
+  });
+  now();
+}

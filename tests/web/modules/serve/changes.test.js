@@ -1,0 +1,33 @@
+import {carriedChange, commandOf, interventionOf, quoted} from '../../../../src/serve/page/changes.js';
+import {newSession} from '../../../../src/serve/page/session.js';
+import {equal, test} from '../harness.js';
+
+const off = {kind: 'off', by: 2};
+
+test('parts that the same is done to stand together', () => {
+  const changes = new Map([['0.1', off], ['1.0', {kind: 'scale', by: 0.5}], ['mlp.2', off],
+                           ['1.1', {kind: 'mean', by: 2}], ['0.3', {kind: 'freeze', by: 2}], ['1.2', {kind: 'scale', by: 3}]]);
+  equal(interventionOf({changes, text: 'a cat', frozen: 'a "dog"'}),
+        'off 0.1, mlp.2; scale 1.0 0.5; mean 1.1 from "a cat"; freeze pattern.0.3 from \'a "dog"\'; scale 1.2 3');
+  equal(interventionOf({changes: new Map(), text: '', frozen: ''}), '');
+});
+
+test('texts stand in marks that they do not hold', () => {
+  equal([quoted('a'), quoted('a "b"'), quoted("it's"), quoted('"it\'s"')],
+        ['"a"', '\'a "b"\'', '"it\'s"', '"""it\'s"""']);
+});
+
+test('what is carried names the tokens', () => {
+  equal(carriedChange({part: '0.1', from: null, to: null}, 'a b'), 'freeze 0.1 from "a b"');
+  equal(carriedChange({part: 'mlp_out.1', from: 2, to: 2}, 'a b'), 'freeze mlp_out.1 from "a b" @2');
+  equal(carriedChange({part: 'resid_post.1', from: 2, to: 5}, 'a b'), 'freeze resid_post.1 from "a b" at 2 @5');
+});
+
+test('a command is one that a shell takes apart as it was meant', () => {
+  const session = {...newSession(), model: 'toy', models: [{id: 'toy', root: 'my runs/toy'}],
+                   changes: new Map([['0.1', off]])};
+  equal(commandOf('generate', {prompt: "it's", seed: 3, stream: true, top_k: null, answer: ''}, session),
+        "headlight generate 'my runs/toy' --intervene 'off 0.1' --prompt 'it'\\''s' --seed 3 --stream");
+  equal(commandOf('lens', {text: 'a\nb'}, {...newSession(), model: 'runs/toy'}),
+        "headlight lens runs/toy --text 'a\nb'");
+});

@@ -1,0 +1,21 @@
+import {classesOf, headsByClass} from '../../../../src/serve/page/classes.js';
+import {placedParts, signed} from '../../../../src/serve/page/contributions.js';
+import {equal, test} from '../harness.js';
+
+test('classes are the verdicts, those that name a pattern first', () => {
+  const heads = [['0.0', 'mixed', 0.1], ['0.1', 'mixed', 0.2], ['1.0', 'diffuse', 0.95], ['1.1', 'previous_token', 0.5]]
+    .map(([head, verdict, score]) => ({head, verdict, verdict_score: score}));
+  const classes = classesOf(heads);
+  equal(classes.get('1.1'), ['previous token', 0.5]);
+  equal(headsByClass(classes), [['previous token', ['1.1']], ['mixed', ['0.0', '0.1']], ['diffuse', ['1.0']]]);
+});
+
+test('what heads and MLPs add has its place in a map of the model', () => {
+  const {width, layers, cells} = placedParts([
+    {kind: 'embedding', logit: 9}, {kind: 'head', layer: 0, head: '0.1', logit: -1},
+    {kind: 'head', layer: 1, head: '1.2', logit: 2}, {kind: 'mlp', layer: 1, logit: 3}]);
+  equal([width, layers], [3, 2]);
+  equal(cells, [{layer: 0, column: 1, name: '0.1', logit: -1}, {layer: 1, column: 2, name: '1.2', logit: 2},
+                {layer: 1, column: 3, name: 'MLP 1', logit: 3}]);
+  equal([signed(1), signed(-0.5)], ['+1.00', '−0.50']);
+});

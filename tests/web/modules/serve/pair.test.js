@@ -1,0 +1,29 @@
+import {carryName, recoveredShare} from '../../../../src/serve/page/carry.js';
+import {carryOf, tableOf} from '../../../../src/serve/page/pair.js';
+import {equal, test} from '../harness.js';
+
+test('cells of heads stand by layer and head', () => {
+  const cells = [[0, 0], [0, 1], [1, 0], [1, 2]].map(([layer, head]) => ({layer, head, position: null}));
+  const {rows, columns, places} = tableOf(cells, 'head');
+  equal([rows, columns], [['0', '1'], [0, 1, 2]]);
+  equal(places.map((cell) => cell && [cell.layer, cell.head]), [[0, 0], [0, 1], null, [1, 0], null, [1, 2]]);
+  equal(carryOf(cells[3], 'z'), {part: '1.2', from: null, to: null});
+});
+
+test('cells of tokens stand by layer, or by head, and token', () => {
+  const byLayer = [[0, 3], [0, 4], [1, 3], [1, 4]].map(([layer, position]) => ({layer, head: null, position}));
+  equal(tableOf(byLayer, 'position').rows, ['0', '1']);
+  equal(tableOf(byLayer, 'position').columns, [3, 4]);
+  equal(carryOf(byLayer[1], 'mlp_out'), {part: 'mlp_out.0', from: 4, to: 4});
+  equal(tableOf([{layer: 1, head: 2, position: 0}], 'head,position').rows, ['1.2']);
+});
+
+test('the share that is recovered', () => {
+  equal([recoveredShare(3, -1, 1), recoveredShare(3, -1, -1), recoveredShare(3, -1, 3), recoveredShare(1, 1, 1)],
+        [0.5, 0, 1, null]);
+});
+
+test('what was carried is told with its tokens', () => {
+  equal(carryName({part: 'resid_post.1', from: 1, to: 0}, ['a', ' key'], [' hat']), 'stream behind layer 1: 1 ·key → 0 ·hat');
+  equal(carryName({part: '0.1', from: null, to: null}, [], []), 'head 0.1');
+});

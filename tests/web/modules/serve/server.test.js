@@ -1,0 +1,26 @@
+import {eventReader} from '../../../../src/serve/page/server.js';
+import {equal, test} from '../harness.js';
+
+const kStream = 'data: {"a":1}\n\n: a comment\n\ndata: {"b":"x y"}\n\ndata: [DONE]\n\n';
+
+test('events are whole wherever a stream is cut', () => {
+  for (const size of [1, 2, 7, 15, 16, 17, kStream.length]) {
+    const read = eventReader();
+    const events = [];
+    for (let at = 0; at < kStream.length; at += size) {
+      events.push(...read(kStream.slice(at, at + size)));
+    }
+    equal(events, [{a: 1}, {b: 'x y'}], `pieces of ${size}:`);
+  }
+});
+
+test('an error in a stream is thrown', () => {
+  const read = eventReader();
+  let message = '';
+  try {
+    read('data: {"error":{"message":"no room"}}\n\n');
+  } catch (error) {
+    ({message} = error);
+  }
+  equal(message, 'no room');
+});

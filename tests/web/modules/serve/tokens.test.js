@@ -1,0 +1,30 @@
+import {percent, readTokens, shownTexts, shownToken, textOf} from '../../../../src/serve/page/tokens.js';
+import {equal, near, test} from '../harness.js';
+
+const named = (...names) => names.map((name) => ({name}));
+
+test('blanks, line ends and bytes can be seen', () => {
+  equal(['a b', '\n', '\t', '', 'bytes:\\xe2\\x80'].map(shownToken), ['a·b', '⏎', '⇥', '∅', '⟨E2 80⟩']);
+});
+
+test('a character of several tokens stands at the first of them', () => {
+  const tokens = named('a', 'bytes:\\xea\\xb3', 'bytes:\\xa0', ' b');
+  equal(shownTexts(tokens), ['a', '고', '', ' b'].map((text) => text === '고' ? '\uace0' : text));
+  equal(textOf(tokens), 'a\uace0 b');
+  equal(shownTexts(named('a', 'bytes:\\xea'))[1], '\uFFFD', 'what has no end yet:');
+});
+
+test('special tokens are no text', () => {
+  equal(textOf(named('<|endoftext|>', 'a', ' b')), 'a b');
+});
+
+test('tokens of an answer have their numbers, probabilities and what else was likely', () => {
+  const [first, second] = readTokens({tokens: ['a', ' b'], token_ids: [1, 2], token_logprobs: [null, Math.log(0.25)],
+    top_tokens: [[], [{id: 3, token: 'c', logprob: Math.log(0.5)}]]});
+  equal([first.id, first.probability, second.name, second.likely[0].id], [1, null, ' b', 3]);
+  near([second.probability, second.likely[0].probability], [0.25, 0.5]);
+});
+
+test('probabilities are told as exactly as they can be read', () => {
+  equal([1, 0.456, 0.0456, 0.00456, 0.0001].map(percent), ['100 %', '46 %', '4.6 %', '0.5 %', '< 0.1 %']);
+});
