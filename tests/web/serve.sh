@@ -76,6 +76,12 @@ check_access() { # PART
   fi
 }
 
+opens() {
+  open_site ''
+  expect 'the opening text leaves room in the block' "document.getElementById('text').value" 'One day, Nora lost her red'
+  expect 'an answer of several tokens is left to the model' "document.getElementById('answer').value" ''
+}
+
 writes() {
   open_site ''
   set_text text 'The cat'
@@ -295,6 +301,7 @@ start_server
 # Of all hosts this machine alone.
 browser_flags='["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]'
 start_browser 1280 900 light
+opens
 writes
 writes_with_switches
 classes_heads

@@ -6,6 +6,7 @@ import {release} from './board.js';
 import {openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
+import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
 import {ask, setLogin} from './server.js';
@@ -13,9 +14,6 @@ import {changed, kParts, readAddress, session} from './session.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
 
-const kOpening = 'One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?"';
-const kOpeningPair = {clean: 'Mina lost her red key. She asked Ben, "Have you seen my red', answer: ' key',
-                      corrupt: 'Mina lost her red hat. She asked Ben, "Have you seen my red', wrong: ' hat'};
 const kCommands = {write: writeCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
 
 function showPart() {
@@ -100,6 +98,17 @@ async function openModels() {
   });
 }
 
+// Where nobody has written, what stands there gives way to what the model has room for.
+async function fitOpening() {
+  const opening = await openingFor(session.models.find(({id}) => id === session.model));
+  for (const [name, usual] of Object.entries({text: kText, answer: kPair.answer, wrong: kPair.wrong})) {
+    if (session[name] === usual) {
+      session[name] = opening[name];
+      byId(name).value = opening[name];
+    }
+  }
+}
+
 async function open() {
   fillWords(document);
   if (language === 'ko') {
@@ -109,9 +118,9 @@ async function open() {
   other.searchParams.set('lang', language === 'ko' ? 'en' : 'ko');
   byId('language').href = other.href;
   readAddress();
-  session.text = session.text || kOpening;
+  session.text = session.text || kText;
   if (session.clean === '' && session.corrupt === '') {
-    Object.assign(session, kOpeningPair);
+    Object.assign(session, kPair);
   }
   setLogin(askForKey);
   listenToText();
@@ -125,6 +134,7 @@ async function open() {
   showPart();
   document.documentElement.dataset.painted = Math.round(performance.now());
   await openModels();
+  await fitOpening();
   openClasses();
   changed('part');
   document.documentElement.dataset.ready = Math.round(performance.now());

@@ -1,0 +1,24 @@
+// What the page opens with before anybody has written: texts that the model has room for.
+import {ask} from './server.js';
+
+export const kText = 'One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?"';
+export const kPair = {clean: 'Mina lost her red key. She asked Ben, "Have you seen my red', answer: ' key',
+                      corrupt: 'Mina lost her red hat. She asked Ben, "Have you seen my red', wrong: ' hat'};
+
+// As many whole words as fit, where the text has `tokens` of them and there is room for `room`.
+export function fitting(text, tokens, room) {
+  if (tokens <= room) {
+    return text;
+  }
+  const cut = text.slice(0, Math.floor(text.length * room / tokens));
+  return cut.slice(0, Math.max(cut.lastIndexOf(' '), 1));
+}
+
+// The opening texts as `model` can use them: half of its block is left to be written, and an answer
+// that is no single token is left to the model.
+export async function openingFor({id, max_model_len: block}) {
+  const count = async (content) => (await ask('/tokenize', {model: id, content})).tokens.length;
+  const one = async (content) => await count(content) === 1 ? content : '';
+  return {text: fitting(kText, await count(kText), block / 2),
+          answer: await one(kPair.answer), wrong: await one(kPair.wrong)};
+}
