@@ -43,6 +43,13 @@ std::string shown(const std::vector<std::int32_t>& ids) {
   return text;
 }
 
+ServedModel chat_served() {
+  ServedModel model{.name = "chat", .loaded = {}, .chat_template = kTemplate};
+  model.loaded.model = lively_model(259, 512);
+  model.loaded.tokenizer = std::make_unique<ChatBytes>();
+  return model;
+}
+
 }  // namespace
 
 TEST_CASE("ChatML is told by the template, with its own system message", "[serve]") {
@@ -75,11 +82,29 @@ TEST_CASE("other templates are refused, and models that lack the marks", "[serve
         std::string::npos);
 }
 
+TEST_CASE("a chat with changes is answered as its prompt is gone on with", "[serve]") {
+  const RunningServer server({}, chat_served());
+  const ChatBytes tokenizer;
+  const std::vector<std::int32_t> prompt =
+      serve::ChatTemplate(kTemplate, tokenizer).encode({{"user", "hi"}});
+  Json chat{{"messages", Json::array({{{"role", "user"}, {"content", "hi"}}})},
+            {"max_completion_tokens", 20},
+            {"seed", 3}};
+  const auto answer = [&](const std::string& changes) {
+    chat["intervene"] = changes;
+    return server.asked("/v1/chat/completions", chat)["choices"]
+        .front()["message"]["content"]
+        .text();
+  };
+  const Json same = server.asked(
+      "/v1/completions",
+      {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}, {"intervene", "off 0.1, mlp.1"}});
+  CHECK(answer("off 0.1, mlp.1") == same["choices"][0]["text"].text());
+  CHECK(answer("") != answer("off 0.1, mlp.1"));
+}
+
 TEST_CASE("chats are answered, whole and streamed", "[serve]") {
-  ServedModel model{.name = "chat", .loaded = {}, .chat_template = kTemplate};
-  model.loaded.model = lively_model(259, 512);
-  model.loaded.tokenizer = std::make_unique<ChatBytes>();
-  const RunningServer server({}, std::move(model));
+  const RunningServer server({}, chat_served());
   Json request{{"messages", Json::array({{{"role", "user"}, {"content", "hi"}}})},
                {"max_completion_tokens", 12},
                {"seed", 3},
