@@ -64,6 +64,7 @@ open_site() { # QUERY
 
 check_access() { # PART
   [ -n "${AXE:-}" ] || return 0
+  post "/session/$session/timeouts" '{"script": 120000}' >/dev/null
   post "/session/$session/execute/sync" "$(jq -n --rawfile s "$AXE" '{script: $s, args: []}')" >/dev/null
   local found
   found=$(post "/session/$session/execute/async" "$(jq -n '{script:
@@ -114,6 +115,8 @@ writes() {
   expect 'what was written becomes the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 12" true
   click '#clear'
   expect 'and is cleared' "$(count_of .piece)" 0
+  js "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))" >/dev/null
+  wait_for "$(count_of .piece) > 12"
 }
 
 written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
@@ -290,8 +293,8 @@ takes_pictures() {
         [ $part != write ] || click '#go'
         sleep 2
         [ $part != write ] || { js "document.querySelectorAll('.piece')[40]?.focus()" >/dev/null; sleep 1; }
-        check_access "$part, $shape, $language"
         screenshot "$pictures/$part-$language-${shape// /-}.png"
+        check_access "$part, $shape, $language"
       done
     done
   done

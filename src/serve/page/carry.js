@@ -14,7 +14,7 @@ export const recoveredShare = (clean, corrupt, patched) =>
 const differenceOf = ([answer, wrong]) => answer - wrong;
 
 const partName = (part) => /^\d/.test(part) ? `${say('head')} ${part}` : part.replace(/^(\w+)\.(\d+)$/,
-  (_, point, layer) => `${say(`short_${point}`)} ${layer}`);
+  (_, point, layer) => say(`short_${point}`).replace('{layer}', layer));
 
 // {part, from, to} in words, with the tokens of both texts.
 export function carryName({part, from, to}, clean, corrupt) {

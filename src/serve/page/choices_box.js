@@ -1,6 +1,5 @@
 // The box at a token: what else was likely there, and what heads add to it.
 import {byId, element} from '/views/dom.js';
-import {intervention} from './changes.js';
 import {contributionMap} from './contributions.js';
 import {ask} from './server.js';
 import {session} from './session.js';
@@ -23,8 +22,8 @@ export function likelyRow(token, probability) {
     element('span', {className: 'amount', textContent: percent(probability)}));
 }
 
-// Shows what heads add to a token behind those `before` it, both by their numbers.
-function showHeads(place, before, target) {
+// Shows what heads add to a token behind those `before` it, by their numbers, with changes of the model.
+function showHeads(place, {before, changes}, target) {
   clearTimeout(asking);
   controller?.abort();
   asking = setTimeout(async () => {
@@ -32,7 +31,7 @@ function showHeads(place, before, target) {
     const {signal} = controller;
     try {
       const {parts} = await ask('/api/attribute', {model: session.model, tokens: before, target,
-                                                   intervene: intervention()}, signal);
+                                                   intervene: changes}, signal);
       place.replaceChildren(...contributionMap(parts));
     } catch (error) {
       if (!signal.aborted) {
@@ -42,18 +41,18 @@ function showHeads(place, before, target) {
   }, kPause);
 }
 
-function othersOf(piece, before, place, choose) {
+function othersOf(piece, context, place) {
   const others = piece.likely.filter(({id}) => id !== piece.id).slice(0, kOthers);
   const rows = others.map((other) => {
     const row = likelyRow(other.name, other.probability);
-    const point = () => showHeads(place, before, other.id);
-    row.addEventListener('click', () => choose(other));
+    const point = () => showHeads(place, context, other.id);
+    row.addEventListener('click', () => context.choose(other));
     row.addEventListener('pointerenter', point);
     row.addEventListener('focus', point);
     return row;
   });
   const list = element('div', {className: 'others'}, ...rows);
-  list.addEventListener('pointerleave', () => showHeads(place, before, piece.id));
+  list.addEventListener('pointerleave', () => showHeads(place, context, piece.id));
   return list;
 }
 
@@ -61,7 +60,7 @@ function placeAt(node) {
   const box = byId('choices');
   const {left, bottom, top} = node.getClientRects()[0] ?? node.getBoundingClientRect();
   const {width, height} = box.getBoundingClientRect();
-  const below = bottom + height + 8 < innerHeight || top < height;
+  const below = bottom + height + 8 < innerHeight || top < innerHeight - bottom;
   box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8)) + scrollX}px`;
   box.style.top = `${(below ? bottom + 4 : top - height - 4) + scrollY}px`;
 }
@@ -79,9 +78,9 @@ export function hideChoices() {
   hiding = setTimeout(closeChoices, 150);
 }
 
-// `piece` is {id, name, probability, likely}, `before` the numbers of the tokens in front of it;
-// choose(other) goes on from another.
-export function showChoices(node, piece, before, choose) {
+// `piece` is {id, name, probability, likely}; `context` {before: the numbers of the tokens in front of it,
+// changes: those that they were written with, choose(other): goes on from another}.
+export function showChoices(node, piece, context) {
   clearTimeout(hiding);
   if (opened === node) {
     return;
@@ -96,9 +95,9 @@ export function showChoices(node, piece, before, choose) {
   } else {
     const place = element('div', {className: 'adds-place'},
                           element('p', {className: 'muted', textContent: say('computing')}));
-    box.replaceChildren(title, element('h2', {textContent: say('likely')}), othersOf(piece, before, place, choose),
+    box.replaceChildren(title, element('h2', {textContent: say('likely')}), othersOf(piece, context, place),
       element('h2', {textContent: say('adds')}), place);
-    showHeads(place, before, piece.id);
+    showHeads(place, context, piece.id);
   }
   box.hidden = false;
   placeAt(node);

@@ -24,7 +24,7 @@ export function placedParts(parts) {
   const width = Math.max(0, ...heads.map((part) => columnOf(part) + 1));
   return {
     width,
-    layers: Math.max(0, ...parts.map(({layer}) => (layer ?? -1) + 1)),
+    layers: Math.max(0, ...parts.filter(({kind}) => ['head', 'mlp'].includes(kind)).map(({layer}) => layer + 1)),
     cells: [
       ...heads.map((part) => ({layer: part.layer, column: columnOf(part), name: part.head, logit: part.logit})),
       ...parts.filter(({kind}) => kind === 'mlp')
@@ -45,10 +45,10 @@ export function contributionMap(parts) {
   const {width, layers, cells} = placedParts(parts);
   const largest = Math.max(1e-6, ...cells.map(({logit}) => Math.abs(logit)));
   const strongest = [...cells].sort((a, b) => Math.abs(b.logit) - Math.abs(a.logit)).slice(0, kStrongest);
-  const map = svg('svg', {viewBox: `0 0 ${(width + 1.5) * kCell} ${layers * kCell}`, role: 'img', class: 'adds-map',
+  const size = [(width + 1.5) * kCell, layers * kCell];
+  const map = svg('svg', {viewBox: `0 0 ${size.join(' ')}`, width: size[0], height: size[1], role: 'img', class: 'adds-map',
                           'aria-label': say('adds_map')},
                   ...cells.map((cell) => cellOf(cell, width, largest)));
-  map.style.maxWidth = `${Math.min(274, (width + 1.5) * kCell * 1.3)}px`;
   return [map, element('ul', {className: 'adds'}, ...strongest.map(({name, logit}) =>
     element('li', {}, element('span', {textContent: name}),
       element('b', {className: logit < 0 ? 'amount below' : 'amount above', textContent: signed(logit)}))))];

@@ -7,7 +7,7 @@ import {listen, session} from './session.js';
 import {percent, shownToken} from './tokens.js';
 import {say} from './words.js';
 
-const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? `${say('behind')} ${row}` : row;
+const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? say('behind').replace('{layer}', row) : row;
 
 function cellOf(reading, position) {
   const [best] = reading.top;

@@ -10,7 +10,7 @@ export const kWords = {
     temperature: 'Temperature', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: 'Repetition penalty', max_tokens: 'Tokens', seed: 'Seed',
     write_hint: 'Under every token stands its probability in percent; the darker, the less likely it was. Point at one, or ' +
-      'move to it by Tab and the arrow keys, to see what else was likely and what heads add to it; choose another to go on from there.',
+      'move to it by Tab and the arrow keys, to see what else was likely and what heads add to it; choose another to go on from there. Ctrl+Enter writes, Escape stops.',
     likely: 'Likely instead', adds: 'What heads and MLPs add to its logit', adds_map: 'Heads by layer, MLPs in the last column',
     first_token: 'Nothing stands before the first token.', computing: 'computing …',
     tool: 'A click sets', off: 'off', mean: 'mean', scale: 'scale',
@@ -23,7 +23,7 @@ export const kWords = {
     surprise_hint: 'Nats that each token costs; with switches: blue where it costs less, orange where more.',
     lens_hint: 'What the model would say if it ended behind each layer: the likeliest next token at ' +
       'each place. Darker is surer; bold is what the text goes on with.',
-    embed: 'embedding', behind: 'behind layer', entropy: 'entropy', rank: 'rank',
+    embed: 'embedding', behind: 'behind layer {layer}', entropy: 'entropy', rank: 'rank',
     clean: 'A text', corrupt: 'The same with a difference', what: 'Carry over',
     pair_hint: 'The second text is read with one part as it was on the first. 1: the model answers as on the first text, 0: ' +
       'nothing has changed. For the map both texts need as many tokens; a drag takes any token to any other.',
@@ -33,7 +33,7 @@ export const kWords = {
     strips_taken: '{token} is taken: choose a token of the second text. Escape lets go.',
     of_layer: 'of layer', of_head: 'of head', recovered: 'of the difference is recovered', of_clean: 'first text', of_corrupt: 'second',
     of_patched: 'patched', next_before: 'Next token of the second text', next_after: 'and patched',
-    short_resid_post: 'stream behind layer', short_mlp_out: 'MLP', short_attn_out: 'attention of layer',
+    short_resid_post: 'stream behind layer {layer}', short_mlp_out: 'MLP {layer}', short_attn_out: 'attention of layer {layer}',
     one_token: '{text} is {count} tokens: expected one.',
     part_head: 'each head', part_resid_post: 'the stream, by layer and token', part_mlp_out: 'each MLP, by token',
     part_attn_out: 'each attention layer, by token', part_position: 'each head, by token',
@@ -57,7 +57,7 @@ export const kWords = {
     temperature: '온도', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: '반복 벌점', max_tokens: '토큰 수', seed: '시드',
     write_hint: '토큰 아래 숫자는 확률(%)이고, 뜻밖일수록 색이 진합니다. 토큰을 가리키거나 Tab과 화살표 키로 옮겨 가면 다른 후보와 ' +
-      '헤드가 더한 값이 보이고, 다른 후보를 고르면 거기서부터 이어 씁니다.',
+      '헤드가 더한 값이 보이고, 다른 후보를 고르면 거기서부터 이어 씁니다. Ctrl+Enter로 쓰고 Esc로 멈춥니다.',
     likely: '다른 후보', adds: '헤드와 MLP가 로짓에 더한 값', adds_map: '층마다 헤드, 마지막 열은 MLP',
     first_token: '첫 토큰 앞에는 아무것도 없습니다.', computing: '계산 중 …',
     tool: '누르면', off: '끄기', mean: '평균으로', scale: '배율', freeze: '패턴 고정', release: '모두 되돌리기',
@@ -69,7 +69,7 @@ export const kWords = {
     surprise_hint: '토큰마다 드는 nat 수. 스위치를 쓰면 줄어든 곳은 파랑, 늘어난 곳은 주황입니다.',
     lens_hint: '각 층에서 끝난다면 모델이 뭐라고 할지: 자리마다 가장 그럴듯한 다음 토큰입니다. 진할수록 확신이 크고, ' +
       '굵은 글씨는 실제로 이어지는 토큰입니다.',
-    embed: '임베딩', behind: '층 뒤', entropy: '엔트로피', rank: '순위',
+    embed: '임베딩', behind: '{layer}층 뒤', entropy: '엔트로피', rank: '순위',
     clean: '글', corrupt: '한 곳만 다른 글', what: '옮길 것',
     pair_hint: '둘째 글을 읽되 한 부분만 첫째 글에서의 값으로 바꿉니다. 1이면 첫째 글처럼 답하고 0이면 변화가 없습니다. ' +
       '지도를 그리려면 두 글의 토큰 수가 같아야 하고, 끌어 옮길 때는 어느 자리든 됩니다.',
@@ -78,7 +78,7 @@ export const kWords = {
     strips_taken: '{token}: 둘째 글의 토큰을 고르세요. Esc를 누르면 놓습니다.',
     of_layer: '층', of_head: '헤드', recovered: '만큼 차이를 되살렸습니다', of_clean: '첫째 글', of_corrupt: '둘째 글',
     of_patched: '바꾼 뒤', next_before: '둘째 글의 다음 토큰', next_after: '바꾼 뒤',
-    short_resid_post: '스트림, 층 뒤', short_mlp_out: 'MLP', short_attn_out: '어텐션 층',
+    short_resid_post: '{layer}층 뒤 스트림', short_mlp_out: '{layer}층 MLP', short_attn_out: '{layer}층 어텐션',
     one_token: '{text}: 토큰이 {count}개입니다. 하나여야 합니다.',
     part_head: '헤드마다', part_resid_post: '스트림: 층과 토큰', part_mlp_out: 'MLP: 토큰마다',
     part_attn_out: '어텐션 층: 토큰마다', part_position: '헤드: 토큰마다',

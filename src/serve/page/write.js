@@ -18,19 +18,14 @@ let written = '';    // the switches that they were written with
 let controller = null;
 let waiting = false;
 
-// Ems that a number needs beside the text above it.
-function roomFor(number, text) {
-  const width = [...text].reduce((sum, character) => sum + (character > '\u1100' ? 0.9 : /[\w]/.test(character) ? 0.5 : 0.27), 0);
-  return Math.max(0, 0.32 * number.length + 0.25 - width);
-}
-
 function nodeOf(token, text, i) {
   const node = element('span', {className: `piece${token.given ? ' given' : ''}${isSpecial(token.name) ? ' special' : ''}`,
                                 role: 'button', tabIndex: -1, textContent: text});
   node.dataset.token = i;
   node.ariaLabel = `${shownToken(token.name)} ${token.probability === null ? '' : percent(token.probability)}`;
-  node.dataset.probability = token.probability === null ? '' : percent(token.probability).replace(/ %|(?<=<) /g, '');
-  node.style.setProperty('--room', roomFor(node.dataset.probability, text).toFixed(2));
+  node.dataset.probability = token.probability === null ? '' : percent(token.probability).replace(/[ %]/g, '');
+  node.style.setProperty('--digits', node.dataset.probability.length);
+  node.classList.toggle('breaks', text.includes('\n'));
   node.style.setProperty('--doubt', `${(100 * (1 - (token.probability ?? 1))).toFixed(0)}%`);
   return node;
 }
@@ -148,7 +143,8 @@ const tokenUnder = (event) => {
 
 function openToken(i) {
   nodes.forEach((node, place) => { node.tabIndex = place === i ? 0 : -1; });
-  showChoices(nodes[i], tokens[i], tokens.slice(0, i).map(({id}) => id), (other) => goOnFrom(i, other));
+  showChoices(nodes[i], tokens[i], {before: tokens.slice(0, i).map(({id}) => id), changes: written,
+                                    choose: (other) => goOnFrom(i, other)});
 }
 
 function listenToTokens() {
@@ -202,15 +198,31 @@ function settingBox([name, , min, max, step]) {
   return element('label', {}, `${say(name)} `, box);
 }
 
+// Behind what was written, unless the text or the switches are others now.
+function write() {
+  if (tokens.length > 0 && (begun !== session.text || written !== intervention())) {
+    clear();
+  }
+  goOn();
+}
+
+function onKey(event) {
+  if (session.part !== 'write') {
+    return;
+  }
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    write();
+  } else if (event.key === 'Escape' && controller) {
+    stop();
+  }
+}
+
 // `release` takes all switches back.
 export function openWriting(useText, release) {
   byId('settings').append(...kSettings.map(settingBox));
-  byId('go').addEventListener('click', () => {
-    if (tokens.length > 0 && (begun !== session.text || written !== intervention())) {
-      clear();
-    }
-    goOn();
-  });
+  byId('go').addEventListener('click', write);
+  addEventListener('keydown', onKey);
   byId('stop').addEventListener('click', stop);
   byId('clear').addEventListener('click', clear);
   byId('keep').addEventListener('click', () => useText(textOf(tokens)));

@@ -12,7 +12,7 @@ test('classes are the verdicts, those that name a pattern first', () => {
 
 test('what heads and MLPs add has its place in a map of the model', () => {
   const {width, layers, cells} = placedParts([
-    {kind: 'embedding', logit: 9}, {kind: 'head', layer: 0, head: '0.1', logit: -1},
+    {kind: 'embedding', logit: 9}, {kind: 'norm', layer: 5, logit: 1}, {kind: 'head', layer: 0, head: '0.1', logit: -1},
     {kind: 'head', layer: 1, head: '1.2', logit: 2}, {kind: 'mlp', layer: 1, logit: 3}]);
   equal([width, layers], [3, 2]);
   equal(cells, [{layer: 0, column: 1, name: '0.1', logit: -1}, {layer: 1, column: 2, name: '1.2', logit: 2},
