@@ -12,6 +12,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
+#include "generate/sample_writer.h"
 #include "headlight/io/run_layout.h"
 #include "headlight/train/config_source.h"
 #include "headlight/train/run.h"
@@ -67,6 +68,9 @@ constexpr const char* kDetails =
     "and\n"
     "repeat_places (that the scores were measured at), heads[{head, layer, index, verdict, scores\n"
     "as headlight heads has them}].\n"
+    "--sample_interval N lets the model go on from --sample_prompt every N updates, with the "
+    "run's\n"
+    "seed, and appends the text to samples.jsonl: iteration, prompt, text.\n"
     "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
     "tokens_per_second, directory.";
 
@@ -251,9 +255,10 @@ void train(const Task& task, Processes& processes, bool json) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   TrainProgress progress;
   HeadTracker tracker(task.config.track_heads, log_warning);
+  SampleWriter samples(log_warning);
   std::vector<TrainObserver*> observers;
   if (processes.leads()) {
-    observers = {&progress, &tracker};
+    observers = {&progress, &tracker, &samples};
   }
   note_processes(task.config, processes);
   const RunResult result =

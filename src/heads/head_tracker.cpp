@@ -50,18 +50,11 @@ Json json_of(const ScoredHead& head) {
   return json;
 }
 
-LineLog::Keep times_until(Index last) {
-  return [last](const std::string& line) {
-    const Index iteration = iteration_of_line(line);
-    return iteration >= 0 && iteration <= last;
-  };
-}
-
 }  // namespace
 
 void HeadTracker::on_start(const RunPlan& plan) {
   if (interval_ == 0) {
-    forget_killed_run(plan);
+    RunLines::forget_killed_run(plan, kRunHeads);
     return;
   }
   model_ = &plan.model;
@@ -71,32 +64,10 @@ void HeadTracker::on_start(const RunPlan& plan) {
   options_.repeats.sequences = kRepeatSequences;
   options_.repeats.length = kRepeatLength;
   options_.bootstrap.resamples = 0;
-  open_log(plan);
+  lines_.emplace(plan, kRunHeads, warn_);
   if (plan.first_iteration == 0) {
     lines_->append(measure(0, nullptr));
   }
-}
-
-// Of one that was killed before its first checkpoint and is begun again.
-void HeadTracker::forget_killed_run(const RunPlan& plan) {
-  if (plan.first_iteration == 0) {
-    std::error_code ignored;
-    std::filesystem::remove(std::filesystem::path(plan.config.out_dir) / kRunHeads, ignored);
-  }
-}
-
-void HeadTracker::open_log(const RunPlan& plan) {
-  const bool stops = plan.config.on_save_error == "stop";
-  const auto on_failure = [stops, warn = warn_](const Error& error) {
-    if (stops) {
-      throw SaveError(error.what());
-    }
-    warn(error.what());
-  };
-  constexpr Index kNone = -1;
-  const Index last = plan.first_iteration > 0 ? plan.first_iteration : kNone;
-  const std::filesystem::path run = plan.config.out_dir;
-  saving([&] { lines_.emplace(run / kRunHeads, times_until(last), on_failure); });
 }
 
 void HeadTracker::on_step(const StepMetrics& metrics) {
@@ -108,7 +79,7 @@ void HeadTracker::on_step(const StepMetrics& metrics) {
 
 void HeadTracker::on_rollback(const RollbackMetrics& metrics) {
   if (lines_) {
-    saving([&] { lines_->cut(times_until(metrics.iteration)); });
+    lines_->roll_back(metrics.iteration);
   }
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "files/line_log.h"
 #include "headlight/heads/head_scores.h"
 #include "headlight/train/run.h"
+#include "train/run_lines.h"
 
 namespace headlight {
 
@@ -27,14 +27,12 @@ class HeadTracker : public TrainObserver {
   void before_checkpoint() override;
 
  private:
-  static void forget_killed_run(const RunPlan& plan);
-  void open_log(const RunPlan& plan);
   std::string measure(Index iteration, const double* loss) const;
 
   Index interval_;
   std::function<void(const std::string&)> warn_;
   const Gpt* model_ = nullptr;
-  std::optional<LineLog> lines_;  // from on_start() on, when heads are tracked
+  std::optional<RunLines> lines_;  // from on_start() on, when heads are tracked
   std::vector<std::vector<std::int32_t>> text_;
   HeadScoreOptions options_;
 };

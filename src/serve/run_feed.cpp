@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{500};
 constexpr std::uintmax_t kMostOfAPast{16U << 20U};  // bytes of a long log: the latest ones
 constexpr std::uintmax_t kMostAtOnce{4U << 20U};
 constexpr std::size_t kMostWatchers = 64;
-constexpr std::string_view kLogs[] = {kRunMetrics, kRunHeads};
+constexpr std::string_view kLogs[] = {kRunMetrics, kRunHeads, kRunSamples};
 
 // "metrics" of "metrics.jsonl".
 std::string member_of(std::string_view log) { return std::string(log.substr(0, log.find('.'))); }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // What a run writes, its checkpoints and the links to them aside.
-constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunHeads};
+constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunHeads, kRunSamples};
 
 bool is_name_of_run(std::string_view name) {
   constexpr std::string_view kDamaged = ".damaged";

@@ -256,6 +256,12 @@ constexpr std::array kFields{
                 kFromOne},
     ConfigField{"track_heads", &C::track_heads,
                 "Updates between scores of all heads in heads.jsonl; 0: none", free, kCount},
+    ConfigField{"sample_interval", &C::sample_interval,
+                "Updates between texts that the model writes to samples.jsonl; 0: none", free,
+                kCount},
+    ConfigField{"sample_prompt", &C::sample_prompt, "What these texts begin with", free},
+    ConfigField{"sample_tokens", &C::sample_tokens, "Tokens that the model adds to it", free,
+                kFromOne},
     ConfigField{.key = "on_save_error",
                 .member = &C::on_save_error,
                 .help = "A checkpoint that cannot be written: stop (exit code 3), or continue and "

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 const std::map<std::string, int> kRank{
     {"base", 0},  {"files", 1},    {"tensor", 1}, {"kernels", 2}, {"autograd", 3}, {"ops", 4},
     {"nn", 5},    {"optim", 6},    {"text", 6},   {"data", 6},    {"cluster", 6},  {"io", 7},
-    {"train", 8}, {"generate", 8}, {"heads", 9},  {"views", 10},  {"serve", 11},   {"cli", 12}};
+    {"train", 8}, {"generate", 9}, {"heads", 10}, {"views", 11},  {"serve", 12},   {"cli", 13}};
 
 struct Include {
   std::string file;    // that includes, from the project's root

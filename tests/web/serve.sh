@@ -271,6 +271,8 @@ watches() {
   echo '{"iteration":13,"loss":2.5,"learning_rate":0.001,"gradient_norm":1.0,"tokens":100,"seconds":0.1,"elapsed_seconds":2.0}' \
     >>"$work/runs/small/metrics.jsonl"
   wait_for "$(text_of '#state-0') === '13 updates'"
+  echo '{"iteration":13,"text":"The cat sat"}' >>"$work/runs/small/samples.jsonl"
+  wait_for "$(text_of '#sample-list blockquote') === 'The cat sat'"
 }
 
 speaks_korean() {

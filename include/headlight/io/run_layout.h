@@ -19,6 +19,7 @@ namespace headlight {
 inline constexpr std::string_view kRunConfig = "config.toml";
 inline constexpr std::string_view kRunMetrics = "metrics.jsonl";
 inline constexpr std::string_view kRunHeads = "heads.jsonl";
+inline constexpr std::string_view kRunSamples = "samples.jsonl";
 inline constexpr std::string_view kLatestLink = "latest";
 inline constexpr std::string_view kBestLink = "best";
 

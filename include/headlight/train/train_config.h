@@ -111,6 +111,9 @@ struct TrainConfig {
   Index save_interval = 0;
   Index keep_checkpoints = 2;
   Index track_heads = 0;
+  Index sample_interval = 0;
+  std::string sample_prompt = "";
+  Index sample_tokens = 64;
   std::string on_save_error = "stop";
   std::string on_nan = "stop";
   double skip_spikes = 0;

@@ -13,8 +13,10 @@ const kValues = {  // what is drawn of a line of metrics.jsonl
   gradient_norm: ({gradient_norm: norm}) => norm,
 };
 
+const kSamples = 3;  // of a run, on the page
+
 let names = [];
-const runs = new Map();  // by name: {metrics, heads}
+const runs = new Map();  // by name: {metrics, heads, samples}
 const chosen = new Set();
 let controller = null;
 let waiting = false;
@@ -51,6 +53,17 @@ function fillScores() {
   }
 }
 
+// The latest samples of every run, the newest first.
+function showSamples() {
+  const shown = names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) =>
+    runs.get(name).samples.slice(-kSamples).reverse().map(({iteration, text}) =>
+      element('figure', {className: 'sample'},
+        element('figcaption', {className: 'muted'}, keyOf(name, names.indexOf(name)), ` ${iteration} ${say('updates')}`),
+        element('blockquote', {textContent: text}))));
+  byId('samples').hidden = shown.length === 0;
+  byId('sample-list').replaceChildren(...shown);
+}
+
 function draw() {
   waiting = false;
   const value = byId('value').value;
@@ -62,6 +75,7 @@ function draw() {
     byId('birth-chart').replaceChildren(chartOf(curves, say('born')));
     byId('birth-legend').replaceChildren(...curves.map(({name, colour}) => keyOf(name, colour)));
   }
+  showSamples();
   for (const name of names) {
     const last = runs.get(name)?.metrics.at(-1);
     byId(`state-${names.indexOf(name)}`).textContent = last ? `${last.iteration} ${say('updates')}` : '';
@@ -74,10 +88,11 @@ function keyOf(name, colour) {
   return element('span', {className: 'key'}, dot, name);
 }
 
-function take({run, reset, metrics, heads}) {
-  const known = reset || !runs.has(run) ? {metrics: [], heads: []} : runs.get(run);
+function take({run, reset, metrics, heads, samples}) {
+  const known = reset || !runs.has(run) ? {metrics: [], heads: [], samples: []} : runs.get(run);
   known.metrics.push(...metrics);
   known.heads.push(...heads);
+  known.samples.push(...samples);
   runs.set(run, known);
   if (!waiting) {
     waiting = true;

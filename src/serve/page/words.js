@@ -41,7 +41,7 @@ export const kWords = {
     stronger: 'Recovered by each part', runs: 'Runs', no_runs: 'Start the server with --runs FOLDER to watch ' +
       'training runs here.', value: 'Value', updates: 'updates',
     learning_rate: 'learning rate', gradient_norm: 'gradient norm', speed: 'tokens/s', training_loss: 'loss',
-    born: 'Heads being born', key: 'Key of this server', login: 'Open', wrong_key: 'This is not the key.',
+    born: 'Heads being born', samples: 'What the runs write', key: 'Key of this server', login: 'Open', wrong_key: 'This is not the key.',
     too_long: 'The text is empty.', failed: 'That did not work:',
     views: 'Views', parts: 'Parts of the page', layer: 'layer', head: 'head', token: 'token',
     linear: 'Linear', root: 'Square root', hide_first: 'Hide first token', first_hidden: 'First token hidden.',
@@ -85,7 +85,7 @@ export const kWords = {
     answer: '답', against: '상대', whole: '로짓 차이: 첫째 글', second: '둘째 글',
     stronger: '부분마다 되살린 몫', runs: '학습', no_runs: '서버를 --runs 폴더로 시작하면 학습 과정을 여기서 볼 수 있습니다.',
     value: '값', updates: '업데이트', learning_rate: '학습률', gradient_norm: '기울기 크기',
-    speed: '토큰/초', training_loss: '손실', born: '태어나는 헤드', key: '이 서버의 열쇠', login: '열기',
+    speed: '토큰/초', training_loss: '손실', born: '태어나는 헤드', samples: '학습하며 쓴 글', key: '이 서버의 열쇠', login: '열기',
     wrong_key: '열쇠가 아닙니다.', too_long: '글이 비어 있습니다.', failed: '실패했습니다:',
     views: '보기', parts: '페이지의 부분', layer: '층', head: '헤드', token: '토큰',
     linear: '선형', root: '제곱근', hide_first: '첫 토큰 숨기기', first_hidden: '첫 토큰을 숨겼습니다.',
