@@ -43,8 +43,9 @@ struct Lanes {
   Vector part[kParts];
 };
 
-// The same in memory at any address. Copies of whole structs would go through halves of vectors.
-using UnalignedVector = float __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
+// The same in memory at any address: copies of whole structs would go through halves of vectors,
+// and Clang leaves out the alignment of a `using`.
+typedef float UnalignedVector __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 
 inline Vector load_vector(const void* from) { return *static_cast<const UnalignedVector*>(from); }
 
