@@ -3,14 +3,14 @@
 #include <array>
 #include <charconv>
 
+#include "headlight/base/utf8.h"
+
 namespace headlight {
 namespace {
 
 // Of a longer message the beginning, which names the place, and the end, which says why, are kept.
 constexpr std::size_t kLongestMessage = 1000;  // bytes
 constexpr std::size_t kKeptEnd = 400;
-
-bool is_utf8_continuation(char character) { return (character & 0xC0) == 0x80; }
 
 std::string shortened(const std::string& text) {
   if (text.size() <= kLongestMessage) {

@@ -1,13 +1,12 @@
 #include "base/printable.h"
 
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::size_t kMaxQuotedBytes = 80;
-
-bool is_utf8_continuation(char character) { return (character & 0xC0) == 0x80; }
 
 }  // namespace
 

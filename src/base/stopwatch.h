@@ -3,7 +3,14 @@
 #include <chrono>
 #include <utility>
 
+#include "headlight/base/index.h"
+
 namespace headlight {
+
+inline Index seconds_since_1970() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
 
 // Runs from its construction on.
 class Stopwatch {

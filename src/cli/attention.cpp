@@ -22,7 +22,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kAttentionDetails =
     "Runs the model once over a text and writes the attention weights it computed with:\n"
     "  attention.npz    blocks.0.attn.hook_pattern, blocks.1. ...: float32 [B, H, T, T], the "
     "weight\n"
@@ -53,12 +53,12 @@ constexpr int kTextColumns = 100;  // where nothing says how wide a line is
 
 constexpr const char* kFormats = "npz, json, svg, png, html, bertviz, text";
 
-Options make_options() {
+Options attention_options() {
   Options options(
       {.name = "attention",
        .summary = "Dump and draw what every attention head looks at.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kAttentionDetails,
        .examples = {
            "headlight attention runs/toy --text \"the cat sat on the mat\"",
            "headlight attention runs/toy --file story.txt --max_tokens 64 --out story",
@@ -308,7 +308,7 @@ std::vector<std::string> write_files(
   return files;
 }
 
-int run(const Options& options) {
+int attention_command(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   on_light_ground(options);  // refuses another value before the work
@@ -352,7 +352,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_attention(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(attention_options(), arguments, attention_command);
 }
 
 }  // namespace headlight::cli

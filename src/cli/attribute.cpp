@@ -17,7 +17,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kAttributeDetails =
     "Direct logit attribution: the logit of a token is a sum over what the embedding, every\n"
     "attention head and every MLP wrote into the residual stream (Elhage et al. 2021), with the\n"
     "scale of the last norm taken as it is. The parts sum to the logit exactly.\n"
@@ -57,12 +57,12 @@ constexpr const char* kDetails =
     "and\n"
     "logit_high of parts and sources.";
 
-Options make_options() {
+Options attribute_options() {
   Options options(
       {.name = "attribute",
        .summary = "What every head, source token or neuron adds to the logit of a token.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kAttributeDetails,
        .examples = {"headlight attribute runs/toy --text \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\"",
                     "headlight attribute runs/toy --text \"Mina could not find her red key. She "
@@ -127,7 +127,7 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
   return tasks;
 }
 
-int run(const Options& options) {
+int attribute_command(const Options& options) {
   const auto by = parse_name<AttributionBy>("by", options.text("by"));
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
@@ -155,7 +155,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_attribute(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(attribute_options(), arguments, attribute_command);
 }
 
 }  // namespace headlight::cli

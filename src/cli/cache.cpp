@@ -20,7 +20,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kCacheDetails =
     "Runs the model over a text and writes what it computes at some points, for a notebook or for\n"
     "training a sparse autoencoder: numpy.load reads .npz, the package safetensors the other. An\n"
     "array has the name that TransformerLens gives the point, and a row for every token:\n"
@@ -49,12 +49,12 @@ constexpr const char* kDetails =
     "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
     "together), rows, bytes.";
 
-Options make_options() {
+Options cache_options() {
   Options options(
       {.name = "cache",
        .summary = "Write what a model computes inside: residuals, heads, neurons.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kCacheDetails,
        .examples = {
            "headlight cache runs/toy --text \"the cat sat on the mat\" --names resid_post,z.1.0",
            "headlight cache runs/toy --data book.txt --names resid_post,mlp_out --layers 1-2 "
@@ -180,7 +180,7 @@ void print(const ActivationFiles& written) {
   }
 }
 
-int run(const Options& options) {
+int cache_command(const Options& options) {
   require(options.given("text") != options.given("data"), "expected either --text or --data");
   ActivationFileOptions writing = file_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
@@ -207,7 +207,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_cache(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(cache_options(), arguments, cache_command);
 }
 
 }  // namespace headlight::cli

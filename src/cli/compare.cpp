@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostRuns = 26;  // each has a letter
 
-constexpr const char* kDetails =
+constexpr const char* kCompareDetails =
     "Shows the settings that differ, how far each run is, its losses, speed and time, and one\n"
     "chart of the losses: lines of small letters (on a terminal: of dots in colours) are training\n"
     "losses, smoothed; capital letters are validation losses. A few first losses that lie far "
@@ -43,11 +43,11 @@ constexpr const char* kDetails =
     "best_bits_per_byte, skipped, rollbacks, training and validation (curves: x and loss, at most\n"
     "1000 points). What is not known is null.";
 
-Options make_options() {
+Options compare_options() {
   Options options({.name = "compare",
                    .summary = "Runs side by side: settings that differ, losses, speed, one chart.",
                    .positional = "RUN [RUN ...]",
-                   .details = kDetails,
+                   .details = kCompareDetails,
                    .examples = {"headlight compare runs/a runs/b",
                                 "headlight compare runs/* --axis seconds --smooth 0.99",
                                 "headlight compare runs/a runs/b --svg losses.svg",
@@ -151,8 +151,7 @@ void warn(const Comparison& comparison) {
       log_warning(run.name + ": no config.toml: its settings are not known");
     }
     if (history.damaged_lines > 1) {
-      log_warning(run.name + ": metrics.jsonl: " +
-                  counted(static_cast<std::size_t>(history.damaged_lines), "damaged line") +
+      log_warning(run.name + ": metrics.jsonl: " + counted(history.damaged_lines, "damaged line") +
                   " left out");
     }
     if (run.training.empty() && run.validation.empty()) {
@@ -410,7 +409,7 @@ Json json_of(const Comparison& comparison) {
   return json;
 }
 
-int run(const Options& options) {
+int compare_command(const Options& options) {
   const std::vector<std::string>& directories = options.positionals();
   require(!directories.empty() && directories.size() <= kMostRuns, "expected 1 to ", kMostRuns,
           " run directories, got ", directories.size(), " (see headlight compare --help)");
@@ -436,7 +435,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_compare(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(compare_options(), arguments, compare_command);
 }
 
 }  // namespace headlight::cli

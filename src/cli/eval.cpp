@@ -20,7 +20,7 @@
 namespace headlight::cli {
 namespace {
 
-Options make_options() {
+Options eval_options() {
   Options options(
       {.name = "eval",
        .summary = "Loss, perplexity and bits per byte of a model on a text.",
@@ -128,7 +128,7 @@ Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDatase
   return result;
 }
 
-int run(const Options& options) {
+int eval_command(const Options& options) {
   const WeightFormat format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
@@ -156,7 +156,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(eval_options(), arguments, eval_command);
 }
 
 }  // namespace headlight::cli

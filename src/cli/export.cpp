@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDetails =
+constexpr const char* kExportDetails =
     "--to says the format:\n"
     "  hf           a directory for transformers: AutoModelForCausalLM.from_pretrained(OUT)\n"
     "  nanogpt      a directory with ckpt.pt for nanoGPT's sample.py and train.py, and meta.pkl, "
@@ -59,12 +59,12 @@ constexpr const char* kDetails =
     "differ there by about 1e-3; llama.cpp has the approximation alone.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
 
-Options make_options() {
+Options export_options() {
   Options options(
       {.name = "export",
        .summary = "Write a model, or a file of tensors, for another program.",
        .positional = "MODEL|FILE",
-       .details = kDetails,
+       .details = kExportDetails,
        .examples = {"headlight export runs/toy --to hf --out toy_hf",
                     "headlight export runs/toy --to nanogpt --out toy_nanogpt",
                     "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
@@ -76,7 +76,7 @@ Options make_options() {
   return options;
 }
 
-struct Report {
+struct Exported {
   std::vector<std::string> files = {};
   Index tensors = 0;
   std::vector<std::string> warnings = {};
@@ -105,7 +105,7 @@ std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
   return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
 }
 
-Report export_hf(const fs::path& model, const fs::path& out) {
+Exported export_hf(const fs::path& model, const fs::path& out) {
   LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
   require_exportable(loaded.model->config());
@@ -126,7 +126,7 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
   return details;
 }
 
-Report export_nanogpt(const fs::path& model, const fs::path& out) {
+Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
   const std::unique_ptr<Gpt> weights =
       at_full_size(load_weights(source, {.adjust = simplify_heads}));
@@ -140,8 +140,8 @@ Report export_nanogpt(const fs::path& model, const fs::path& out) {
     }
   }
   directory.commit();
-  Report report{.files = files_in(out),
-                .tensors = static_cast<Index>(weights->parameters().size()) + 1};
+  Exported report{.files = files_in(out),
+                  .tensors = static_cast<Index>(weights->parameters().size()) + 1};
   if (nanogpt_differs(weights->config())) {
     report.warnings.emplace_back(
         "nanoGPT computes GELU exactly, this model its tanh approximation: logits differ by about "
@@ -171,12 +171,12 @@ GgufMetadata tokenizer_keys(const fs::path& model) {
   return keys;
 }
 
-Report export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
+Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
-  Report report{.files = {out.string()}};
+  Exported report{.files = {out.string()}};
   report.warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
       {.type = type, .name = out.stem().string(), .tokenizer = tokenizer_keys(loaded.directory)});
@@ -218,14 +218,14 @@ void write_arrays(const fs::path& file, const Arrays& arrays) {
                              : write_safetensors(file, arrays.tensors);
 }
 
-Report export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
+Exported export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
   const std::string suffix = "." + format;
   const Arrays arrays = read_arrays(source);
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
             "' holds texts, which a safetensors file cannot");
   }
-  Report report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
+  Exported report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
   if (out.extension() == suffix) {
     write_arrays(out, arrays);
     report.files = {out.string()};
@@ -238,7 +238,7 @@ Report export_tensors(const fs::path& source, const std::string& format, const f
   return report;
 }
 
-Report run(const std::string& format, const fs::path& source, const Options& options) {
+Exported run(const std::string& format, const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
   if (format == "npz" || format == "safetensors") {
     return export_tensors(source, format, out);
@@ -251,7 +251,7 @@ Report run(const std::string& format, const fs::path& source, const Options& opt
   return format == "hf" ? export_hf(source, out) : export_nanogpt(source, out);
 }
 
-void print(const Report& report, const std::string& format, bool json) {
+void print(const Exported& report, const std::string& format, bool json) {
   for (const std::string& warning : report.warnings) {
     log_warning(warning);
   }
@@ -267,12 +267,13 @@ void print(const Report& report, const std::string& format, bool json) {
   }
 }
 
-int run(const Options& options) {
-  constexpr std::array<std::string_view, 5> kFormats{"hf", "nanogpt", "gguf", "npz", "safetensors"};
-  require(options.given("to"), "--to: expected ", listed(kFormats));
+int export_command(const Options& options) {
+  constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
+                                                           "safetensors"};
+  require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
-  if (std::find(kFormats.begin(), kFormats.end(), format) == kFormats.end()) {
-    fail_choice("--to", kFormats, format);
+  if (std::find(kExportFormats.begin(), kExportFormats.end(), format) == kExportFormats.end()) {
+    fail_choice("--to", kExportFormats, format);
   }
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
   require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
@@ -283,7 +284,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_export(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(export_options(), arguments, export_command);
 }
 
 }  // namespace headlight::cli

@@ -20,7 +20,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kGenerateDetails =
     "Prints the prompt and its continuation; several samples are separated by a line of dashes.\n"
     "Without a prompt the text starts from <|endoftext|>. MODEL is a run directory, a checkpoint "
     "or\n"
@@ -63,12 +63,12 @@ constexpr const char* kInterveneHelp =
     "ranges 4-8 and *; neuron.3.17; layer.3; or classes of heads that --scores has: induction.\n"
     "FILE.toml has them as intervene = [\"off 5.1\", ...].";
 
-Options make_options() {
+Options generate_options() {
   Options options(
       {.name = "generate",
        .summary = "Continue a text with a model.",
        .positional = "MODEL",
-       .details = std::string(kDetails) + "\n\n" + kInterveneHelp,
+       .details = std::string(kGenerateDetails) + "\n\n" + kInterveneHelp,
        .examples = {
            "headlight generate runs/toy --prompt \"Once upon a time\" --stream",
            "headlight generate runs/toy --prompt_file story.txt --temperature 0.8 --top_k "
@@ -122,7 +122,7 @@ std::string read_prompt(const Options& options) {
   return prompt;
 }
 
-GenerateOptions generate_options(const Options& options) {
+GenerateOptions generation_options(const Options& options) {
   GenerateOptions result;
   result.max_new_tokens = options.integer("max_new_tokens");
   result.sampling.temperature = options.number("temperature");
@@ -215,22 +215,22 @@ Json json_of(const std::string& prompt, const std::vector<GenerateResult>& resul
   return json;
 }
 
-void print(std::string_view text) { std::cout << text << std::flush; }
+void print_piece(std::string_view text) { std::cout << text << std::flush; }
 
 constexpr const char* kSeparator = "---------------\n";
 
 // What follows the text of a sample.
 void print_end(const GenerateResult& result, const Output& output) {
-  print("\n");
+  print_piece("\n");
   if (output.logprobs) {
-    print("\n" + choices_table(result.choices, output.tokenizer));
+    print_piece("\n" + choices_table(result.choices, output.tokenizer));
   }
 }
 
 void print_samples(const std::string& prompt, const std::vector<GenerateResult>& results,
                    const Output& output) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    print((i > 0 ? kSeparator : "") + prompt + results[i].text);
+    print_piece((i > 0 ? kSeparator : "") + prompt + results[i].text);
     print_end(results[i], output);
   }
 }
@@ -241,17 +241,17 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
                                            Index count) {
   std::vector<GenerateResult> results;
   for (options.sample = 0; options.sample < count; ++options.sample) {
-    print((options.sample > 0 ? kSeparator : "") + prompt);
-    results.push_back(generate(decoder, tokenizer, prompt, options, print));
+    print_piece((options.sample > 0 ? kSeparator : "") + prompt);
+    results.push_back(generate(decoder, tokenizer, prompt, options, print_piece));
     print_end(results.back(), {tokenizer, options.logprobs.has_value()});
   }
   return results;
 }
 
-int run(const Options& options) {
+int generate_command(const Options& options) {
   const bool stream = options.is_set("stream");
   require(!options.json() || !stream, "--stream: does not go with --json");
-  const GenerateOptions generation = generate_options(options);
+  const GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // side by side, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
@@ -282,7 +282,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_generate(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(generate_options(), arguments, generate_command);
 }
 
 }  // namespace headlight::cli

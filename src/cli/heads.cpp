@@ -92,7 +92,7 @@ std::string verdicts_help() {
   return text + "\n";
 }
 
-Options make_options() {
+Options heads_options() {
   Options options(
       {.name = "heads",
        .summary = "What every attention head does.",
@@ -277,7 +277,7 @@ void check_display(const Options& options) {
   }
 }
 
-int run(const Options& options) {
+int heads_command(const Options& options) {
   if (options.is_set("over_time")) {
     for (const char* name : {"text", "data", "heads", "filter", "sort", "intervene"}) {
       require(!options.given(name), "--", name, ": does not go with --over_time");
@@ -318,7 +318,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_heads(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(heads_options(), arguments, heads_command);
 }
 
 }  // namespace headlight::cli

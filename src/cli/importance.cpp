@@ -17,7 +17,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kImportanceDetails =
     "Three answers to the question which heads a model needs on a text, in nats a token:\n"
     "  sensitivity   mean over documents of the absolute derivative of the loss by a gate on the\n"
     "                head (Michel et al., arXiv 1905.10650); normalised: divided by the root of\n"
@@ -34,11 +34,11 @@ constexpr const char* kDetails =
     "sensitivity{mean, low, high}, normalized, taylor{...}, ablation{...}}],\n"
     "rank_correlation{sensitivity_taylor, sensitivity_ablation, taylor_ablation}.";
 
-Options make_options() {
+Options importance_options() {
   Options options({.name = "importance",
                    .summary = "Which attention heads the loss depends on, three ways.",
                    .positional = "MODEL",
-                   .details = kDetails,
+                   .details = kImportanceDetails,
                    .examples = {"headlight importance runs/toy --data book.txt",
                                 "headlight importance runs/toy --data data/toy.txt --documents "
                                 "blank_line --no_ablation"}});
@@ -174,7 +174,7 @@ void print(const Measures& measures) {
   std::cout << caution << (caution.empty() ? "" : "\n");
   std::cout << "loss " << fixed_number(measures.gates.loss, 4) << " nats a token over "
             << measures.gates.tokens << " tokens of "
-            << counted(static_cast<std::size_t>(measures.gates.sequences), "sequence") << "\n\n"
+            << counted(measures.gates.sequences, "sequence") << "\n\n"
             << table.text() << "\nrank correlation";
   const Json agreement = correlations(measures);
   for (const auto& [names, value] : agreement.members()) {
@@ -185,7 +185,7 @@ void print(const Measures& measures) {
   std::cout << "\n";
 }
 
-int run(const Options& options) {
+int importance_command(const Options& options) {
   const ResultFiles files(options);
   const Index batch_size = count_option(options, "batch_size", 1);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
@@ -209,7 +209,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_importance(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(importance_options(), arguments, importance_command);
 }
 
 }  // namespace headlight::cli

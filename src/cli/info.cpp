@@ -31,7 +31,7 @@ namespace {
 constexpr Index kNarrowHead = 32;
 constexpr Index kWideHead = 128;
 
-Options make_options() {
+Options info_options() {
   Options options(
       {.name = "info",
        .summary =
@@ -289,7 +289,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   }
 }
 
-int run(const Options& options) {
+int info_command(const Options& options) {
   if (is_tensor_file(options.positional()) &&
       !std::filesystem::is_directory(options.positional())) {
     print_tensor_file(options.positional(), options.json());
@@ -308,7 +308,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_info(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(info_options(), arguments, info_command);
 }
 
 }  // namespace headlight::cli

@@ -16,21 +16,22 @@ namespace {
 using lab::Experiment;
 using lab::Report;
 
-constexpr const char* kDetails =
+constexpr const char* kLabDetails =
     "Each experiment computes something about attention on the spot, without any file, and shows\n"
     "it as tables and pictures with an explanation; every claim below them is marked by whether\n"
     "the numbers of this run bear it out. headlight lab alone lists the experiments. The same\n"
     "seed gives the same numbers, whatever the number of threads.\n"
     "--out DIR writes the figures as SVG and everything measured as results.json; --json prints\n"
-    "the same object. induction looks into a model of yours with --model; without, it trains two of\n"
+    "the same object. induction looks into a model of yours with --model; without, it trains two "
+    "of\n"
     "its own (--full: five), which takes about a minute.\n"
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
 
-Options make_options() {
+Options lab_options() {
   Options options({.name = "lab",
                    .summary = "Experiments that show how attention works, and why.",
                    .positional = "[EXPERIMENT]",
-                   .details = kDetails,
+                   .details = kLabDetails,
                    .examples = {"headlight lab", "headlight lab worked-example",
                                 "headlight lab heads --out runs/lab_heads",
                                 "headlight lab pre-post-ln --lang ko --full",
@@ -126,7 +127,7 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   }
 }
 
-int run(const Options& options) {
+int lab_command(const Options& options) {
   if (options.positionals().empty()) {
     print_list(options);
   } else {
@@ -138,7 +139,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_lab(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(lab_options(), arguments, lab_command);
 }
 
 }  // namespace headlight::cli

@@ -17,7 +17,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kLensDetails =
     "The logit lens (nostalgebraist 2020): the last norm and the head read the residual stream\n"
     "behind every layer, as if the layers above were not there. The rows are embed (what enters\n"
     "the first layer), the layers, and what the model itself says: of resid_post the last layer,\n"
@@ -40,11 +40,11 @@ constexpr const char* kDetails =
     "readings[{probability, logprob, rank, entropy, kl, top[{id, token, probability}]}]}]. With\n"
     "--data point, tokens, rows[{row, layer, loss, accuracy, entropy, kl}].";
 
-Options make_options() {
+Options lens_options() {
   Options options({.name = "lens",
                    .summary = "What every layer would say, for every token.",
                    .positional = "MODEL",
-                   .details = kDetails,
+                   .details = kLensDetails,
                    .examples = {"headlight lens runs/toy --text 'Mina lost her red key. \"Have you "
                                 "seen my red' --svg lens.svg",
                                 "headlight lens runs/toy --text \"One day\" --positions last "
@@ -171,7 +171,7 @@ void read_data(const Options& options, const LoadedModel& loaded, const ResultFi
   }
 }
 
-int run(const Options& options) {
+int lens_command(const Options& options) {
   check_source(options);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
@@ -187,7 +187,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_lens(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(lens_options(), arguments, lens_command);
 }
 
 }  // namespace headlight::cli

@@ -18,7 +18,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kPruneDetails =
     "Writes a smaller model that computes what MODEL computes without some heads. Which ones, is\n"
     "given by --heads, or found on a text: --keep 50% (or a number of heads) and --until_loss\n"
     "+0.02 (nats a token, or 2%) remove the least important head, again and again, and measure "
@@ -37,12 +37,12 @@ constexpr const char* kDetails =
     "curve[{kept, loss, removed}], loss_before, loss_after, loss_finetuned (null where there is\n"
     "none).";
 
-Options make_options() {
+Options prune_options() {
   Options options(
       {.name = "prune",
        .summary = "Remove attention heads and write the smaller model.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kPruneDetails,
        .examples = {"headlight prune runs/toy --heads 0.1,2.3 --out small",
                     "headlight prune runs/toy --keep 50% --data book.txt --out half",
                     "headlight prune runs/toy --until_loss +0.02 --data book.txt --out small "
@@ -183,7 +183,7 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
   return outcome;
 }
 
-int run(const Options& options) {
+int prune_command(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
@@ -203,7 +203,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_prune(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(prune_options(), arguments, prune_command);
 }
 
 }  // namespace headlight::cli

@@ -14,7 +14,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kServeDetails =
     "Serves models by HTTP until it is interrupted: OpenAI's API at /v1 (models, completions,\n"
     "chat/completions, streamed or not), /health, /metrics (Prometheus), /tokenize, /detokenize,\n"
     "and what heads do at /api (attention, scores, ablate, patch, lens). A MODEL is what generate\n"
@@ -30,12 +30,12 @@ constexpr const char* kDetails =
     "one ends at once.\n\n"
     "JSON keys, on one line once it listens: address, models.";
 
-Options make_options() {
+Options serve_options() {
   Options options(
       {.name = "serve",
        .summary = "Serve models by HTTP, with OpenAI's API.",
        .positional = "MODEL [MODEL ...]",
-       .details = kDetails,
+       .details = kServeDetails,
        .examples = {"headlight serve runs/toy",
                     "headlight serve small=runs/toy large=model.gguf --port 9000 --weights int8",
                     "headlight serve runs/toy --host 0.0.0.0 --api_key_file key.txt"}});
@@ -114,7 +114,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
   return model;
 }
 
-int run(const Options& options) {
+int serve_command(const Options& options) {
   const ServeOptions serve = serve_options(options);
   require(!options.positionals().empty(), "MODEL: expected a model");
   std::vector<ServedModel> models;
@@ -137,7 +137,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_serve(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(serve_options(), arguments, serve_command);
 }
 
 }  // namespace headlight::cli

@@ -172,8 +172,7 @@ void TokenReport::finish() {
     std::cout << "\n";
   }
   if (options_.limit > 0 && count_ > options_.limit) {
-    std::cout << "... and "
-              << counted(static_cast<std::size_t>(count_ - options_.limit), "more token")
+    std::cout << "... and " << counted(count_ - options_.limit, "more token")
               << ", counted in what follows\n";
   }
   std::cout << "\n";

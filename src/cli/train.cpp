@@ -23,7 +23,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kTrainDetails =
     "Settings come from the TOML file, then from the options below, which have the names and\n"
     "defaults of nanoGPT where it has them. Relative paths in the file are looked for in the\n"
     "current folder, then beside the file and in the folders above it; out_dir always starts at\n"
@@ -84,12 +84,12 @@ extern "C" void on_stop_signal(int) {
   }
 }
 
-Options make_options() {
+Options train_options() {
   Options options(
       {.name = "train",
        .summary = "Train a model from a configuration.",
        .positional = "[CONFIG.toml] [RUN]",
-       .details = kDetails,
+       .details = kTrainDetails,
        .examples = {"headlight train configs/toy.toml",
                     "headlight train configs/toy.toml --max_iters 200 --out_dir runs/short",
                     "headlight train --resume runs/toy",
@@ -276,7 +276,7 @@ void train(const Task& task, Processes& processes, bool json) {
   print_result(result, progress, json);
 }
 
-int run(const Options& options) {
+int train_command(const Options& options) {
   Processes& processes = all_processes();
   in_place(kSettings, [&] {
     const Task task = task_of(options);
@@ -289,7 +289,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_train(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(train_options(), arguments, train_command);
 }
 
 }  // namespace headlight::cli

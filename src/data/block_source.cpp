@@ -11,8 +11,6 @@
 namespace headlight {
 namespace {
 
-Index divide_up(Index value, Index by) { return value / by + (value % by == 0 ? 0 : 1); }
-
 class BlockSource final : public BatchSource {
  public:
   BlockSource(const TokenDataset& dataset, const BatcherOptions& options)
@@ -37,7 +35,7 @@ class BlockSource final : public BatchSource {
   }
 
   Index batches_per_epoch() const override {
-    return divide_up(divide_up(stream_.size() - 1, inputs_), options_.batch_size);
+    return divided_up(divided_up(stream_.size() - 1, inputs_), options_.batch_size);
   }
 
   std::vector<std::vector<std::int32_t>> sequences(Index index) override {

@@ -13,8 +13,6 @@
 namespace headlight {
 namespace {
 
-Index divide_up(Index value, Index by) { return value / by + (value % by == 0 ? 0 : 1); }
-
 RandomStream order_of(const BatcherOptions& options, Index epoch) {
   return RandomStream{options.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(epoch));
 }
@@ -84,7 +82,7 @@ class DocumentSource final : public BatchSource {
     } else {
       order_ = std::make_unique<MixedOrder>(dataset, pieces_, options);
     }
-    batches_ = divide_up(order_->epoch_size(), options.batch_size);
+    batches_ = divided_up(order_->epoch_size(), options.batch_size);
     // Written so that a huge window cannot overflow: it is the whole epoch then.
     window_ = options.batching == Batching::bucketed
                   ? std::min(options.bucket_window, batches_per_epoch())
@@ -92,7 +90,7 @@ class DocumentSource final : public BatchSource {
   }
 
   Index batches_per_epoch() const override {
-    return divide_up(pieces_.count(), options_.batch_size);
+    return divided_up(pieces_.count(), options_.batch_size);
   }
 
   std::vector<std::vector<std::int32_t>> sequences(Index index) override {

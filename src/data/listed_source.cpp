@@ -23,8 +23,7 @@ class ListedSource final : public BatchSource {
  public:
   ListedSource(const TokenDataset& dataset, const BatcherOptions& options)
       : options_(options), pieces_(dataset, options.block_size) {
-    const Index count = pieces_.count();
-    batches_ = count / options.batch_size + (count % options.batch_size == 0 ? 0 : 1);
+    batches_ = divided_up(pieces_.count(), options.batch_size);
   }
 
   Index batches_per_epoch() const override { return batches_; }

@@ -13,8 +13,7 @@ SequencePieces::SequencePieces(const TokenDataset& dataset, Index block_size)
   const auto pieces_of = [&dataset, block_size](Index first, std::span<Index> pieces) {
     dataset.sequences.lengths(first, pieces);
     for (Index& length : pieces) {
-      const Index targets = std::max<Index>(length - 1, 0);
-      length = targets / block_size + (targets % block_size == 0 ? 0 : 1);
+      length = divided_up(std::max<Index>(length - 1, 0), block_size);
     }
   };
   pieces_ = std::make_unique<const RunningSums>(std::ssize(dataset.sequences), pieces_of);

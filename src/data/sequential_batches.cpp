@@ -14,9 +14,7 @@ SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherO
   require(batch_size_ >= 1, "[SequentialBatches] batch_size must be at least 1, got ", batch_size_);
 }
 
-Index SequentialBatches::count() const {
-  return pieces_.count() / batch_size_ + (pieces_.count() % batch_size_ == 0 ? 0 : 1);
-}
+Index SequentialBatches::count() const { return divided_up(pieces_.count(), batch_size_); }
 
 Batch SequentialBatches::batch(Index index) const {
   require(index >= 0 && index < count(), "[SequentialBatches] batch ", index, " is outside 0 ... ",

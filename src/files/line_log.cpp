@@ -16,11 +16,11 @@ namespace {
 
 // Those that are wanted. What follows the last line end is one, too.
 void copy_lines(const InputFile& file, const LineLog::Keep& keep, FileWriter& writer) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes written at once
+  constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20;  // bytes written at once
   std::string kept;
   for_each_line(file, [&](const std::string& line) {
     kept += keep(line) ? line + "\n" : "";
-    if (kept.size() >= kPiece) {
+    if (kept.size() >= kWrittenAtOnce) {
       writer.write(kept);
       kept.clear();
     }

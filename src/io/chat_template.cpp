@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kLargestFile = Index{1} << 26;  // bytes
+constexpr Index kLargestTemplate = Index{1} << 26;  // bytes
 
 std::string gguf_template(const fs::path& path) {
   const GgufFile file(path);
@@ -47,14 +47,14 @@ std::string read_chat_template(const fs::path& model) {
     return gguf_template(place);
   }
   if (fs::is_regular_file(place / "chat_template.jinja")) {
-    return read_whole_file(place / "chat_template.jinja", kLargestFile);
+    return read_whole_file(place / "chat_template.jinja", kLargestTemplate);
   }
   const fs::path config = place / "tokenizer_config.json";
   if (!fs::is_regular_file(config)) {
     return "";
   }
   return configured_template(
-      try_parse_json(read_whole_file(config, kLargestFile)).value_or(Json()));
+      try_parse_json(read_whole_file(config, kLargestTemplate)).value_or(Json()));
 }
 
 }  // namespace headlight

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 
+#include "headlight/tensor/dtype.h"
+
 namespace headlight {
 namespace {
 
@@ -44,5 +46,7 @@ std::uint16_t float_to_half(float value) {
   }
   return static_cast<std::uint16_t>(sign | half);
 }
+
+std::uint16_t float_to_bfloat16(float value) { return BFloat16(value).bits; }
 
 }  // namespace headlight

@@ -22,7 +22,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kSuffix = ".npy";
+constexpr std::string_view kNpySuffix = ".npy";
 
 // One array as it goes into a file.
 struct NpyArray {
@@ -209,8 +209,8 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
     const char* file_name = ::zip_get_name(archive.get(), index, 0);
     archive.check(file_name != nullptr);
     Member member{.name = file_name, .where = shown(path) + ": member " + in_quotes(file_name)};
-    require(member.name.ends_with(kSuffix), member.where, ": its name does not end in .npy");
-    member.name.resize(member.name.size() - kSuffix.size());
+    require(member.name.ends_with(kNpySuffix), member.where, ": its name does not end in .npy");
+    member.name.resize(member.name.size() - kNpySuffix.size());
     check_tensor_name(path, member.name);
     member.bytes = member_bytes(archive, index, left, member.where);
     MemberReader reader(archive, index, member.where);
@@ -227,7 +227,7 @@ void write_members(const std::filesystem::path& path, const NamedTensors& tensor
   replace_zip(path, [&](ZipArchive& archive) {
     const auto add = [&](const std::string& name, const std::string& header,
                          std::span<const std::byte> elements) {
-      archive.add(name + std::string(kSuffix), std::as_bytes(std::span(header)), elements);
+      archive.add(name + std::string(kNpySuffix), std::as_bytes(std::span(header)), elements);
     };
     std::deque<NpyArray> arrays;
     for (const auto& [name, tensor] : tensors) {
@@ -282,7 +282,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>
       std::string head = format_npy_header(header);
       const std::size_t size =
           head.size() + static_cast<std::size_t>(numel(array.shape)) * header.element_bytes();
-      archive.add(array.name + std::string(kSuffix), size,
+      archive.add(array.name + std::string(kNpySuffix), size,
                   [head = std::move(head), elements = StoredElements(array, floats),
                    given = std::size_t{0}](std::span<std::byte> bytes) mutable {
                     const std::size_t left = head.size() - std::min(given, head.size());

@@ -325,8 +325,6 @@ std::string header_text(const std::vector<NewEntry>& entries,
   return text + "}";
 }
 
-std::uint16_t float_to_bfloat16(float value) { return BFloat16(value).bits; }
-
 void write_halves(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
   const auto halve = floats == StoredFloats::float16 ? float_to_half : float_to_bfloat16;
   std::array<std::uint16_t, 8192> piece;

@@ -10,8 +10,6 @@ namespace {
 
 constexpr Index kPiece = 8192;  // elements that are halved at once
 
-std::uint16_t float_to_bfloat16(float value) { return BFloat16(value).bits; }
-
 }  // namespace
 
 StoredElements::StoredElements(const ArraySource& array, StoredFloats floats)

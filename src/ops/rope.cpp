@@ -59,14 +59,14 @@ Index turned_width(const RopeOptions& options, Index head_width) {
 }
 
 // What backward needs again.
-struct Saved {
+struct SavedRotation {
   SavedTensor positions;  // [N]
   std::vector<float> inverse_frequencies;
   RotaryStyle style;
   Index heads;  // that are turned
 };
 
-Tensor turned(const Tensor& x_given, const Saved& saved, bool backward) {
+Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) {
   const Tensor x = to_contiguous(x_given);
   Tensor result = Tensor::empty(x.shape(), x.dtype());
   const std::int32_t* positions = saved.positions.get().data<std::int32_t>();
@@ -127,10 +127,10 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
   const Index turned_heads = heads.value_or(x.size(1));
   require(turned_heads >= 0 && turned_heads <= x.size(1), "[rope] heads: expected 0 to ", x.size(1),
           ", got ", turned_heads);
-  const Saved saved{{"rope", "positions", to_contiguous(positions)},
-                    inverse_frequencies(options, x.size(2)),
-                    options.style,
-                    turned_heads};
+  const SavedRotation saved{{"rope", "positions", to_contiguous(positions)},
+                            inverse_frequencies(options, x.size(2)),
+                            options.style,
+                            turned_heads};
   return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
     return std::vector<Tensor>{turned(grad, saved, true)};
   });

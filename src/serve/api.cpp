@@ -1,10 +1,10 @@
 #include "serve/api.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <random>
 
+#include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/heads/head_set.h"
@@ -19,11 +19,6 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // of a name that is wrong
-
-Index seconds_since_1970() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-}
 
 HttpResponse json_response(const Json& json) {
   return {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = json.dump()};

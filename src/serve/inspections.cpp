@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "headlight/base/error.h"
+#include "headlight/heads/head_verdict.h"
 #include "headlight/heads/lens.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/heads/record_attention.h"
@@ -148,6 +149,16 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
   return sequences;
 }
 
+// Of every verdict, by language.
+Json verdict_labels() {
+  Json labels;
+  for (const VerdictRule& rule : verdict_rules()) {
+    labels["en"][std::string(rule.name)] = rule.label;
+    labels["ko"][std::string(rule.name)] = rule.korean_label;
+  }
+  return labels;
+}
+
 std::string scores(const ServedModel& model, Fields& fields, const Pause& pause) {
   Question question(model, fields, pause);
   const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
@@ -163,7 +174,9 @@ std::string scores(const ServedModel& model, Fields& fields, const Pause& pause)
   fields.refuse_others();
   HeadsReport report;
   report.scores = score_heads(question.gpt(), sequences, options);
-  return report_json(report, report.scores.heads).dump();
+  Json json = report_json(report, report.scores.heads);
+  json["labels"] = verdict_labels();
+  return json.dump();
 }
 
 Json next_json(const TextScores& scores, const Tokenizer& tokenizer) {

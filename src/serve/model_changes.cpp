@@ -9,7 +9,7 @@ namespace {
 // Each change takes a pass over the model, and its text another.
 constexpr std::size_t kMostChanges = 256;
 constexpr std::size_t kMostBytes = 65'536;
-constexpr Index kMostTokens = 16'384;  // of their texts together
+constexpr Index kMostTokensOfTexts = 16'384;  // of their texts together
 
 std::map<HeadId, HeadScore> read_classes(Fields& fields) {
   std::map<HeadId, HeadScore> classes;
@@ -57,8 +57,8 @@ ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
       tokens += source.empty() ? 0 : std::ssize(tokenizer.encode_prompt(source));
     }
   }
-  require_value(tokens <= kMostTokens, name, "expected texts of at most ", kMostTokens,
-                " tokens together, got ", tokens);
+  require_value(tokens <= kMostTokensOfTexts, name, "expected texts of at most ",
+                kMostTokensOfTexts, " tokens together, got ", tokens);
   return result;
 }
 

@@ -31,7 +31,7 @@ constexpr std::array<std::int16_t, kCharacters> make_bytes() {
   return bytes;
 }
 
-constexpr std::array<std::int16_t, kCharacters> kBytes = make_bytes();
+constexpr std::array<std::int16_t, kCharacters> kByteOfCharacter = make_bytes();
 
 }  // namespace
 
@@ -49,8 +49,8 @@ std::optional<std::string> bytes_of_name(std::string_view name) {
   std::string bytes;
   while (!name.empty()) {
     const Utf8Character character = first_character(name);
-    const bool known = character.valid && character.code_point < kBytes.size();
-    const int byte = known ? kBytes[character.code_point] : -1;
+    const bool known = character.valid && character.code_point < kByteOfCharacter.size();
+    const int byte = known ? kByteOfCharacter[character.code_point] : -1;
     if (byte < 0) {
       return std::nullopt;
     }

@@ -15,7 +15,7 @@ constexpr int kVersion = 4;
 constexpr int kOfListedOrder = 3;    // without the order of the data, of which there was one
 constexpr int kOfFixedSettings = 2;  // without changes and where the data begins
 constexpr int kOldest = 1;           // iteration, best_validation_loss and config alone
-constexpr Index kLargestCount = Index{1} << 48;
+constexpr Index kLargestStored = Index{1} << 48;
 constexpr std::size_t kMostChanges = 1000;
 
 // The members of one object.
@@ -39,7 +39,7 @@ class Members {
     return result;
   }
   // A whole number from `least` to `most`.
-  Index count(const char* key, Index least = 0, Index most = kLargestCount) const {
+  Index count(const char* key, Index least = 0, Index most = kLargestStored) const {
     const Json& value = at(key);
     const Index number = value.is_integer() ? value.integer() : least - 1;
     require(number >= least && number <= most, where_, ": ", key,

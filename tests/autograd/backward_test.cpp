@@ -11,6 +11,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace backward_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -311,3 +313,5 @@ TEST_CASE("a graph in which every tensor is used twice is walked once per node")
   backward(y * 0x1p-200);
   check_values(x.grad(), {1});
 }
+
+}  // namespace backward_test

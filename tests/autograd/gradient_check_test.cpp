@@ -10,6 +10,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace gradient_check_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -163,3 +165,5 @@ TEST_CASE("inputs may be views with any strides, and outputs of any shape") {
   CHECK(result.passed);
   CHECK(result.elements == 12);
 }
+
+}  // namespace gradient_check_test

@@ -4,6 +4,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace record_adding_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -110,3 +112,5 @@ TEST_CASE("nothing is recorded for an op that adds when no gradient is wanted") 
   const NoGrad no_grad;
   CHECK_FALSE(pick(three(), 0).requires_grad());
 }
+
+}  // namespace record_adding_test

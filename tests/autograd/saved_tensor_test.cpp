@@ -6,6 +6,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace saved_tensor_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -102,3 +104,5 @@ TEST_CASE("a saved tensor tells its shape and type even when it has changed") {
   CHECK_FALSE(none.defined());
   CHECK_FALSE(none.get().defined());
 }
+
+}  // namespace saved_tensor_test

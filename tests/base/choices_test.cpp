@@ -3,17 +3,23 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
-using namespace headlight;
-
+namespace choices_test {
 namespace {
 
 enum class Side { left, right, both };
 
 }  // namespace
+}  // namespace choices_test
 
 template <>
-inline constexpr auto headlight::kChoices<Side> = std::to_array<Choice<Side>>(
-    {{"both", Side::both}, {"left", Side::left}, {"right", Side::right}});
+inline constexpr auto headlight::kChoices<choices_test::Side> =
+    std::to_array<headlight::Choice<choices_test::Side>>({{"both", choices_test::Side::both},
+                                                          {"left", choices_test::Side::left},
+                                                          {"right", choices_test::Side::right}});
+
+namespace choices_test {
+
+using namespace headlight;
 
 TEST_CASE("a table gives values their names and names their values", "[base]") {
   static_assert(name_of(Side::right) == "right");
@@ -44,3 +50,5 @@ TEST_CASE("names are listed as in a sentence", "[base]") {
   CHECK(listed(std::span(kChoiceNames<Side>).first(2)) == "both or left");
   CHECK(listed(std::span(kChoiceNames<Side>).first(1)) == "both");
 }
+
+}  // namespace choices_test

@@ -3,6 +3,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace control_groups_test {
+
 using headlight::memory_left_in_groups;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("limits of version 1 count and its number for no limit does not") {
   put(folder, "sys/fs/cgroup/memory/job/memory.usage_in_bytes", "9000\n");
   CHECK(memory_left_in_groups(folder.path()) == 0);
 }
+
+}  // namespace control_groups_test

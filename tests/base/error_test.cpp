@@ -7,6 +7,8 @@
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
 
+namespace error_test {
+
 using namespace headlight;
 
 namespace {
@@ -87,3 +89,5 @@ TEST_CASE("an error keeps its type in a place, which cannot steer a terminal", "
   CHECK(std::string(error.what()).size() < 1100);
   CHECK(std::string(error.what()).ends_with("broken"));
 }
+
+}  // namespace error_test

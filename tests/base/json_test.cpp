@@ -8,6 +8,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace json_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -216,3 +218,5 @@ TEST_CASE("a text that is no JSON is none") {
   CHECK(try_parse_json("[1]") == Json{1});
   CHECK_FALSE(try_parse_json("[1").has_value());
 }
+
+}  // namespace json_test

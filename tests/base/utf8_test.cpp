@@ -5,6 +5,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace utf8_test {
+
 using namespace headlight;
 using namespace std::string_literals;
 
@@ -121,3 +123,5 @@ TEST_CASE("replace_invalid_utf8 puts one mark in the place of each maximal broke
   CHECK(replace_invalid_utf8("\xED\xA0\x80") == kMark + kMark + kMark);
   CHECK(replace_invalid_utf8("\xF0\x9F\xA4") == kMark);
 }
+
+}  // namespace utf8_test

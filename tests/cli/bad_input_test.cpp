@@ -3,6 +3,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace bad_input_test {
+
 // Whatever a user gets wrong: one clear line that names it, and exit code 2.
 using namespace headlight::test;
 
@@ -102,3 +104,5 @@ TEST_CASE("a text longer than the block is refused for attention, with both numb
       refusal({"attention", run, "--text", "ab", "--layers", "7", "--out", folder.at("maps")}),
       {"7"}));
 }
+
+}  // namespace bad_input_test

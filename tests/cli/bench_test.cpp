@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace bench_test {
+
 namespace {
 
 using Json = nlohmann::json;
@@ -224,3 +226,5 @@ TEST_CASE("training refuses a vocab_size that is not the tokenizer's", "[cli]") 
   CHECK(result.exit_code == 2);
   CHECK(result.err.find("vocab_size: expected ") != std::string::npos);
 }
+
+}  // namespace bench_test

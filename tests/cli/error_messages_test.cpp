@@ -8,6 +8,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace error_messages_test {
+
 // The messages of the program that no other test reads, each word for word.
 using namespace headlight;
 
@@ -367,3 +369,5 @@ TEST_CASE("what follows two dashes is no option", "[cli]") {
   CHECK(refusal({"tokenizer", "show", given.model, "-5"}) ==
         "unknown option '-5': options start with --; see headlight tokenizer show --help");
 }
+
+}  // namespace error_messages_test

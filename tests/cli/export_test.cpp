@@ -10,6 +10,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace export_test {
+
 // export, and info on files of tensors, with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -227,3 +229,5 @@ TEST_CASE("export warns that nanoGPT has another GELU", "[cli]") {
   CHECK(fs::exists(folder.at("out") + "/ckpt.pt"));
   CHECK_FALSE(fs::exists(folder.at("out") + "/meta.pkl"));
 }
+
+}  // namespace export_test

@@ -7,6 +7,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace generation_commands_test {
+
 // generate and attention with the real program and models made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -219,3 +221,5 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
         "max_tokens 32, or raise window where its block is longer");
   CHECK(!std::filesystem::exists(folder.at("maps")));
 }
+
+}  // namespace generation_commands_test

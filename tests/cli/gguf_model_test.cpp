@@ -9,6 +9,8 @@
 #include "support/gguf_bytes.h"
 #include "support/program.h"
 
+namespace gguf_model_test {
+
 // Commands on a model in a GGUF file, with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -179,3 +181,5 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   CHECK(contains(error, "float32 needs memory of 4306 MB, and "));
   CHECK(error.ends_with(" MB are free; no other fits"));
 }
+
+}  // namespace gguf_model_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace gradcheck_test {
+
 namespace {
 
 nlohmann::json json_of(const ProgramResult& result) { return nlohmann::json::parse(result.out); }
@@ -121,3 +123,5 @@ TEST_CASE("gradcheck refuses unknown ops and tolerances that are not positive", 
   CHECK(refusal("--rtol", "-1").find("--rtol") != std::string::npos);
   CHECK(refusal("--atol", "x").find("--atol") != std::string::npos);
 }
+
+}  // namespace gradcheck_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace help_test {
+
 namespace {
 
 // The names in the list that stands under "Commands:" or "Subcommands:" of a help.
@@ -53,3 +55,5 @@ TEST_CASE("The help of every command tells its JSON keys and exit codes and give
     CHECK(contains(result.out, "Examples:\n  headlight " + command[0]));
   }
 }
+
+}  // namespace help_test

@@ -13,6 +13,8 @@
 #include "support/hostile_safetensors.h"
 #include "support/program.h"
 
+namespace hostile_files_test {
+
 // The program meets files that want to harm it.
 namespace {
 
@@ -187,3 +189,5 @@ TEST_CASE("a configuration of tables within tables is refused however deep they 
     CHECK(result.err == "error: " + file + ": line 1: more than 64 dots\n");
   }
 }
+
+}  // namespace hostile_files_test

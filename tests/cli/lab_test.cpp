@@ -5,6 +5,8 @@
 #include "support/seed_sequences.h"
 #include "support/tensors.h"
 
+namespace lab_test {
+
 // The experiments of headlight lab with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -334,3 +336,5 @@ TEST_CASE("lab refuses what it does not know in one line", "[cli]") {
   const std::string file = folder.write("file", "");
   check_refused({"params", "--out", file}, {file, "directory"});
 }
+
+}  // namespace lab_test

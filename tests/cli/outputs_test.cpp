@@ -7,6 +7,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace outputs_test {
+
 // What commands write over, and what they say about text that they cannot read.
 using namespace headlight;
 using namespace headlight::test;
@@ -157,3 +159,5 @@ TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   const nlohmann::json report = report_of({"heads", model, "--data", given.text});
   CHECK(!report["heads"].empty());
 }
+
+}  // namespace outputs_test

@@ -13,6 +13,8 @@
 #include "support/runs.h"
 #include "support/tensors.h"
 
+namespace products_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -151,3 +153,5 @@ TEST_CASE("own products on a CPU that has no fast ones are computed, with a warn
   CHECK(result.err.find("own tiles are slow without AVX2") != std::string::npos);
 #endif
 }
+
+}  // namespace products_test

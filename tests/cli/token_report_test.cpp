@@ -9,6 +9,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace token_report_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using Json = nlohmann::json;
@@ -153,3 +155,5 @@ TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes
   CHECK(output_of(command) == table);
   check_refused({"generate", given.model, "--logprobs", "-1"}, {"--logprobs", "at least 0", "-1"});
 }
+
+}  // namespace token_report_test

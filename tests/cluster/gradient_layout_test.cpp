@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace gradient_layout_test {
+
 using namespace headlight;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("more pieces than elements leave some empty", "[cluster]") {
   const GradientLayout layout({{.elements = 5}}, 8);
   CHECK(count_elements(layout.segments(0, 0, 8)) == 5);
 }
+
+}  // namespace gradient_layout_test

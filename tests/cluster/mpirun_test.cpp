@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <sstream>
 
+#include "kernels/gemm/gemm.h"
 #include "support/catch.h"
 #include "support/launcher.h"
 #include "support/program.h"
+
+namespace mpirun_test {
 
 namespace {
 
@@ -71,9 +74,12 @@ TEST_CASE("mpirun trains the bits of one process", "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
-  const std::string bfloat16 =
-      " --dtype bfloat16 --optimizer muon --documents line --batching bucketed --track_heads 2";
-  for (const std::string& more : {std::string(), bfloat16}) {
+  const std::string dtype =
+      headlight::kernels::bfloat16_instructions().empty() ? "float32" : "bfloat16";
+  const std::string other = " --dtype " + dtype +
+                            " --optimizer muon --documents line --batching bucketed"
+                            " --track_heads 2";
+  for (const std::string& more : {std::string(), other}) {
     const ScratchFolder folder;
     for (const char* processes : {"1", "2", "4"}) {
       const Outcome outcome = run_mpirun(std::string("-n ") + processes + " " +
@@ -151,3 +157,5 @@ TEST_CASE("three processes are refused with what goes", "[cluster][mpirun]") {
   CHECK(outcome.text.find("expected 1, 2, 4, 8 ... processes, got 3; 2 or 4 go") !=
         std::string::npos);
 }
+
+}  // namespace mpirun_test

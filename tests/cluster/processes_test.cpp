@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/local_processes.h"
 
+namespace processes_test {
+
 using namespace headlight;
 using test::run_processes;
 
@@ -87,3 +89,5 @@ TEST_CASE("who waits for a process that has given up is told", "[cluster]") {
   });
   CHECK(told == "process 1 has failed");
 }
+
+}  // namespace processes_test

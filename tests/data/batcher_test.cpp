@@ -11,6 +11,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace batcher_test {
+
 using namespace headlight;
 
 namespace {
@@ -307,3 +309,5 @@ TEST_CASE("the largest numbers as options overflow nothing and allocate nothing 
                     "batch");
   CHECK(Batcher(dataset, options_of(Batching::packed, 1, kLargest)).sequences(0).size() == 1);
 }
+
+}  // namespace batcher_test

@@ -3,6 +3,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace dataset_parts_test {
+
 using namespace headlight;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("of many files with one document each, a share of the files is for val
   CHECK(split.validation.sequences.size() == 2);
   CHECK_THROWS_AS(split_each(both(documents(1, 1), documents(2, 1)), 0.6, kEnd), Error);
 }
+
+}  // namespace dataset_parts_test

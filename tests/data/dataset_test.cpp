@@ -5,6 +5,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace dataset_test {
+
 using namespace headlight;
 
 namespace {
@@ -98,3 +100,5 @@ TEST_CASE("a split that leaves nothing to train on and a fraction out of range a
   }
   CHECK_THROWS_WITH(split_dataset(TokenDataset{}, 0.1), "[split_dataset] the dataset is empty");
 }
+
+}  // namespace dataset_test

@@ -3,6 +3,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace documents_test {
+
 using namespace headlight;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("a text without any document is refused in every mode") {
   CHECK_THROWS_WITH(split_documents("a", {DocumentSplit::token, ""}),
                     "separator: expected a text, got none");
 }
+
+}  // namespace documents_test

@@ -6,6 +6,8 @@
 #include "headlight/data/dataset_parts.h"
 #include "support/catch.h"
 
+namespace mixture_test {
+
 using namespace headlight;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("shares that give nothing to learn from are refused", "[data]") {
   CHECK_THROWS_WITH(Batcher(streams, {.batching = Batching::packed}),
                     "[Batcher] a share has 1 tokens, expected at least 2");
 }
+
+}  // namespace mixture_test

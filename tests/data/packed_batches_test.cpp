@@ -5,6 +5,8 @@
 #include "headlight/data/batcher.h"
 #include "support/catch.h"
 
+namespace packed_batches_test {
+
 using namespace headlight;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("a stream shorter than a block is taken whole, and one without a targe
   padded.batching = Batching::padded;
   CHECK_THROWS_AS(Batcher(single, padded), Error);
 }
+
+}  // namespace packed_batches_test

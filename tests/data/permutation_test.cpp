@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace permutation_test {
+
 using namespace headlight;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("all orders of a few numbers come about equally often", "[data]") {
     CHECK(times < 1150);
   }
 }
+
+}  // namespace permutation_test

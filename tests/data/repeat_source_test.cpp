@@ -4,6 +4,8 @@
 #include "headlight/data/batcher.h"
 #include "support/catch.h"
 
+namespace repeat_source_test {
+
 using namespace headlight;
 
 namespace {
@@ -104,3 +106,5 @@ TEST_CASE("repeated tokens are refused where they cannot be") {
   options.batching = Batching::padded;
   CHECK_THROWS_WITH(Batcher(dataset, options), "[Batcher] repeat_share needs packed batching");
 }
+
+}  // namespace repeat_source_test

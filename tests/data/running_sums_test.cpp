@@ -2,6 +2,8 @@
 
 #include "support/catch.h"
 
+namespace running_sums_test {
+
 using namespace headlight;
 
 namespace {
@@ -53,3 +55,5 @@ TEST_CASE("no items have no length", "[data]") {
   CHECK(sums_of(0, asked).total() == 0);
   CHECK(sums_of(1, asked).total() == 0);
 }
+
+}  // namespace running_sums_test

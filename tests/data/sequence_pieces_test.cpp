@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace sequence_pieces_test {
+
 using namespace headlight;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("a dataset without targets and a block size below 1 are refused") {
                     "[batching] no sequence has two tokens, so there is no target");
   CHECK_THROWS_WITH(SequencePieces(dataset, 0), "[batching] block_size must be at least 1, got 0");
 }
+
+}  // namespace sequence_pieces_test

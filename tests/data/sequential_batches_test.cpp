@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace sequential_batches_test {
+
 using namespace headlight;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("batches of an evaluation that do not exist and bad options are refuse
                     "[SequentialBatches] batch_size must be at least 1, got 0");
   CHECK_THROWS_AS(SequentialBatches(dataset, options_of(1, 0)), Error);
 }
+
+}  // namespace sequential_batches_test

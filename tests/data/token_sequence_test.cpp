@@ -4,6 +4,8 @@
 #include "headlight/data/dataset.h"
 #include "support/catch.h"
 
+namespace token_sequence_test {
+
 using namespace headlight;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("batches of every kind are the same from memory and from a source") {
   CHECK(count_token(source, 999) == 5);
   CHECK(token_ids(source) == token_ids(memory));
 }
+
+}  // namespace token_sequence_test

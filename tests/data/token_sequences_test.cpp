@@ -7,6 +7,8 @@
 #include "headlight/data/dataset_parts.h"
 #include "support/catch.h"
 
+namespace token_sequences_test {
+
 using namespace headlight;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("batches of documents are the same from memory and from a source", "[d
     }
   }
 }
+
+}  // namespace token_sequences_test

@@ -2,6 +2,8 @@
 
 #include "support/catch.h"
 
+namespace token_stream_test {
+
 using namespace headlight;
 
 namespace {
@@ -34,3 +36,5 @@ TEST_CASE("sequences without separators, of one token and empty ones are joined 
   check_all_parts({{{0, 1}, {0, 2, 0}}, 5, true, 0}, {0, 1, 0, 2, 0});
   check_all_parts({{{0}, {0}, {}, {0, 1, 0}}, 5, true, 0}, {0, 0, 1, 0});
 }
+
+}  // namespace token_stream_test

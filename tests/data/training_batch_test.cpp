@@ -3,6 +3,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace training_batch_test {
+
 using namespace headlight;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("padding_fraction is the share of pads in the rectangle") {
   CHECK(padding_fraction(make_batch({{1, 2}, {3, 4}})) == 0.0);
   CHECK(padding_fraction(make_batch({{1, 2, 3, 4}, {3}})) == Approx(3.0 / 8.0));
 }
+
+}  // namespace training_batch_test

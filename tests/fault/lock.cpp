@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr int kWriters = 8;
 constexpr int kLocked = 4;  // exit code of a run whose directory is in use
-constexpr long kUpdates = 400;
+constexpr long kLockedUpdates = 400;
 
 // Starts all at once on one run directory; returns how they ended.
 std::vector<Ending> race(const TrainingCase& training, bool resume) {
@@ -76,7 +76,7 @@ void kill_the_holder(TrainingCase& training, Tally& tally) {
 }  // namespace
 
 bool run_lock() {
-  TrainingCase training({.updates = kUpdates});
+  TrainingCase training({.updates = kLockedUpdates});
   Tally tally("eight programs on one run directory");
   judge_race(race(training, false), training, tally);
   kill_the_holder(training, tally);

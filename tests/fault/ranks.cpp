@@ -8,7 +8,7 @@
 namespace headlight::fault {
 namespace {
 
-constexpr long kUpdates = 60;
+constexpr long kRankUpdates = 60;
 constexpr double kLongestEnd = 30;  // seconds that the others may live on
 
 // Kills one process of a run, any of them.
@@ -63,7 +63,7 @@ bool run_ranks(long count, unsigned seed) {
     tally.count("mpirun is not installed: left out");
     return tally.report();
   }
-  TrainingCase training({.updates = kUpdates, .more = {"--shards", "4"}});
+  TrainingCase training({.updates = kRankUpdates, .more = {"--shards", "4"}});
   std::mt19937 random(seed);
   for (long i = 0; i < count; ++i) {
     KilledRanks(training, tally, random).run();

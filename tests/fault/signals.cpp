@@ -7,7 +7,7 @@
 namespace headlight::fault {
 namespace {
 
-constexpr long kUpdates = 200;
+constexpr long kSignalUpdates = 200;
 
 class Signals {
  public:
@@ -15,7 +15,7 @@ class Signals {
       : count_(count),
         tally_("SIGINT and SIGTERM at random instants, seed " + std::to_string(seed)),
         random_(seed),
-        training_({.updates = kUpdates}) {}
+        training_({.updates = kSignalUpdates}) {}
 
   bool run() {
     for (long i = 0; i < count_; ++i) {

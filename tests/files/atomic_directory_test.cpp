@@ -8,6 +8,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace atomic_directory_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -170,3 +172,5 @@ TEST_CASE("a link replaces neither a file nor a directory and needs a relative t
   CHECK(read_bytes(folder / "file") == "old");
   CHECK(folder.names() == std::vector<std::string>{"directory", "file"});
 }
+
+}  // namespace atomic_directory_test

@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace directory_lock_test {
+
 using namespace headlight;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("what dead processes left is removed and what living ones write is not
   CHECK(fs::exists(folder.path() / living));
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 7);
 }
+
+}  // namespace directory_lock_test

@@ -6,6 +6,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace file_writer_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -123,3 +125,5 @@ TEST_CASE("what a killed process left under the temporary name is no obstacle") 
   CHECK(read_bytes(folder / "a.txt") == "new");
   CHECK(folder.names() == std::vector<std::string>{"a.txt"});
 }
+
+}  // namespace file_writer_test

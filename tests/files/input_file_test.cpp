@@ -3,6 +3,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace input_file_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -42,3 +44,5 @@ TEST_CASE("a text file is read whole up to the given length") {
   CHECK(read_whole_file(folder / "a", 0).empty());
   CHECK(contains(error_of([&] { read_whole_file(folder.path(), 9); }), "not a regular file"));
 }
+
+}  // namespace input_file_test

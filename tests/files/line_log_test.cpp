@@ -4,6 +4,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace line_log_test {
+
 using namespace headlight;
 using test::read_bytes;
 using test::TemporaryFolder;
@@ -88,3 +90,5 @@ TEST_CASE("the iteration of a line is that of a whole JSON object", "[io]") {
   CHECK(iteration_of_line("[7]") == -1);
   CHECK(iteration_of_line("") == -1);
 }
+
+}  // namespace line_log_test

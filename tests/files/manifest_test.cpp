@@ -8,6 +8,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace manifest_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -192,3 +194,5 @@ TEST_CASE("a second manifest is refused") {
   CHECK(verify_error(folder.path()) == "no Error");
   CHECK(contains(error_of([&] { write_manifest(folder.path()); }), "File exists"));
 }
+
+}  // namespace manifest_test

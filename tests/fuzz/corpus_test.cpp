@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace corpus_test {
+
 // What libFuzzer starts from, and what it has found, also runs without it.
 TEST_CASE("no input of the fuzzing corpus does harm") {
   const std::filesystem::path corpus = HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus";
@@ -30,3 +32,5 @@ TEST_CASE("every folder of the fuzzing corpus belongs to a target") {
                         [&](const auto& target) { return target.name == name; }) == 1);
   }
 }
+
+}  // namespace corpus_test

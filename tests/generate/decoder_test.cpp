@@ -7,6 +7,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace decoder_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -249,3 +251,5 @@ TEST_CASE("embeddings that are only looked up are not rounded") {
     CHECK(changed("h.1.mlp.c_fc.weight"));
   }
 }
+
+}  // namespace decoder_test

@@ -7,6 +7,8 @@
 #include "headlight/ops/elementwise.h"
 #include "support/catch.h"
 
+namespace engine_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -226,3 +228,5 @@ TEST_CASE("an engine refuses options that are out of range", "[engine]") {
   CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.together = 0}),
                     "together: expected a number from 1, got 0");
 }
+
+}  // namespace engine_test

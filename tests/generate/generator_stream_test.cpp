@@ -2,6 +2,8 @@
 #include "headlight/base/utf8.h"
 #include "support/catch.h"
 
+namespace generator_stream_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -80,3 +82,5 @@ TEST_CASE("the stop text is only looked for in the output") {
   pieces_of(*model, options, result);  // the prompt is "?"
   CHECK(result.text == "xstop");
 }
+
+}  // namespace generator_stream_test

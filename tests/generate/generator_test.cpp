@@ -8,6 +8,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace generator_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -241,3 +243,5 @@ TEST_CASE("finish reasons have names") {
   CHECK(name_of(FinishReason::end_of_text) == "end_of_text");
   CHECK(name_of(FinishReason::stop) == "stop");
 }
+
+}  // namespace generator_test

@@ -5,6 +5,8 @@
 #include "headlight/autograd/autograd.h"
 #include "support/catch.h"
 
+namespace logprobs_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -130,3 +132,5 @@ TEST_CASE("choices are told as soon as they are made, the end of the text includ
   CHECK(result.choices[0].likeliest.empty());
   CHECK(result.choices[0].rank == 1);
 }
+
+}  // namespace logprobs_test

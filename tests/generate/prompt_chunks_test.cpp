@@ -7,6 +7,8 @@
 #include "headlight/generate/engine.h"
 #include "support/catch.h"
 
+namespace prompt_chunks_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -146,3 +148,5 @@ TEST_CASE("what was not used for longest is forgotten first", "[engine]") {
   read(2, 70);
   CHECK(prefixes.tokens() == 192);
 }
+
+}  // namespace prompt_chunks_test

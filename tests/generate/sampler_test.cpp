@@ -7,6 +7,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace sampler_test {
+
 using namespace headlight;
 
 namespace {
@@ -270,3 +272,5 @@ TEST_CASE("options out of range are refused by name") {
   starts({.min_p = nan}, "min_p:");
   CHECK_THROWS_AS(Sampler({}, -1), Error);
 }
+
+}  // namespace sampler_test

@@ -2,6 +2,8 @@
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
+namespace samples_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -87,3 +89,5 @@ TEST_CASE("the speed of a text leaves out the reading of its prompt") {
   result.seconds = 10;
   CHECK(result.tokens_per_second() == 0.1);
 }
+
+}  // namespace samples_test

@@ -2,6 +2,8 @@
 
 #include "support/catch.h"
 
+namespace stop_filter_test {
+
 using namespace headlight;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("the stop text that ends first counts, however the text is cut into pi
     CHECK(filtered({"abc"}, "abc", size).empty());
   }
 }
+
+}  // namespace stop_filter_test

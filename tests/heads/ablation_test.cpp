@@ -4,6 +4,8 @@
 #include "heads/head_experiments_support.h"
 #include "support/local_processes.h"
 
+namespace ablation_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -173,3 +175,5 @@ TEST_CASE("ablation refuses heads, modes and numbers of pairs that make no sense
   CHECK(mentions(error_of([&] { ablate_heads(*gpt, small_documents(), {.pair_heads = 1}); }),
                  {"pairs", "1"}));
 }
+
+}  // namespace ablation_test

@@ -18,6 +18,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace activation_cache_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -379,3 +381,5 @@ TEST_CASE("a cache whose writing fails leaves no file", "[activations]") {
     CHECK(full.names().empty());
   }
 }
+
+}  // namespace activation_cache_test

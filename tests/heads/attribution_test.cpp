@@ -8,6 +8,8 @@
 #include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 
+namespace attribution_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -270,3 +272,5 @@ TEST_CASE("a study names the prompt that cannot be read, and what its means are 
   study.prompts.resize(4);
   CHECK(mentions(attribution_caution(study), {"intervals over 4"}));
 }
+
+}  // namespace attribution_test

@@ -5,6 +5,8 @@
 #include "headlight/tensor/random.h"
 #include "support/tensors.h"
 
+namespace bootstrap_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -96,3 +98,5 @@ TEST_CASE("few documents are said to be few") {
   CHECK(mentions(few_documents_caution(3), {"caution", "3 sequences", "10"}));
   CHECK(mentions(few_documents_caution(1), {"caution", "single sequence"}));
 }
+
+}  // namespace bootstrap_test

@@ -10,6 +10,8 @@
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
 
+namespace circuit_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -246,3 +248,5 @@ TEST_CASE("edges that a model does not have are not patched", "[heads]") {
   CHECK(mentions(refused({{CircuitPart::embed}, head, std::nullopt}), {"edge: ", "embed>1.0"}));
   CHECK(mentions(refused({{CircuitPart::mlp, 9}, {CircuitPart::logits}, {}}), {"mlp.9"}));
 }
+
+}  // namespace circuit_test

@@ -14,6 +14,8 @@
 #include "heads/head_experiments_support.h"
 #include "support/drawn_config.h"
 
+namespace combinations_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -186,3 +188,5 @@ TEST_CASE("what heads read from every token is what they add in every combinatio
     }
   }
 }
+
+}  // namespace combinations_test

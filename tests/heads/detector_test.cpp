@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace detector_test {
+
 // The numbers of TransformerLens's head_detector, frozen by tools/parity/make_detector_fixture.py.
 using namespace headlight;
 using namespace headlight::test;
@@ -83,3 +85,5 @@ TEST_CASE("a head whose whole weight is excluded has a detector score of 0", "[h
     CHECK(head.mul.induction_head == 0);
   }
 }
+
+}  // namespace detector_test

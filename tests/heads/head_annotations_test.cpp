@@ -12,6 +12,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace head_annotations_test {
+
 // Known pairs of places, counted in tokens.
 using namespace headlight;
 using namespace headlight::test;
@@ -147,3 +149,5 @@ TEST_CASE("annotations that do not fit the documents are refused in one line", "
   }
   CHECK(mentions(refusal(R"({"byte":{"length":3,"quote":7}})"), {"quote", "list"}));
 }
+
+}  // namespace head_annotations_test

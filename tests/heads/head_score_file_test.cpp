@@ -4,6 +4,8 @@
 #include "io/fingerprint.h"
 #include "support/program.h"
 
+namespace head_score_file_test {
+
 // The classes of heads that are read back from heads.json.
 using namespace headlight;
 using namespace headlight::test;
@@ -49,3 +51,5 @@ TEST_CASE("scores of another model, or no scores, are refused in one line", "[he
   CHECK(mentions(refusal(R"({"heads": [{"head": "7.0", "verdict": "x", "score": 1}]})"),
                  {"heads.json", "7.0"}));
 }
+
+}  // namespace head_score_file_test

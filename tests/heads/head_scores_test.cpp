@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/local_processes.h"
 
+namespace head_scores_test {
+
 // What heads are scored and called.
 using namespace headlight;
 using namespace headlight::test;
@@ -393,3 +395,5 @@ TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   silence(*model, 0, 0);
   CHECK(before != score_heads(*model, {{1, 2}}, options).model_fingerprint);
 }
+
+}  // namespace head_scores_test

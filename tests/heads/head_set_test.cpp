@@ -2,6 +2,8 @@
 
 #include "support/tensors.h"
 
+namespace head_set_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -65,3 +67,5 @@ TEST_CASE("a set of heads knows its layers and what is in them") {
   CHECK(heads.contains({0, 2}));
   CHECK_FALSE(heads.contains({0, 1}));
 }
+
+}  // namespace head_set_test

@@ -5,6 +5,8 @@
 #include "headlight/ops/elementwise.h"
 #include "heads/head_experiments_support.h"
 
+namespace importance_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -100,3 +102,5 @@ TEST_CASE("rank correlation is that of Spearman, ties sharing their rank") {
   CHECK(rank_correlation({}, {}) == 0);
   CHECK(mentions(error_of([] { rank_correlation({1}, {}); }), {"rank_correlation", "1", "0"}));
 }
+
+}  // namespace importance_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/tensors.h"
 
+namespace induction_pairs_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -68,3 +70,5 @@ TEST_CASE("induction pairs are as long as the block and the tokens let them be",
   CHECK(mentions(error_of([&] { length({.sequences = 0, .length = 12}, 16); }),
                  {"at least one pair"}));
 }
+
+}  // namespace induction_pairs_test

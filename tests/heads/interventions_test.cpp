@@ -15,6 +15,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace interventions_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -316,3 +318,5 @@ TEST_CASE("a gradient passes by what is scaled and stops at what is replaced", "
   CHECK(gradient_with("off mlp.1") == zeros);
   CHECK(gradient_with("scale mlp.1 2") != zeros);
 }
+
+}  // namespace interventions_test

@@ -9,6 +9,8 @@
 #include "headlight/heads/patching.h"
 #include "heads/head_experiments_support.h"
 
+namespace lens_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -303,3 +305,5 @@ TEST_CASE("a lens refuses models without a last norm, and what is not there") {
   CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), task_at(Point::resid_mid)); }),
                  {"point", "resid_mid"}));
 }
+
+}  // namespace lens_test

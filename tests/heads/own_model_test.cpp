@@ -11,6 +11,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace own_model_test {
+
 using namespace headlight;
 
 namespace {
@@ -123,3 +125,5 @@ TEST_CASE("a model that keeps its heads to itself is refused, not measured as no
   CHECK_THROWS_WITH(head_importance(model, data),
                     contains_text("gives no ForwardHook what the heads of every layer put out"));
 }
+
+}  // namespace own_model_test

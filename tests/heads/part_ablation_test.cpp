@@ -7,6 +7,8 @@
 #include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 
+namespace part_ablation_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -220,3 +222,5 @@ TEST_CASE("parts that make no sense are refused", "[heads]") {
   CHECK(error_of([] { parse_targets("off", " "); }) ==
         "off: '': expected a target such as 5.1, mlp.3 or resid_post.6");
 }
+
+}  // namespace part_ablation_test

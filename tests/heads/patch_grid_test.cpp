@@ -10,6 +10,8 @@
 #include "heads/head_experiments_support.h"
 #include "heads/point_values.h"
 
+namespace patch_grid_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -267,3 +269,5 @@ TEST_CASE("grids refuse points and ranges that are not there", "[heads]") {
   CHECK(refused({.by_position = true, .positions = {5}}) ==
         "layers: expected layers 0 to 2 and positions 0 to 4, got none of them");
 }
+
+}  // namespace patch_grid_test

@@ -4,6 +4,8 @@
 #include "headlight/heads/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
+namespace patching_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -191,3 +193,5 @@ TEST_CASE("attribution says when the model does not choose what is taken apart")
   clear.logit = 0.5;
   CHECK(mentions(attribution_caution(clear, "a", "b"), {"hardly prefers 'a' to 'b'"}));
 }
+
+}  // namespace patching_test

@@ -7,6 +7,8 @@
 #include "headlight/heads/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
+namespace planted_circuit_test {
+
 // Circuits of two layers whose weights are set by hand, beside heads and neurons that write noise:
 // induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as
 // the memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al.,
@@ -334,3 +336,5 @@ TEST_CASE("random models of these shapes have other parts first", "[heads]") {
     CHECK(paths_margin(*whole, kSaidBefore, {"mlp.0>1.0.q", "1.0>logits", "mlp.0>logits"}) < 0.5);
   }
 }
+
+}  // namespace planted_circuit_test

@@ -4,6 +4,8 @@
 #include "headlight/heads/prune.h"
 #include "heads/head_experiments_support.h"
 
+namespace prune_plan_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -76,3 +78,5 @@ TEST_CASE("pruning plans refuse what makes no sense") {
   CHECK(mentions(error_of([] { parse_name<PruneRanking>("by", "size"); }),
                  {"ablation or sensitivity"}));
 }
+
+}  // namespace prune_plan_test

@@ -6,6 +6,8 @@
 
 #include "heads/head_experiments_support.h"
 
+namespace prune_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -121,3 +123,5 @@ TEST_CASE("a filled up model has its heads at their numbers") {
   CHECK(full->config().head_numbers.empty());
   CHECK(same_bits(logits_of(*full), logits_of(*zero_heads(*gpt, {{0, 0}, {2, 1}}))));
 }
+
+}  // namespace prune_test

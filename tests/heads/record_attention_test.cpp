@@ -17,6 +17,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace record_attention_test {
+
 using namespace headlight;
 using headlight::test::contains;
 using headlight::test::error_of;
@@ -319,3 +321,5 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
           record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
         }) == "heads: layer 0 has heads 1 and 2, got 0.0");
 }
+
+}  // namespace record_attention_test

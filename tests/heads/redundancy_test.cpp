@@ -8,6 +8,8 @@
 #include "heads/planted_models.h"
 #include "support/catch.h"
 
+namespace redundancy_test {
+
 // Which heads look at the same places.
 using namespace headlight;
 using namespace headlight::test;
@@ -100,3 +102,5 @@ TEST_CASE("distances are refused without anything to compare", "[heads]") {
                  {"at least 1 document"}));
   CHECK(mentions(error_of([&] { average_linkage({1, 2}, 2, 1); }), {"[n, n]"}));
 }
+
+}  // namespace redundancy_test

@@ -6,6 +6,8 @@
 #include "heads/scores/repeated_tokens.h"
 #include "support/tensors.h"
 
+namespace repeat_loss_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -78,3 +80,5 @@ TEST_CASE("a block without room for two copies has no repeated loss") {
   CHECK(mentions(error_of([&] { repeat_loss(*lively_model(30, 16), {.sequences = 0}); }),
                  {"repeat_loss", "sequences"}));
 }
+
+}  // namespace repeat_loss_test

@@ -7,6 +7,8 @@
 #include "kernels/eigenvalues.h"
 #include "support/catch.h"
 
+namespace weight_scores_test {
+
 // Scores of the matrices alone, against hand-made circuits and plain loops.
 using namespace headlight;
 using namespace headlight::test;
@@ -167,3 +169,5 @@ TEST_CASE("an induction head composes with the previous-token head", "[heads]") 
   }
   CHECK(scores.k_composition[4] > 0.05);
 }
+
+}  // namespace weight_scores_test

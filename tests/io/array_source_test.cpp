@@ -11,6 +11,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace array_source_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -71,3 +73,5 @@ TEST_CASE("an array that cannot be read leaves no file, and says why") {
         }) == "the disk is gone");
   CHECK(std::filesystem::is_empty(folder.path()));
 }
+
+}  // namespace array_source_test

@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace attention_only_test {
+
 // Models whose layers are attention alone, in memory and on disk.
 using namespace headlight;
 using namespace headlight::test;
@@ -125,3 +127,5 @@ TEST_CASE("an exported model of attention alone is a GPT-2 that computes the sam
   CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
   CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
 }
+
+}  // namespace attention_only_test

@@ -9,6 +9,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace document_index_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -220,3 +222,5 @@ TEST_CASE("a folder of shards is its token files, by name, and those to evaluate
   write_bytes(folder / "shards.json", "{}");
   CHECK(paths_of() == Names{"b_train_1.bin", "b_train_2.bin"});
 }
+
+}  // namespace document_index_test

@@ -4,6 +4,8 @@
 
 #include "support/tensors.h"
 
+namespace fingerprint_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -42,3 +44,5 @@ TEST_CASE("a fingerprint sees the elements of a view in their order") {
   CHECK(fingerprint(NamedTensors{{"x", turned}}) ==
         fingerprint({{"x", floats({1, 4, 2, 5, 3, 6}, {3, 2})}}));
 }
+
+}  // namespace fingerprint_test

@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace float16_test {
+
 using namespace headlight;
 
 TEST_CASE("every half comes back from float32") {
@@ -42,3 +44,5 @@ TEST_CASE("floats beyond the largest half are infinite and the least are zero") 
   CHECK(float_to_half(-0x1p-149F) == 0x8000);
   CHECK(std::isnan(half_to_float(float_to_half(std::bit_cast<float>(0x7F800001U)))));
 }
+
+}  // namespace float16_test

@@ -12,6 +12,8 @@
 #include "support/drawn_config.h"
 #include "support/tensors.h"
 
+namespace model_directory_test {
+
 // What transformers writes, and what damaged or foreign directories look like.
 using namespace headlight;
 using namespace headlight::test;
@@ -406,3 +408,5 @@ TEST_CASE("every combination of keys comes back from its folder", "[io]") {
     CHECK(same_bits(read->logits(batch), gpt.logits(batch)));
   }
 }
+
+}  // namespace model_directory_test

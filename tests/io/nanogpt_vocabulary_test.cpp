@@ -5,6 +5,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace nanogpt_vocabulary_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -116,3 +118,5 @@ TEST_CASE("a vocabulary whose stoi lacks characters is refused") {
   CHECK(contains(refusal(kBegin + kSize + kItos + one + "u."),
                  "1 of its 2 characters are missing in stoi"));
 }
+
+}  // namespace nanogpt_vocabulary_test

@@ -9,6 +9,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace npz_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -233,8 +235,9 @@ TEST_CASE("float32 is written and read as float16 on request") {
   CHECK(read[1].second.to_vector() == std::vector<double>(many.begin(), many.end()));
   CHECK(read[2].second.shape() == Shape{0, 3});
   CHECK(read[3].second.dtype() == DType::int32);
-  CHECK(contains(error_of([&] { write_npz(folder / "b.npz", {}, StoredFloats::bfloat16); }),
-                 "NumPy has no bfloat16"));
+  CHECK(contains(
+      error_of([&] { write_npz(folder / "b.npz", NamedTensors{}, StoredFloats::bfloat16); }),
+      "NumPy has no bfloat16"));
   CHECK(folder.names() == std::vector<std::string>{"a.npz"});
 }
 
@@ -406,3 +409,5 @@ TEST_CASE("a flipped bit of an archive's data is an error, elsewhere at least ha
     }
   }
 }
+
+}  // namespace npz_test

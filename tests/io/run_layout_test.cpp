@@ -3,6 +3,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace run_layout_test {
+
 using namespace headlight;
 
 TEST_CASE("the name of a checkpoint tells its updates, and no other name does", "[io]") {
@@ -39,3 +41,5 @@ TEST_CASE("a model is that of the folder itself, or of the best or latest checkp
   add(".", "config.json");
   CHECK(model_in(run) == run);
 }
+
+}  // namespace run_layout_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/hostile_safetensors.h"
 
+namespace safetensors_hostile_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -87,3 +89,5 @@ TEST_CASE("the largest legal counts of tensors and axes are accepted") {
   tensors.emplace_back("one more", Tensor::scalar(1));
   CHECK(contains(error_of([&] { write_safetensors(folder / "b", tensors); }), "at most 65536"));
 }
+
+}  // namespace safetensors_hostile_test

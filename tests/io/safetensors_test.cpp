@@ -8,6 +8,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace safetensors_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -277,3 +279,5 @@ TEST_CASE("writing replaces an existing file and a failed write keeps it") {
   CHECK(read_safetensors(folder / "a")[0].second.item() == 2.0);
   CHECK(folder.names() == std::vector<std::string>{"a"});
 }
+
+}  // namespace safetensors_test

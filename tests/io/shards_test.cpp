@@ -13,6 +13,8 @@
 #include "support/catch.h"
 #include "support/compressed.h"
 
+namespace shards_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -247,3 +249,5 @@ TEST_CASE("shards are read only as the manifest beside them tells of them", "[io
       error_of([&] { open_token_file(folder / "half" / "shard_000000.bin", ByteTokenizer()); }),
       "shards.json: the encoding is not done"));
 }
+
+}  // namespace shards_test

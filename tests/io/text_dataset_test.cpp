@@ -5,6 +5,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace text_dataset_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -105,3 +107,5 @@ TEST_CASE("characters are learned from all files", "[io]") {
   CHECK(tokenizer.encode("abc") == Ids{2, 3, 4});
   CHECK(error_of([] { learn_characters({file_of("a.txt", "")}, {}); }) == "a.txt: is empty");
 }
+
+}  // namespace text_dataset_test

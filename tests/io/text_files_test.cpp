@@ -3,6 +3,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace text_files_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -147,3 +149,5 @@ TEST_CASE("weights of names have no common divisor, and names without one weigh 
         std::vector<Index>{3, 2, 1});
   CHECK(weights({at("*.txt") + ":3"}) == std::vector<Index>{1});
 }
+
+}  // namespace text_files_test

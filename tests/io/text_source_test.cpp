@@ -11,6 +11,8 @@
 #include "support/catch.h"
 #include "support/compressed.h"
 
+namespace text_source_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using namespace std::string_literals;
@@ -314,3 +316,5 @@ TEST_CASE("documents of several files, and each stream as one", "[io]") {
   CHECK(error_of([] { read_documents({file_of("a.txt", "")}, {}); }) ==
         "a.txt: expected a text, got none");
 }
+
+}  // namespace text_source_test

@@ -11,6 +11,8 @@
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 
+namespace token_file_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -226,3 +228,5 @@ TEST_CASE("ids that meta.pkl beside them gives to other characters are refused")
   write_bytes(folder / "meta.pkl", "of somebody else");
   CHECK(open_token_file(path, build_char_tokenizer("abc")).ids.size() == 3);
 }
+
+}  // namespace token_file_test

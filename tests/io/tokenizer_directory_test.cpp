@@ -7,6 +7,8 @@
 #include "support/program.h"
 #include "text/byte_characters.h"
 
+namespace tokenizer_directory_test {
+
 using namespace headlight;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") 
   const ScratchFolder directory;
   CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("tokenizer.json"));
 }
+
+}  // namespace tokenizer_directory_test

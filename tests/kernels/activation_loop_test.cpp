@@ -7,6 +7,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace activation_loop_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::activation_loops;
@@ -227,3 +229,5 @@ TEST_CASE("value and gradient at once, gated and not, are those of the single lo
     }
   });
 }
+
+}  // namespace activation_loop_test

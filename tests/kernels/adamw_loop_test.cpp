@@ -5,6 +5,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace adamw_loop_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -99,3 +101,5 @@ TEST_CASE("AdamW without a gradient only decays the parameter") {
   kernels::loops<double>().adamw({&parameter, &gradient, &mean, &variance}, step_number(1), 1);
   CHECK(parameter == Approx(2 * (1 - 0.01 * 0.1)).epsilon(1e-15));
 }
+
+}  // namespace adamw_loop_test

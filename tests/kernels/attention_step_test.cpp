@@ -6,6 +6,8 @@
 
 #include "support/tensors.h"
 
+namespace attention_step_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -145,3 +147,5 @@ TEST_CASE("attention takes scores that exp alone could not") {
                                      .output = &output});
   CHECK(output == 3);
 }
+
+}  // namespace attention_step_test

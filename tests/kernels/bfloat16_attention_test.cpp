@@ -11,6 +11,8 @@
 #include "support/catch.h"
 #include "support/tensors.h"
 
+namespace bfloat16_attention_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Bfloat16Tiles;
@@ -261,3 +263,5 @@ TEST_CASE("an embedding later in its sequence changes no bit of bfloat16 attenti
     CHECK_FALSE(same_bits(slice(first, 0, 211, 212), slice(second, 0, 211, 212)));
   });
 }
+
+}  // namespace bfloat16_attention_test

@@ -7,6 +7,8 @@
 #include "kernels/gemm_products.h"
 #include "support/cpu_variants.h"
 
+namespace bfloat16_gemm_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Bfloat16Tiles;
@@ -130,3 +132,5 @@ TEST_CASE("bfloat16 is refused where the chosen instruction set has no such prod
                     "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
                     "use float32 here");
 }
+
+}  // namespace bfloat16_gemm_test

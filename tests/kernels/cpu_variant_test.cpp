@@ -5,6 +5,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace cpu_variant_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::CpuVariant;
@@ -62,3 +64,5 @@ TEST_CASE("the description of the machine names the variant that computes") {
     CHECK(machine_description().find(" x86-64-v2 kernels") != std::string::npos);
   }
 }
+
+}  // namespace cpu_variant_test

@@ -10,6 +10,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace decode_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::kPanelRows;
@@ -262,3 +264,5 @@ TEST_CASE("softmax weights are exponentials to the last digits") {
   CHECK(weights.back() == 0.0);
   CHECK(sum == Approx(expected_sum).epsilon(1e-14));
 }
+
+}  // namespace decode_test

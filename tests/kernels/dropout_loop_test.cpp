@@ -5,6 +5,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace dropout_loop_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Loops;
@@ -46,3 +48,5 @@ TEST_CASE("dropout drops about as many elements as the probability says, in plac
   }
   CHECK(dropped == Approx(5000).margin(4 * std::sqrt(20000 * 0.25 * 0.75)));
 }
+
+}  // namespace dropout_loop_test

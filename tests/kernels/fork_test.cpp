@@ -6,6 +6,8 @@
 #include "kernels/parallel.h"
 #include "support/tensors.h"
 
+namespace fork_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -39,3 +41,5 @@ TEST_CASE("the child of a fork computes with threads of its own") {
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(computes());
 }
+
+}  // namespace fork_test

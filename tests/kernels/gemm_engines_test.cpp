@@ -7,6 +7,8 @@
 #include "kernels/parallel.h"
 #include "support/cpu_variants.h"
 
+namespace gemm_engines_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Gemm;
@@ -227,3 +229,5 @@ TEST_CASE("an element has the same bits in any part of the product that holds it
     }
   });
 }
+
+}  // namespace gemm_engines_test

@@ -4,6 +4,8 @@
 #include "kernels/column_sums.h"
 #include "kernels/gemm_products.h"
 
+namespace gemm_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -118,3 +120,5 @@ TEST_CASE("column_sums adds up the rows of a matrix") {
     }
   }
 }
+
+}  // namespace gemm_test

@@ -7,6 +7,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace loops_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Loops;
@@ -213,3 +215,5 @@ TEST_CASE("layer_norm keeps its precision beside a large mean") {
   CHECK(y[0] == Approx(-1).epsilon(1e-4));
   CHECK(y[1] == Approx(1).epsilon(1e-4));
 }
+
+}  // namespace loops_test

@@ -7,6 +7,8 @@
 
 #include "support/tensors.h"
 
+namespace machine_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -74,3 +76,5 @@ TEST_CASE("the default number of threads is one a core without a sensible OMP_NU
     CHECK(default_with(nonsense) == cores);
   }
 }
+
+}  // namespace machine_test

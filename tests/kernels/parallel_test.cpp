@@ -11,6 +11,8 @@
 #include "kernels/openmp.h"
 #include "support/tensors.h"
 
+namespace parallel_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -253,3 +255,5 @@ TEST_CASE("a team inside a parallel loop is one thread") {
   });
   CHECK(members == 4);
 }
+
+}  // namespace parallel_test

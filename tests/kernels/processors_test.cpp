@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace processors_test {
+
 using headlight::kernels::allowed_cpus;
 using headlight::kernels::usable_cores;
 
@@ -154,3 +156,5 @@ TEST_CASE("the CPUs of this process are those that OpenMP counts, in order") {
   CHECK(std::is_sorted(cpus.begin(), cpus.end()));
   CHECK(std::adjacent_find(cpus.begin(), cpus.end()) == cpus.end());
 }
+
+}  // namespace processors_test

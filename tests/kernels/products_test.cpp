@@ -10,6 +10,8 @@
 #include "support/products.h"
 #include "support/tensors.h"
 
+namespace products_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::ProductEngine;
@@ -139,3 +141,5 @@ TEST_CASE("bfloat16 products are refused where BLAS is asked for") {
         "dtype: bfloat16 products are computed by Headlight's own tiles, not by BLAS; "
         "use float32 with --products blas");
 }
+
+}  // namespace products_test

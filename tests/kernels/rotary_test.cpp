@@ -8,6 +8,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace rotary_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::RowRotation;
@@ -80,3 +82,5 @@ TEST_CASE("a row is turned in place and back, with more pairs than are computed 
     }
   });
 }
+
+}  // namespace rotary_test

@@ -3,6 +3,8 @@
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
 
+namespace streams_test {
+
 using namespace headlight;
 
 namespace {
@@ -33,3 +35,5 @@ TEST_CASE("copy and update passes reach every element", "[kernels]") {
   }
   CHECK(wrong == 0);
 }
+
+}  // namespace streams_test

@@ -8,6 +8,8 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
+namespace vector_math_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using kernels::Loops;
@@ -246,3 +248,5 @@ TEST_CASE("exp, tanh and log in double are the library's own and work in place")
     CHECK((y[2][i] == std::log(x[i]) || (x[i] < 0 && std::isnan(y[2][i]))));
   }
 }
+
+}  // namespace vector_math_test

@@ -5,6 +5,8 @@
 
 #include "support/tensors.h"
 
+namespace weight_rows_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -72,3 +74,5 @@ TEST_CASE("the entropy of what lies between two rows is that of their mean") {
           Approx(entropy_of(middle)).margin(1e-6));
   }
 }
+
+}  // namespace weight_rows_test

@@ -3,6 +3,8 @@
 #include "headlight/nn/gpt.h"
 #include "support/catch.h"
 
+namespace architecture_test {
+
 using namespace headlight;
 
 namespace {
@@ -106,3 +108,5 @@ TEST_CASE("a token of a whole block costs what a step costs, without the future'
   const double pairs = 12.0 * 3 * 6 * 7;
   CHECK(training_flops_per_token(config) - pairs == training_flops(config, {0, 1}) - 12.0 * 3 * 6);
 }
+
+}  // namespace architecture_test

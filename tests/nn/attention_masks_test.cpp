@@ -6,6 +6,8 @@
 #include "nn/reference_model.h"
 #include "support/catch.h"
 
+namespace attention_masks_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -275,3 +277,5 @@ TEST_CASE("a mask of three axes is refused, because its first could mean sequenc
     CHECK_THROWS_AS(s.attention.forward(s.query, s.key, s.value, masks), Error);
   }
 }
+
+}  // namespace attention_masks_test

@@ -5,6 +5,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace batch_test {
+
 using namespace headlight;
 
 namespace {
@@ -130,3 +132,5 @@ TEST_CASE("remove_padding refuses tensors and lengths that do not belong togethe
   CHECK_THROWS_WITH(remove_padding(PaddedBatch{}),
                     "[remove_padding] tokens or padding_mask is undefined");
 }
+
+}  // namespace batch_test

@@ -7,6 +7,8 @@
 #include "support/drawn_config.h"
 #include "support/tensors.h"
 
+namespace combinations_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -97,3 +99,5 @@ TEST_CASE("every combination of keys has the same bits at any number of threads"
     }
   }
 }
+
+}  // namespace combinations_test

@@ -11,6 +11,8 @@
 #include "nn/nn_support.h"
 #include "support/tensors.h"
 
+namespace forward_hook_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -423,3 +425,5 @@ TEST_CASE("what a hook throws during a step reaches the caller, and the cache ha
                  {"ForwardHook", "blocks.0.attn.hook_z", "[1, 2, 3]"}));
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
+
+}  // namespace forward_hook_test

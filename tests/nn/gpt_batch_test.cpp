@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace gpt_batch_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -198,3 +200,5 @@ TEST_CASE("the mean loss weighs targets, not documents") {
   const double b = gpt.loss(make_batch({shorter})).item();
   CHECK(gpt.loss(make_batch({longer, shorter})).item() == Approx((15 * a + b) / 16).epsilon(1e-13));
 }
+
+}  // namespace gpt_batch_test

@@ -3,6 +3,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace gpt_cache_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -242,3 +244,5 @@ TEST_CASE("a batch needs a cache for each of its sequences, and continues them a
   CHECK_THROWS_WITH(gpt.logits(make_batch({{1}}), {.caches = caches}),
                     "[Gpt] expected a cache for each of 1 sequences, got 2");
 }
+
+}  // namespace gpt_cache_test

@@ -7,6 +7,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace gpt_config_test {
+
 using namespace headlight;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("numbers of heads must fit the heads and rise") {
   refused({{0, 1}, {1, 1}}, "head_numbers: expected rising numbers from 0 for layer 1, got 1");
   refused({{-1, 1}, {0, 1}}, "head_numbers: expected rising numbers from 0 for layer 0, got -1");
 }
+
+}  // namespace gpt_config_test

@@ -4,6 +4,8 @@
 #include "headlight/nn/gpt.h"
 #include "nn/nn_support.h"
 
+namespace gpt_start_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -68,3 +70,5 @@ TEST_CASE("a model without a seed has the parameters of one with a seed, to be f
     }
   }
 }
+
+}  // namespace gpt_start_test

@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace gpt_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -293,3 +295,5 @@ TEST_CASE("a blank model has the parameters of any other, and zeros in its matri
     }
   }
 }
+
+}  // namespace gpt_test

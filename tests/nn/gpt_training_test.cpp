@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace gpt_training_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -267,3 +269,5 @@ TEST_CASE("a few steps down the gradient lower the loss of the batch") {
   }
   CHECK(gpt.loss(batch).item() < before - 0.5);
 }
+
+}  // namespace gpt_training_test

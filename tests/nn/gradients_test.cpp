@@ -4,6 +4,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace gradients_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -184,3 +186,5 @@ TEST_CASE("the gradients of a GPT fit central differences while every dropout dr
   config.embedding_dropout = 0.1;
   check_gpt(config, {.training = true, .random = {5, 6}});
 }
+
+}  // namespace gradients_test

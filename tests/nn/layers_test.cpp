@@ -7,6 +7,8 @@
 #include "nn/reference_model.h"
 #include "support/catch.h"
 
+namespace layers_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -312,3 +314,5 @@ TEST_CASE("an MLP puts its activation between its two layers") {
   // (5, -3) -> (5, -2) -> (5, 0) -> (5, 15) + (100, 200)
   check_values(mlp.forward(doubles({5, -3}, {1, 2})), {105, 215});
 }
+
+}  // namespace layers_test

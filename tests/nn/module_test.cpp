@@ -7,6 +7,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace module_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -140,3 +142,5 @@ TEST_CASE("attention of width C has 4 C^2 + 4 C parameters for any number of hea
 TEST_CASE("an embedding of 100 tokens and width 512 has 51200 parameters") {
   CHECK(Embedding({.count = 100, .width = 512}).parameter_count() == 51200);
 }
+
+}  // namespace module_test

@@ -9,6 +9,8 @@
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
+namespace multi_head_attention_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -350,3 +352,5 @@ TEST_CASE("linear layers of attention start uniform within one over the root of 
     CHECK(*high > 0.11);
   }
 }
+
+}  // namespace multi_head_attention_test

@@ -3,6 +3,8 @@
 #include "support/catch.h"
 #include "support/tensors.h"
 
+namespace point_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -52,3 +54,5 @@ TEST_CASE("what is no point is refused with the nearest", "[nn]") {
     CHECK(!refusal(text).empty());
   }
 }
+
+}  // namespace point_test

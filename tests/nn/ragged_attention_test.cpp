@@ -6,6 +6,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
+namespace ragged_attention_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -234,3 +236,5 @@ TEST_CASE("ragged attention refuses offsets that do not describe its input") {
     CHECK_THROWS_AS(attention.forward_ragged(x, offsets, {}), Error);
   }
 }
+
+}  // namespace ragged_attention_test

@@ -5,6 +5,8 @@
 
 #include "support/tensors.h"
 
+namespace token_distribution_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -82,3 +84,5 @@ TEST_CASE("ids outside the vocabulary have no probability", "[nn]") {
   CHECK(mentions(error_of([&] { expected.rank(-1); }), {"from 0 to 1", "got -1"}));
   CHECK(mentions(error_of([] { TokenDistribution(std::span<const float>()); }), {"logits [V]"}));
 }
+
+}  // namespace token_distribution_test

@@ -11,6 +11,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace attention_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -240,3 +242,5 @@ TEST_CASE("attention refuses a bias of another shape or type") {
   CHECK(mentions(message(x, x, x, {.bias = Tensor::zeros({2, 3, 3}, DType::float64)}),
                  {"bias [2, 3, 3]"}));
 }
+
+}  // namespace attention_test

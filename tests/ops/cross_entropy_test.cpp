@@ -9,6 +9,8 @@
 #include "headlight/ops/matmul.h"
 #include "support/tensors.h"
 
+namespace cross_entropy_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -205,3 +207,5 @@ TEST_CASE("linear_cross_entropy_rows gives the loss of every row, 0 where none i
   CHECK_FALSE(rows.requires_grad());
   check_values(rows, {kLn2, kLn3, 0}, 1e-15);
 }
+
+}  // namespace cross_entropy_test

@@ -3,6 +3,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace einsum_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -115,3 +117,5 @@ TEST_CASE("einsum explains which operand does not fit the equation") {
   CHECK(mentions(message("ij,jk->ik", {2, 3}), {"[einsum]", "one operand"}));
   CHECK(mentions(error_of([] { einsum("i->i", Tensor()); }), {"[einsum]", "'i'"}));
 }
+
+}  // namespace einsum_test

@@ -8,6 +8,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace elementwise_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -222,3 +224,5 @@ TEST_CASE("cast refuses types that are not floating") {
   CHECK(mentions(error_of([] { cast(ints({1}, {1}), DType::float32); }), {"[cast]", "floating"}));
   CHECK(mentions(error_of([] { cast(Tensor(), DType::float32); }), {"[cast]"}));
 }
+
+}  // namespace elementwise_test

@@ -6,6 +6,8 @@
 #include "headlight/ops/layout.h"
 #include "support/tensors.h"
 
+namespace embedding_dropout_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -139,3 +141,5 @@ TEST_CASE("dropout of doubles scales with the probability's double precision") {
   REQUIRE(RandomStream{3, 4}.uniform(0) > 0.1);
   CHECK(y.item() == Approx(1 / 0.9).epsilon(1e-15));
 }
+
+}  // namespace embedding_dropout_test

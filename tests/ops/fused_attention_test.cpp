@@ -11,6 +11,8 @@
 #include "support/products.h"
 #include "support/tensors.h"
 
+namespace fused_attention_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -383,3 +385,5 @@ TEST_CASE("bfloat16 attention is refused where the chosen instruction set has no
       "dtype: bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; "
       "use float32 here");
 }
+
+}  // namespace fused_attention_test

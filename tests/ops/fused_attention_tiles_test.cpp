@@ -13,6 +13,8 @@
 #include "support/products.h"
 #include "support/tensors.h"
 
+namespace fused_attention_tiles_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -195,3 +197,5 @@ TEST_CASE("weights recorded over several tiles of keys are rescaled to the final
   // Scores spread over hundreds: most rows find their maximum after the first tile.
   check_every_variant({.count = 3, .width = 8, .lengths = {600, 513}, .spread = 6});
 }
+
+}  // namespace fused_attention_tiles_test

@@ -9,6 +9,8 @@
 #include "headlight/ops/normalization.h"
 #include "support/tensors.h"
 
+namespace fused_layers_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -310,3 +312,5 @@ TEST_CASE("feed_forward names the operand that does not fit") {
   CHECK(mentions(message([](Inputs& in) { in.down_bias = Tensor::zeros({5}); }),
                  {"[feed_forward]", "down_bias", "[7]", "[5]"}));
 }
+
+}  // namespace fused_layers_test

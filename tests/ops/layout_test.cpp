@@ -5,6 +5,8 @@
 #include "headlight/autograd/autograd.h"
 #include "support/tensors.h"
 
+namespace layout_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -215,3 +217,5 @@ TEST_CASE("views can be written through") {
   column.fill(-1);
   check_values(x, {0, -1, 2, 3, -1, 5});
 }
+
+}  // namespace layout_test

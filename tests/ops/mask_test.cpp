@@ -6,6 +6,8 @@
 #include "headlight/ops/layout.h"
 #include "support/tensors.h"
 
+namespace mask_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -149,3 +151,5 @@ TEST_CASE("combine_masks hides what either mask hides") {
                  }),
                  {"[combine_masks]", "bool", "float32"}));
 }
+
+}  // namespace mask_test

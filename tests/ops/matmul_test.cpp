@@ -7,6 +7,8 @@
 #include "headlight/ops/layout.h"
 #include "support/tensors.h"
 
+namespace matmul_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -214,3 +216,5 @@ TEST_CASE("linear names what does not fit") {
   CHECK(mentions(error_of([&] { linear(x, weight, Tensor::zeros({2}, DType::float64)); }),
                  {"[linear]", "float64"}));
 }
+
+}  // namespace matmul_test

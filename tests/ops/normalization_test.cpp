@@ -9,6 +9,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace normalization_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -219,3 +221,5 @@ TEST_CASE("batch_norm names what does not fit") {
   running = {};
   CHECK(mentions(run(x, ones(2), zeros(2)), {"[batch_norm]", "must be given"}));
 }
+
+}  // namespace normalization_test

@@ -18,6 +18,8 @@
 #include "headlight/ops/softmax.h"
 #include "support/tensors.h"
 
+namespace overwritten_inputs_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -273,3 +275,5 @@ TEST_CASE("products, embedding, losses and attention refuse what their gradient 
 TEST_CASE("norms, alone and fused, refuse what their gradient would read, and nothing else") {
   check_all(norm_cases());
 }
+
+}  // namespace overwritten_inputs_test

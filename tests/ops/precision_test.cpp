@@ -9,6 +9,8 @@
 #include "kernels/gemm/gemm.h"
 #include "support/tensors.h"
 
+namespace precision_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -89,3 +91,5 @@ TEST_CASE("in bfloat16 the products of the loss head round the weight, forward a
     });
   }
 }
+
+}  // namespace precision_test

@@ -6,6 +6,8 @@
 #include "headlight/ops/layout.h"
 #include "support/tensors.h"
 
+namespace reduce_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -145,3 +147,5 @@ TEST_CASE("sum_to_shape undoes broadcasting") {
   CHECK(sum_to_shape(x, {2, 3}).data<double>() == x.data<double>());
   check_values(sum_to_shape(Tensor::zeros({0, 3}), {1, 3}), {0, 0, 0});
 }
+
+}  // namespace reduce_test

@@ -10,6 +10,8 @@
 #include "kernels/layers/rotary.h"
 #include "support/tensors.h"
 
+namespace rope_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -117,3 +119,5 @@ TEST_CASE("rope names what does not fit") {
       message({.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 0}),
       {"original_max_position_embeddings", "0"}));
 }
+
+}  // namespace rope_test

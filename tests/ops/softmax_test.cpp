@@ -9,6 +9,8 @@
 #include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
+namespace softmax_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -113,3 +115,5 @@ TEST_CASE("the softmax family names itself in errors") {
   CHECK(mentions(error_of([] { masked_softmax(ints({1}, {1}), bools({true}, {1})); }),
                  {"[masked_softmax]", "int32"}));
 }
+
+}  // namespace softmax_test

@@ -15,6 +15,8 @@
 #include "headlight/ops/softmax.h"
 #include "support/tensors.h"
 
+namespace thread_invariance_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -163,3 +165,5 @@ TEST_CASE("element by element ops and reductions give the same bits with any num
   });
   check_threads({floats_of({100000}, 1)}, [](const Inputs& in) { return var(in[0]); });
 }
+
+}  // namespace thread_invariance_test

@@ -12,6 +12,8 @@
 #include "headlight/ops/softmax.h"
 #include "support/tensors.h"
 
+namespace worked_numbers_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -180,3 +182,5 @@ TEST_CASE("worked example: LayerNorm and BatchNorm of the same two rows") {
     check_values(sqrt(var(x, {.axes = {0}}, 0)), {0, .5, 1});
   }
 }
+
+}  // namespace worked_numbers_test

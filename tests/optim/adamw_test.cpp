@@ -5,6 +5,8 @@
 #include "headlight/optim/clip.h"
 #include "optim/optim_support.h"
 
+namespace adamw_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -223,3 +225,5 @@ TEST_CASE("AdamW refuses options and parameters that make no sense") {
   CHECK_THROWS_WITH(AdamW({{"y", transposed}}),
                     "[AdamW] y: expected a tensor of contiguous elements");
 }
+
+}  // namespace adamw_test

@@ -5,6 +5,8 @@
 
 #include "optim/optim_support.h"
 
+namespace clip_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -101,3 +103,5 @@ TEST_CASE("clipping leaves short gradients alone, and all of them when it is off
     check_values(parameters[3].second.grad(), {12});
   }
 }
+
+}  // namespace clip_test

@@ -3,6 +3,8 @@
 #include "headlight/ops/layout.h"
 #include "optim/optim_support.h"
 
+namespace muon_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -150,3 +152,5 @@ TEST_CASE("Muon refuses options and parameters that make no sense") {
   CHECK_THROWS_AS(Muon({{"x", matrix, {4, 0}}}), Error);
   CHECK_THROWS_AS(Muon({{"x", matrix, {5, -1}}}), Error);
 }
+
+}  // namespace muon_test

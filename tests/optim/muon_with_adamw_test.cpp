@@ -4,6 +4,8 @@
 #include "optim/optim_support.h"
 #include "support/catch.h"
 
+namespace muon_with_adamw_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -105,3 +107,5 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"inner.ln_f.weight"}})),
                     contains_text("[Muon] inner.ln_f.weight: expected a matrix"));
 }
+
+}  // namespace muon_with_adamw_test

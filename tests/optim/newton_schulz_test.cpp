@@ -7,6 +7,8 @@
 #include "headlight/ops/reduce.h"
 #include "optim/optim_support.h"
 
+namespace newton_schulz_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -92,3 +94,5 @@ TEST_CASE("Newton-Schulz iteration refuses what is no matrix") {
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3, 4})), message);
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3}).strided_view({3, 2}, {1, 3})), message);
 }
+
+}  // namespace newton_schulz_test

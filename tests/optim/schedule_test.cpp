@@ -7,6 +7,8 @@
 
 #include "headlight/base/error.h"
 
+namespace schedule_test {
+
 using namespace headlight;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_CASE("schedules go by their names") {
                     "lr_schedule: expected constant, linear, cosine or wsd, got 'step'");
   CHECK_THROWS_AS(parse_name<ScheduleKind>("lr_schedule", ""), Error);
 }
+
+}  // namespace schedule_test

@@ -4,6 +4,8 @@
 
 #include "optim/optim_support.h"
 
+namespace sgd_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -123,3 +125,5 @@ TEST_CASE("SGD refuses options and parameters that make no sense") {
   const Tensor expanded = Tensor::ones({1}).strided_view({5}, {0});
   CHECK_THROWS_WITH(Sgd({{"y", expanded}}), "[Sgd] y: expected a tensor of contiguous elements");
 }
+
+}  // namespace sgd_test

@@ -4,6 +4,8 @@
 #include "parity/verdict.h"
 #include "support/catch.h"
 
+namespace frozen_parity_test {
+
 using namespace headlight;
 using namespace headlight::parity;
 
@@ -93,3 +95,5 @@ TEST_CASE("no rung of the frozen cases goes without a test") {
   }
   CHECK(found == op_rungs());
 }
+
+}  // namespace frozen_parity_test

@@ -5,6 +5,8 @@
 #include "parity/verdict.h"
 #include "support/tensors.h"
 
+namespace gpt2_parity_test {
+
 using namespace headlight;
 using namespace headlight::parity;
 using headlight::test::ThreadScope;
@@ -84,3 +86,5 @@ TEST_CASE("a wrong learning rate, decay or loss makes a training case fail", "[p
   CHECK_FALSE(verdict.passed);
   CHECK(verdict.trouble.find("losses") == 0);
 }
+
+}  // namespace gpt2_parity_test

@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/tensors.h"
 
+namespace judgement_test {
+
 using namespace headlight;
 using namespace headlight::parity;
 using namespace headlight::test;
@@ -139,3 +141,5 @@ TEST_CASE("every function of the ops headers has frozen cases and a runner") {
     CHECK(all_runners().count(name) == 1);
   }
 }
+
+}  // namespace judgement_test

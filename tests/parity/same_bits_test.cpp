@@ -9,6 +9,8 @@
 #include "io/fingerprint.h"
 #include "support/tensors.h"
 
+namespace same_bits_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -163,3 +165,5 @@ TEST_CASE("recorded heads have the same bits for any number of threads", "[parit
     return weights;
   });
 }
+
+}  // namespace same_bits_test

@@ -9,6 +9,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace signature_test {
+
 using namespace headlight;
 
 namespace {
@@ -104,3 +106,5 @@ TEST_CASE("a signature beside a kind of measurement is refused", "[parity]") {
   CHECK(result.messages().size() == 1);
   CHECK(result.err.find("--signature") != std::string::npos);
 }
+
+}  // namespace signature_test

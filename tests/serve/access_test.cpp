@@ -3,6 +3,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace access_test {
+
 using namespace headlight;
 using namespace headlight::serve;
 
@@ -115,3 +117,5 @@ TEST_CASE("a host that others reach demands a key", "[serve]") {
   options.api_key = kKey;
   CHECK_NOTHROW(options.validate());
 }
+
+}  // namespace access_test

@@ -5,6 +5,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace changes_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -143,3 +145,5 @@ TEST_CASE("tokens come with their numbers where they are wanted", "[serve]") {
                    {{"prompt", "ab"}, {"max_tokens", 3}, {"ignore_eos", true}, {"logprobs", 4}});
   CHECK(same["choices"][0]["logprobs"].find("token_ids") == nullptr);
 }
+
+}  // namespace changes_test

@@ -4,6 +4,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace chat_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -164,3 +166,5 @@ TEST_CASE("what a chat asks for and cannot have is refused by name", "[serve]") 
   CHECK(messages(R"([{"role": "user", "content": [{"type": "image_url"}]}])") == 400);
   CHECK(messages(R"([{"role": "user", "content": [{"type": "text", "text": "a"}]}])") == 200);
 }
+
+}  // namespace chat_test

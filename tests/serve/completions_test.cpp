@@ -9,6 +9,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace completions_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -285,3 +287,5 @@ TEST_CASE("a server that ends finishes what it has begun", "[serve]") {
   CHECK(all.find("data: [DONE]") != std::string::npos);
   CHECK_THROWS(HttpClient(server.port()));
 }
+
+}  // namespace completions_test

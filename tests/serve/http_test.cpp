@@ -5,6 +5,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace http_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -320,3 +322,5 @@ TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serv
   server.stop();
   thread.join();
 }
+
+}  // namespace http_test

@@ -5,6 +5,8 @@
 #include "serve/running_server.h"
 #include "support/catch.h"
 
+namespace inspections_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -29,7 +31,10 @@ TEST_CASE("/api/ablate tells what a text loses without a head", "[serve]") {
 TEST_CASE("/api/attention, /api/scores, /api/lens and /api/patch answer", "[serve]") {
   const RunningServer server;
   CHECK(server.asked("/api/attention", {{"text", "abc"}}).is_object());
-  CHECK(server.asked("/api/scores", {{"text", "abcabcabc"}, {"repeats", 1}})["heads"].size() == 4);
+  const Json scores = server.asked("/api/scores", {{"text", "abcabcabc"}, {"repeats", 1}});
+  CHECK(scores["heads"].size() == 4);
+  CHECK(scores["labels"]["en"]["previous_token"] == "previous token");
+  CHECK(scores["labels"]["ko"][scores["heads"][0]["verdict"].text()].is_string());
   const Json lens = server.asked("/api/lens", {{"text", "abc"}, {"top_k", 2}});
   CHECK(lens["rows"].size() >= 2);
   const Json patch = server.asked("/api/patch", {{"clean", "abca"},
@@ -160,3 +165,5 @@ TEST_CASE("what is added to a logit is told of tokens by their numbers", "[serve
   CHECK(server.post("/api/attribute", R"({"tokens": [], "target": 1})").status == 400);
   CHECK(server.post("/api/attribute", R"({"tokens": [999], "target": 1})").status == 400);
 }
+
+}  // namespace inspections_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace runs_test {
+
 // Training runs, as a page watches them.
 using namespace headlight;
 using namespace headlight::test;
@@ -108,3 +110,5 @@ TEST_CASE("/api/attribute takes a logit apart", "[serve]") {
   CHECK(sources["sources"].size() == 6);
   CHECK(server.post("/api/attribute", R"({"text": "abc", "by": "heads"})").status == 400);
 }
+
+}  // namespace runs_test

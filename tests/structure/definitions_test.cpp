@@ -6,6 +6,8 @@
 
 #include "support/catch.h"
 
+namespace definitions_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -51,3 +53,5 @@ TEST_CASE("no two headers define a type of the same name", "[structure]") {
     CHECK(!twice);
   }
 }
+
+}  // namespace definitions_test

@@ -9,6 +9,8 @@
 
 #include "support/catch.h"
 
+namespace includes_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,3 +129,5 @@ TEST_CASE("a third-party library is included in its one place only", "[structure
     }
   }
 }
+
+}  // namespace includes_test

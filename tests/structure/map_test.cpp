@@ -7,6 +7,8 @@
 
 #include "support/catch.h"
 
+namespace map_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -70,3 +72,5 @@ TEST_CASE("the shortest path through the code is as long as the map says", "[str
   CHECK(lines > 3300 - 300);
   CHECK(lines < 3300 + 300);
 }
+
+}  // namespace map_test

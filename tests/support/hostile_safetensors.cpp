@@ -179,7 +179,7 @@ std::vector<HostileFile> bad_entries() {
   };
 }
 
-std::vector<HostileFile> bad_layouts() {
+std::vector<HostileFile> bad_offsets() {
   std::vector<HostileFile> files{
       {"hole before the first", layout_bytes({{1, 2}}, 2), "tensor 'a': data starts at byte 1"},
       {"hole between", layout_bytes({{0, 2}, {3, 4}}, 4), "tensor 'b': data starts at byte 3"},
@@ -245,7 +245,7 @@ std::vector<HostileFile> heavy_json() {
 std::vector<HostileFile> hostile_safetensors() {
   std::vector<HostileFile> files;
   for (auto& group :
-       {bad_lengths(), bad_json(), bad_entries(), bad_layouts(), bad_names(), heavy_json()}) {
+       {bad_lengths(), bad_json(), bad_entries(), bad_offsets(), bad_names(), heavy_json()}) {
     files.insert(files.end(), group.begin(), group.end());
   }
   return files;

@@ -6,6 +6,8 @@
 
 #include "support/tensors.h"
 
+namespace dtype_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -84,3 +86,5 @@ TEST_CASE("bfloat16 keeps infinities and NaN and overflows to infinity") {
   CHECK(std::isnan(rounded(std::bit_cast<float>(0x7F800001U))));
   CHECK(std::isnan(rounded(std::bit_cast<float>(0xFFFFFFFFU))));
 }
+
+}  // namespace dtype_test

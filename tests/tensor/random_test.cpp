@@ -6,6 +6,8 @@
 
 #include "support/tensors.h"
 
+namespace random_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -141,3 +143,5 @@ TEST_CASE("random tensors are floating") {
   CHECK(mentions(error_of([] { random_normal({2}, {}, 0, 1, DType::boolean); }),
                  {"[random_normal]", "bool"}));
 }
+
+}  // namespace random_test

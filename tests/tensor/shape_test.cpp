@@ -5,6 +5,8 @@
 
 #include "support/tensors.h"
 
+namespace shape_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -103,3 +105,5 @@ TEST_CASE("an axis may count from the end and must exist") {
   CHECK(mentions(error_of([] { normalize_axis(-4, 3, "sum"); }), {"[sum]", "axis -4"}));
   CHECK(mentions(error_of([] { normalize_axis(0, 0, "sum"); }), {"[sum]", "0 axes"}));
 }
+
+}  // namespace shape_test

@@ -10,6 +10,8 @@
 
 #include "support/tensors.h"
 
+namespace storage_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -176,3 +178,5 @@ TEST_CASE("unused storage can be given back to the system and taken again as zer
   CHECK(storage_statistics().system_allocations == before + 1);
   CHECK(static_cast<unsigned char*>(storage->data())[32 * kMiB] == 0);
 }
+
+}  // namespace storage_test

@@ -4,6 +4,8 @@
 
 #include "support/tensors.h"
 
+namespace strided_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -103,3 +105,5 @@ TEST_CASE("rows visit every element in row-major order for any shape and strides
     CHECK(walked_offsets(StridedRows<3>(shape, strides)) == naive_offsets(shape, strides));
   }
 }
+
+}  // namespace strided_test

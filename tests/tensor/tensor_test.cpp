@@ -5,6 +5,8 @@
 
 #include "support/tensors.h"
 
+namespace tensor_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -195,3 +197,5 @@ TEST_CASE("to_vector gives all elements of a view in row-major order") {
   CHECK(x.to_vector() == std::vector<double>{1, 3, 2, 4});
   CHECK(Tensor::zeros({0}).to_vector().empty());
 }
+
+}  // namespace tensor_test

@@ -7,6 +7,8 @@
 #include "headlight/text/tokenizer_file.h"
 #include "support/catch.h"
 
+namespace bpe_file_test {
+
 using namespace headlight;
 using nlohmann::json;
 
@@ -270,3 +272,5 @@ TEST_CASE("every BPE file that ends too early is refused") {
                         contains_text("t.json: invalid JSON at byte "));
   }
 }
+
+}  // namespace bpe_file_test

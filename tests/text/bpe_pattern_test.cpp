@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "text/unicode_class.h"
 
+namespace bpe_pattern_test {
+
 using namespace headlight;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("text cut between pieces has the pieces of the whole") {
   CHECK(split_between_pieces(std::string(100, 'x'), 7).size() == 1);
   CHECK(split_between_pieces("", 7).empty());
 }
+
+}  // namespace bpe_pattern_test

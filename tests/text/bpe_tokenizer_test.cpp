@@ -8,6 +8,8 @@
 #include "headlight/text/bpe_pattern.h"
 #include "support/tensors.h"
 
+namespace bpe_tokenizer_test {
+
 using namespace headlight;
 using headlight::test::ThreadScope;
 
@@ -272,3 +274,5 @@ TEST_CASE("special tokens that have no name, no id or one of each together are r
   CHECK(with({{"<y>", 256}, {"<x>", 258}}) == "v: special token <|endoftext|> is missing");
   CHECK(with({end, {"<x>", 258}}).empty());
 }
+
+}  // namespace bpe_tokenizer_test

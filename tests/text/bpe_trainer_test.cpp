@@ -7,6 +7,8 @@
 #include "headlight/text/bpe_pattern.h"
 #include "support/catch.h"
 
+namespace bpe_trainer_test {
+
 using namespace headlight;
 
 namespace {
@@ -192,3 +194,5 @@ TEST_CASE("options that no vocabulary fits are refused by name", "[text]") {
         "special_tokens: '\xC4\xA0.'" + learnable);
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");
 }
+
+}  // namespace bpe_trainer_test

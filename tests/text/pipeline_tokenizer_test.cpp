@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "text/text_encoder.h"
 
+namespace pipeline_tokenizer_test {
+
 using namespace headlight;
 using nlohmann::json;
 
@@ -173,3 +175,5 @@ TEST_CASE("patterns that no code of Headlight matches are matched, refused or en
   const auto tokenizer = parse_tokenizer_json(hostile.dump(), "t.json");
   CHECK_THROWS_AS(tokenizer->encode(std::string(64, 'a') + "b" + std::string(64, 'x')), Error);
 }
+
+}  // namespace pipeline_tokenizer_test

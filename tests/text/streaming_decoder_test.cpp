@@ -7,6 +7,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace streaming_decoder_test {
+
 using namespace headlight;
 
 TEST_CASE("a character of several tokens comes out only when it is whole") {
@@ -65,3 +67,5 @@ TEST_CASE("the parts of a stream joined are the decoded text for any ids, and ea
     REQUIRE(joined == tokenizer.decode(ids));
   }
 }
+
+}  // namespace streaming_decoder_test

@@ -7,6 +7,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace tokenizer_file_test {
+
 using namespace headlight;
 using nlohmann::json;
 
@@ -319,3 +321,5 @@ TEST_CASE("a file without one of its keys is refused, naming the key") {
     CHECK(refusal(file) == "t.json: added_tokens: key \"" + std::string(key) + "\" is missing");
   }
 }
+
+}  // namespace tokenizer_file_test

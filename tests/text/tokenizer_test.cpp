@@ -5,6 +5,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace tokenizer_test {
+
 using namespace headlight;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("a character tokenizer refuses characters that come twice or do not ex
   CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}), "[CharTokenizer] character 97 comes twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);
 }
+
+}  // namespace tokenizer_test

@@ -9,6 +9,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace checkpoint_test {
+
 using namespace headlight;
 
 namespace {
@@ -156,3 +158,5 @@ TEST_CASE("links that a killed process left behind are set right", "[train]") {
   repair_links(second, {.iteration = 2, .best_iteration = -1});
   CHECK(!fs::is_symlink(run.folder.path() / "best"));
 }
+
+}  // namespace checkpoint_test

@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace config_source_test {
+
 using namespace headlight;
 
 namespace {
@@ -90,3 +92,5 @@ TEST_CASE("a pattern is looked for where something matches it", "[train]") {
   apply_config_file(config, file);
   CHECK(contains(value_of(config, "data"), folder.at("a/headlight_test_*.txt")));
 }
+
+}  // namespace config_source_test

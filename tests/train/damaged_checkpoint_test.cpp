@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace damaged_checkpoint_test {
+
 // Any damage to a checkpoint is found, and an older one is taken instead.
 namespace {
 
@@ -189,3 +191,5 @@ TEST_CASE("resuming passes over a damaged checkpoint and says which file is at f
   REQUIRE(skipped.size() == 1);
   CHECK(skipped[0].find("step_00000002/optimizer.safetensors: checksum") != std::string::npos);
 }
+
+}  // namespace damaged_checkpoint_test

@@ -8,6 +8,8 @@
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 
+namespace evaluation_test {
+
 using namespace headlight;
 
 namespace {
@@ -159,3 +161,5 @@ TEST_CASE("tokens of documents know their document and their place in it", "[tra
   CHECK(tokens[6].is_predicted());
   CHECK(tokens[10].token == tokenizer.end_of_text());
 }
+
+}  // namespace evaluation_test

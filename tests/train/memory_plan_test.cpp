@@ -6,6 +6,8 @@
 #include "headlight/train/trainer.h"
 #include "support/catch.h"
 
+namespace memory_plan_test {
+
 using namespace headlight;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("a plan over what is available names both numbers and what to change",
   plan.available = 0;
   CHECK_NOTHROW(require_memory(plan));
 }
+
+}  // namespace memory_plan_test

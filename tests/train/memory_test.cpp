@@ -11,6 +11,8 @@
 #include "headlight/train/trainer.h"
 #include "support/tensors.h"
 
+namespace memory_test {
+
 // AddressSanitizer has this; without it it is null.
 extern "C" __attribute__((weak)) void __asan_init();
 
@@ -140,3 +142,5 @@ TEST_CASE("later steps of training touch next to no new page") {
   const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // it never reuses what is freed
   CHECK(page_faults() - before < bound);
 }
+
+}  // namespace memory_test

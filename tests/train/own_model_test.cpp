@@ -11,6 +11,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace own_model_test {
+
 using namespace headlight;
 
 namespace {
@@ -145,3 +147,5 @@ TEST_CASE("what holds another model's weights is not read into a model of one's 
   CHECK_THROWS_WITH(load_parameters(folder.path(), own),
                     contains_text("config.json: model_type: expected 'custom', got \"gpt2\""));
 }
+
+}  // namespace own_model_test

@@ -4,6 +4,8 @@
 #include "headlight/train/config_source.h"
 #include "support/catch.h"
 
+namespace resume_plan_test {
+
 using namespace headlight;
 
 namespace {
@@ -160,3 +162,5 @@ TEST_CASE("other data, orders and ways of batching begin the next epoch", "[trai
   CHECK(beginning.plan().start == DataStart{.update = 47, .batch = 40});
   CHECK(beginning.plan().note.empty());
 }
+
+}  // namespace resume_plan_test

@@ -8,6 +8,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace run_directory_test {
+
 using namespace headlight;
 
 namespace {
@@ -134,3 +136,5 @@ TEST_CASE("a run that goes on passes over what is damaged, and sets the links ri
   CHECK(!fs::exists(run / "step_00000003"));
   CHECK(fs::exists(run / "step_00000004"));
 }
+
+}  // namespace run_directory_test

@@ -9,6 +9,8 @@
 #include "support/tensors.h"
 #include "train/metrics_log.h"
 
+namespace run_history_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -255,3 +257,5 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
   CHECK(lines[3]["elapsed_seconds"] < 400);
   CHECK(lines[4]["elapsed_seconds"] >= lines[3]["elapsed_seconds"].get<double>());
 }
+
+}  // namespace run_history_test

@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/local_processes.h"
 
+namespace shards_test {
+
 using namespace headlight;
 using test::run_processes;
 
@@ -183,3 +185,5 @@ TEST_CASE("more processes than shards are refused", "[train][cluster]") {
   CHECK_THROWS_WITH(task.config.validate(),
                     "shards: expected a power of two (1, 2, 4 ...), got 6; 4 or 8 go");
 }
+
+}  // namespace shards_test

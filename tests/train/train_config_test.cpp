@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace train_config_test {
+
 using namespace headlight;
 
 namespace {
@@ -307,3 +309,5 @@ TEST_CASE("repeats need room for two copies and batches that hold nothing else",
   CHECK(refusal("batching", "padded", config) ==
         "repeat_share: expected batching = packed beside it, got padded");
 }
+
+}  // namespace train_config_test

@@ -12,6 +12,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace trainer_test {
+
 using namespace headlight;
 
 namespace {
@@ -211,3 +213,5 @@ TEST_CASE("what Muon is given reaches it", "[train]") {
   CHECK(weights_after([](TrainConfig& config) { config.ns_steps = 4; }) != usual);
   CHECK(weights_after([](TrainConfig& config) { config.beta2 = 0.5; }) != usual);
 }
+
+}  // namespace trainer_test

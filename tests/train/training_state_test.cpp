@@ -6,6 +6,8 @@
 #include "train/resume_plan.h"
 #include "train/spike_detector.h"
 
+namespace training_state_test {
+
 using namespace headlight;
 
 namespace {
@@ -175,3 +177,5 @@ TEST_CASE("a loss is a spike by its distance from the last 128", "[train]") {
   CHECK(recent.front() == 3.0);
   CHECK(spike_score(std::vector<double>(128, 2.0), 50) == 0);
 }
+
+}  // namespace training_state_test

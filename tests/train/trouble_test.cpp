@@ -14,6 +14,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace trouble_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -299,3 +301,5 @@ TEST_CASE("loss spikes are left out when asked for", "[train]") {
   run_training(parts, {.resume = true});
   CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
 }
+
+}  // namespace trouble_test

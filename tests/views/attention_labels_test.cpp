@@ -5,6 +5,8 @@
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
 
+namespace attention_labels_test {
+
 using namespace headlight;
 
 TEST_CASE("Labels show what tokens hide") {
@@ -52,3 +54,5 @@ TEST_CASE("Attention colours keep one hue and change lightness evenly") {
   REQUIRE(needs_white_text(attention_colour(0.0, Ground::dark)));
   REQUIRE_FALSE(needs_white_text(attention_colour(1.0, Ground::dark)));
 }
+
+}  // namespace attention_labels_test

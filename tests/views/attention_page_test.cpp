@@ -3,6 +3,8 @@
 
 #include "views/attention_samples.h"
 
+namespace attention_page_test {
+
 using namespace headlight;
 using namespace headlight::attention_samples;
 
@@ -116,3 +118,5 @@ TEST_CASE("The page refuses unknown views and documents to stand beside") {
   REQUIRE(error_of([] { attention_html(std::vector<AttentionMaps>{}); }) ==
           "[attention_html] expected at least one document, got none");
 }
+
+}  // namespace attention_page_test

@@ -7,6 +7,8 @@
 #include "views/attention_samples.h"
 #include "views/report/terminal_text.h"
 
+namespace attention_text_test {
+
 using namespace headlight;
 using namespace headlight::attention_samples;
 
@@ -128,3 +130,5 @@ TEST_CASE("The class of a head stands above its map, and rows that do not exist 
   REQUIRE(error_of([&] { attention_text(maps, maps.layers[0], 1); }) ==
           "[attention_text] expected a row from 0 to 0, got 1");
 }
+
+}  // namespace attention_text_test

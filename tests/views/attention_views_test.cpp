@@ -4,6 +4,8 @@
 #include "views/attention_samples.h"
 #include "views/plot/colour_scale.h"
 
+namespace attention_views_test {
+
 using namespace headlight;
 using namespace headlight::attention_samples;
 
@@ -245,3 +247,5 @@ TEST_CASE("The page refuses more weights than a browser can hold") {
           "[attention_html] 25 heads over 2048 tokens: expected at most 128 MiB of weights in the "
           "page, got 133");
 }
+
+}  // namespace attention_views_test

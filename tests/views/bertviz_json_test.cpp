@@ -2,6 +2,8 @@
 
 #include "views/attention_samples.h"
 
+namespace bertviz_json_test {
+
 using namespace headlight;
 using namespace headlight::attention_samples;
 
@@ -37,3 +39,5 @@ TEST_CASE("BertViz is refused layers with different heads and documents with dif
   REQUIRE(error_of([] { bertviz_json({}); }) ==
           "[bertviz_json] expected at least one document, got none");
 }
+
+}  // namespace bertviz_json_test

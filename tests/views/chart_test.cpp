@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+namespace chart_test {
+
 using headlight::ChartValues;
 
 TEST_CASE("a short series of values is kept as it is", "[cli]") {
@@ -87,3 +89,5 @@ TEST_CASE("a chart of nothing is nothing", "[cli]") {
   CHECK(headlight::series_chart({}).empty());
   CHECK(headlight::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }
+
+}  // namespace chart_test

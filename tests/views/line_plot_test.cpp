@@ -4,6 +4,8 @@
 
 #include "support/tensors.h"
 
+namespace line_plot_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -115,3 +117,5 @@ TEST_CASE("long labels of ticks get the room that they need on both sides") {
   const std::size_t last = svg.find("L", path);
   CHECK(640 - std::stod(svg.substr(last + 1)) >= 10 * 6 / 2);
 }
+
+}  // namespace line_plot_test

@@ -4,6 +4,8 @@
 
 #include "support/tensors.h"
 
+namespace matrix_plot_test {
+
 using namespace headlight;
 using namespace headlight::test;
 
@@ -107,3 +109,5 @@ TEST_CASE("a doubtful matrix says so and marks its values") {
   CHECK(count_of(svg, ">-0.50?<") == 1);
   CHECK(count_of(svg, "#005ab5") == 0);  // faint
 }
+
+}  // namespace matrix_plot_test

@@ -5,6 +5,8 @@
 #include "support/program.h"
 #include "views/attention_samples.h"
 
+namespace page_files_test {
+
 using namespace headlight;
 using namespace headlight::attention_samples;
 
@@ -32,3 +34,5 @@ TEST_CASE("Names in braces stay text in the page's title") {
   REQUIRE(contains(page, "<h1>{{data}} {{no}} {{</h1>"));
   REQUIRE(embedded_page(page)["documents"].size() == 1);
 }
+
+}  // namespace page_files_test

@@ -4,6 +4,8 @@
 
 #include "views/attention_samples.h"
 
+namespace page_script_test {
+
 using namespace headlight;
 using attention_samples::contains;
 using attention_samples::error_of;
@@ -78,3 +80,5 @@ TEST_CASE("Modules that would not work as one are refused") {
   }
   CHECK(contains(error("const [a, b] = c;\n", ""), "main.js: expected a function"));
 }
+
+}  // namespace page_script_test

@@ -4,6 +4,8 @@
 
 #include "views/attention_samples.h"
 
+namespace result_test {
+
 using namespace headlight;
 using attention_samples::contains;
 using attention_samples::error_of;
@@ -57,3 +59,5 @@ TEST_CASE("a page of results is one file that asks the network for nothing") {
   CHECK(!contains(page, "import "));
   CHECK(!contains(page, "{{"));
 }
+
+}  // namespace result_test

@@ -7,4 +7,7 @@ namespace headlight {
 // Every size, position and stride. Signed, so that differences are safe.
 using Index = std::int64_t;
 
+// Of numbers that are not negative, rounded up; no sum overflows.
+constexpr Index divided_up(Index value, Index by) { return value / by + (value % by == 0 ? 0 : 1); }
+
 }  // namespace headlight

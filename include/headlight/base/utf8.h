@@ -19,6 +19,9 @@ void require_utf8_value(std::string_view text, std::string_view name);
 // Number of bytes of `text` before the first that is not UTF-8: text.size() when all are.
 std::size_t valid_utf8_prefix(std::string_view text);
 
+// Bytes that go on with a character that began before.
+inline bool is_utf8_continuation(char byte) { return (byte & 0xC0) == 0x80; }
+
 // What stands at the beginning of a text.
 struct Utf8Character {
   char32_t code_point = U'\uFFFD';  // U+FFFD when the bytes are no character

@@ -40,6 +40,9 @@ struct NextToken {
   double probability = 0;
 };
 
+// ln 2, as a difference of logits.
+inline constexpr double kTwiceAsLikely = 0.6931471805599453;
+
 // Whether the model tells the two texts apart as the task says.
 enum class TaskStrength {
   none,   // not both: the answer is preferred after the clean text, the wrong one after the corrupt

@@ -20,7 +20,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kAblateDetails =
     "Replaces the output of one head at a time and tells how much the loss on a text rises, in\n"
     "nats a token, with the interval that 95 % of the resampled means fall into (bootstrap over\n"
     "documents, or the blocks that they are cut into). A rise around 0 means that the model does\n"
@@ -48,12 +48,12 @@ constexpr const char* kDetails =
     "and\n"
     "--each also parts[{name, targets, rise{mean, low, high}}].";
 
-Options make_options() {
+Options ablate_options() {
   Options options(
       {.name = "ablate",
        .summary = "How much the loss rises without each attention head, MLP, layer or neuron.",
        .positional = "MODEL",
-       .details = kDetails,
+       .details = kAblateDetails,
        .examples = {"headlight ablate runs/toy --data data/toy.txt --documents "
                     "blank_line",
                     "headlight ablate runs/toy --data book.txt --heads 0.1,2.3",
@@ -116,8 +116,7 @@ void print_loss(const AblationResult& result) {
   const std::string caution = few_documents_caution(result.sequences);
   std::cout << caution << (caution.empty() ? "" : "\n");
   std::cout << "loss " << fixed_number(result.loss.mean, 4) << " nats a token over "
-            << result.tokens << " tokens of "
-            << counted(static_cast<std::size_t>(result.sequences), "sequence") << "\n\n";
+            << result.tokens << " tokens of " << counted(result.sequences, "sequence") << "\n\n";
 }
 
 void print(AblationResult result) {
@@ -224,8 +223,7 @@ void check_text_options(const Options& options) {
 ResultPage page_of(const Interval& loss, Index sequences, std::vector<ResultGrid> grids) {
   return {.title = "What the loss loses without parts",
           .note = concat_text("The loss of the whole model is ", fixed_number(loss.mean, 4),
-                              " nats a token over ",
-                              counted(static_cast<std::size_t>(sequences), "sequence"),
+                              " nats a token over ", counted(sequences, "sequence"),
                               "; a rise means that the part is missed."),
           .graph = "",
           .grids = std::move(grids)};
@@ -271,7 +269,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
   }
 }
 
-int run(const Options& options) {
+int ablate_command(const Options& options) {
   const AblationOptions ablation = ablation_options(options);
   const bool of_parts = asks_for_parts(options);
   check_text_options(options);
@@ -289,7 +287,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_ablate(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(ablate_options(), arguments, ablate_command);
 }
 
 }  // namespace headlight::cli

@@ -161,8 +161,7 @@ std::string parts_svg(const PartsReport& report, const Options& options) {
     plot.x_label = of_neurons ? "neurons, the largest rise first" : "layer";
     if (result.sequences < kEnoughDocuments) {
       plot.x_label +=
-          concat_text(" (caution: over ",
-                      counted(static_cast<std::size_t>(result.sequences), "sequence"), " only)");
+          concat_text(" (caution: over ", counted(result.sequences, "sequence"), " only)");
     }
     return line_plot_svg(plot);
   }

@@ -8,7 +8,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kSeconds = 0.1;  // for each measurement
+constexpr double kAttentionSeconds = 0.1;  // for each measurement
 
 // Milliseconds with sequences of one length.
 struct Row {
@@ -47,7 +47,7 @@ void measure_op(const GptConfig& model, Precision precision, Row& row) {
         x, {.heads = model.n_head, .offsets = offsets, .weights = weights, .precision = precision});
   };
   const auto [plain, recorded] = best_seconds_in_turn(
-      kSeconds, [&] { attend(qkv, nullptr); },
+      kAttentionSeconds, [&] { attend(qkv, nullptr); },
       [&] {
         std::vector<Tensor> weights;
         attend(qkv, &weights);
@@ -56,7 +56,7 @@ void measure_op(const GptConfig& model, Precision precision, Row& row) {
   row.recorded = 1e3 * recorded;
   Tensor leaf = qkv.clone().set_requires_grad();
   const Tensor output = attend(leaf, nullptr);
-  row.backward = 1e3 * best_seconds(kSeconds, [&] {
+  row.backward = 1e3 * best_seconds(kAttentionSeconds, [&] {
                    leaf.zero_grad();
                    backward(output, {.gradient = gradient, .retain_graph = true});
                  });
@@ -66,7 +66,7 @@ void measure_model(const Gpt& model, Precision precision, Row& row) {
   const NoGrad no_grad;
   const Batch batch = make_batch({random_tokens(row.length, model.config().vocab_size, 1)});
   const auto [plain, recorded] = best_seconds_in_turn(
-      kSeconds, [&] { model.logits(batch, {.precision = precision}); },
+      kAttentionSeconds, [&] { model.logits(batch, {.precision = precision}); },
       [&] {
         Recorder recorder;
         model.logits(batch, {.recorder = &recorder, .precision = precision});

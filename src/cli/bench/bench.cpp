@@ -16,7 +16,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kBenchDetails =
     "What is measured, train by default:\n"
     "  train      steps of training on random tokens: tokens/s, ms a step and its phases, FLOPs,\n"
     "             the share of the machine's matrix product rate (MFU), memory\n"
@@ -78,11 +78,11 @@ TrainConfig default_config() {
   return config;
 }
 
-Options make_options() {
+Options bench_options() {
   Options options({.name = "bench",
                    .summary = "Measure the speed of training, generation and their parts.",
                    .positional = "[train|generate|gemm|memory|attention]",
-                   .details = kDetails,
+                   .details = kBenchDetails,
                    .examples = {"headlight bench",
                                 "headlight bench train --config "
                                 "configs/bench/gpt2-256.toml --steps 10",
@@ -157,7 +157,7 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
   print_json(json);
 }
 
-int run(const Options& options) {
+int bench_command(const Options& options) {
   if (options.is_set("signature")) {
     require(options.positionals().empty(),
             "bench: --signature measures nothing; leave either it or the kind away");
@@ -180,7 +180,7 @@ Index count_of(const Options& options, const std::string& name, Index least) {
 }
 
 int run_bench(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(bench_options(), arguments, bench_command);
 }
 
 }  // namespace headlight::cli

@@ -7,7 +7,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kSeconds = 0.05;  // for each product
+constexpr double kProductSeconds = 0.05;  // for each product
 
 // One product of a training step: C [m, n] = op(A) [m, k] op(B) [k, n].
 struct Product {
@@ -61,7 +61,7 @@ double seconds_of(const Product& p) {
                                      .transpose_b = p.transpose_b,
                                      .c = c.data<float>(),
                                      .c_stride = p.n};
-  return best_seconds(kSeconds, [&] { kernels::gemm(product); });
+  return best_seconds(kProductSeconds, [&] { kernels::gemm(product); });
 }
 
 double flops_of(const Product& p) {

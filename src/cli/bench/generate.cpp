@@ -75,12 +75,12 @@ double prompt_flops(const GptConfig& config, Index tokens) {
   return (training_flops(config, {0, tokens}) - head * static_cast<double>(tokens - 1)) / 3;
 }
 
-struct Measured {
+struct MeasuredTokens {
   Spread token_ms;
   Spread first_ms;
 };
 
-Measured measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
+MeasuredTokens measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
   std::vector<double> tokens;
   std::vector<double> first;
   for (Index round = 0; round <= rounds; ++round) {

@@ -8,7 +8,7 @@ namespace {
 constexpr Index kElements = Index{1}
                             << 25;  // of each of two arrays: together larger than any cache
 constexpr double kArrayBytes = 4.0 * static_cast<double>(kElements);
-constexpr double kSeconds = 0.2;  // for each measurement
+constexpr double kPassSeconds = 0.2;  // for each measurement
 
 }  // namespace
 
@@ -17,10 +17,10 @@ BenchReport bench_memory(const BenchTask&) {
   const double read = measure_read_rate();
   const Tensor x = Tensor::zeros({kElements});
   Tensor y = Tensor::zeros({kElements});
-  const double copy = 2 * kArrayBytes / best_seconds(kSeconds, [&] {
+  const double copy = 2 * kArrayBytes / best_seconds(kPassSeconds, [&] {
                         kernels::copy_pass(x.data<float>(), y.data<float>(), kElements);
                       });
-  const double update = 3 * kArrayBytes / best_seconds(kSeconds, [&] {
+  const double update = 3 * kArrayBytes / best_seconds(kPassSeconds, [&] {
                           kernels::update_pass(x.data<float>(), y.data<float>(), kElements);
                         });
   return {{{"read_gb_per_second", read / 1e9},

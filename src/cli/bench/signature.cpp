@@ -21,7 +21,7 @@ namespace {
 
 constexpr Index kSteps = 12;
 constexpr Index kDocuments = 40;
-constexpr std::uint64_t kLengthStream = 5;
+constexpr std::uint64_t kSignatureLengthStream = 5;
 
 // What both runs share: several tiles of products, odd sizes, every dropout, accumulation.
 TrainConfig fixed_config() {
@@ -63,7 +63,7 @@ TokenDataset fixed_dataset(const TrainConfig& config) {
   if (config.batching == "packed") {
     return stream_dataset(random_tokens(4096, vocabulary, 0));
   }
-  const RandomStream lengths{11, kLengthStream};
+  const RandomStream lengths{11, kSignatureLengthStream};
   TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
   for (std::uint64_t i = 0; i < kDocuments; ++i) {
     const auto inputs =

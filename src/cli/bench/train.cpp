@@ -60,7 +60,7 @@ double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
 }
 
 // What the timed steps gave.
-struct Measured {
+struct MeasuredSteps {
   std::vector<StepMetrics> steps;
   std::vector<std::vector<Index>> lengths;  // [steps][sequences]
   StorageStatistics storage;
@@ -68,7 +68,7 @@ struct Measured {
   double peak_memory = 0;  // bytes
 };
 
-Measured run_steps(const BenchTask& task) {
+MeasuredSteps run_steps(const BenchTask& task) {
   const TokenDataset dataset = random_dataset(task);
   Gpt model(task.model(), static_cast<std::uint64_t>(task.config.seed));
   Trainer trainer(task.config, model, dataset, all_processes());
@@ -76,7 +76,7 @@ Measured run_steps(const BenchTask& task) {
   for (Index step = 0; step < task.warmup; ++step) {
     trainer.step();
   }
-  Measured measured;
+  MeasuredSteps measured;
   const std::size_t before = storage_statistics().system_allocations;
   for (Index step = 0; step < task.steps; ++step) {
     measured.steps.push_back(trainer.step());
@@ -109,7 +109,7 @@ double median_of(const std::vector<StepMetrics>& steps, const Value& value) {
   return spread_of(values).median;
 }
 
-Summary summarize(const BenchTask& task, const Measured& measured) {
+Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
   Summary summary;
   std::vector<double> milliseconds;
   std::vector<double> rates;  // FLOP/s
@@ -136,7 +136,7 @@ Summary summarize(const BenchTask& task, const Measured& measured) {
   return summary;
 }
 
-Json to_json(const BenchTask& task, const Measured& measured, const Summary& summary,
+Json to_json(const BenchTask& task, const MeasuredSteps& measured, const Summary& summary,
              const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
   Json json{{"tokens_per_second", summary.tokens_per_second},
@@ -171,7 +171,7 @@ std::string phase_text(const char* name, double seconds, const PhaseSeconds& all
   return line("  %-20s %10.2f ms  %3.0f %%\n", name, 1e3 * seconds, 100 * seconds / all.total());
 }
 
-std::string to_text(const BenchTask& task, const Measured& measured, const Summary& summary,
+std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const Summary& summary,
                     const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
   std::string text = model_text(task.model()) + "\n";
@@ -203,7 +203,7 @@ BenchReport bench_train(const BenchTask& task) {
   require_free_memory(
       kBytesPerParameter * static_cast<double>(count_parameters(task.model()).total()),
       "training this model");
-  const Measured measured = run_steps(task);
+  const MeasuredSteps measured = run_steps(task);
   const Summary summary = summarize(task, measured);
   const GemmRates rates = measure_gemm_rates();
   return {to_json(task, measured, summary, rates), to_text(task, measured, summary, rates)};

@@ -13,6 +13,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "views/report/json_output.h"
+#include "views/report/numbers.h"
 
 namespace headlight::cli {
 namespace {
@@ -123,11 +124,6 @@ std::string error_text(double error) {
   return out.str();
 }
 
-template <class Number>
-std::string counted(Number number, const std::string& noun) {
-  return concat_text(number, " ", noun, number == 1 ? "" : "s");
-}
-
 void print_table(const std::vector<OpReport>& reports) {
   std::size_t width = 2;
   for (const OpReport& report : reports) {
@@ -151,7 +147,7 @@ void print_table(const std::vector<OpReport>& reports) {
   const auto failed = std::count_if(reports.begin(), reports.end(),
                                     [](const OpReport& report) { return !report.passed; });
   std::cout << "\n"
-            << counted(reports.size(), "op") << ", " << counted(inputs, "input") << ", "
+            << counted(std::ssize(reports), "op") << ", " << counted(inputs, "input") << ", "
             << counted(elements, "gradient") << ": "
             << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
 }
@@ -171,7 +167,7 @@ Json json_of(const std::vector<OpReport>& reports) {
   return result;
 }
 
-Options make_options() {
+Options gradcheck_options() {
   Options options(command_info());
   options.value("op", "Check only this op")
       .value("eps", "Step of the central differences", "1e-6")
@@ -180,7 +176,7 @@ Options make_options() {
   return options;
 }
 
-int run(const Options& options) {
+int gradcheck_command(const Options& options) {
   const GradientCheckOptions check = check_options(options);
   const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
   options.json() ? print_json(json_of(reports)) : print_table(reports);
@@ -190,7 +186,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_gradcheck(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(gradcheck_options(), arguments, gradcheck_command);
 }
 
 }  // namespace headlight::cli

@@ -21,7 +21,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kCircuitDetails =
     "Which heads and MLPs read what others write, when the model tells two texts apart. Every "
     "edge\n"
     "from a writer (embed, heads, MLPs) to a reader (query, key and value of heads, MLPs, logits)\n"
@@ -48,12 +48,12 @@ constexpr const char* kDetails =
     "clean_difference, corrupt_difference, edges (in the\n"
     "model), kept, faithfulness, circuit[{from, to, into, score}], curve[{edges, faithfulness}].";
 
-Options make_options() {
+Options circuit_options() {
   Options options(
       {.name = "circuit",
        .summary = "The edges among heads and MLPs that a task uses, checked by cutting the rest.",
        .positional = "MODEL",
-       .details = kTaskDetails + std::string("\n") + kDetails,
+       .details = kTaskDetails + std::string("\n") + kCircuitDetails,
        .examples = {
            "headlight circuit runs/toy --clean \"Mina could not find her red key. She "
            "looked under the table, but there was no red\" --corrupt \"Mina could not "
@@ -254,7 +254,7 @@ CircuitResult find(const LoadedModel& loaded, const std::vector<PatchingTask>& t
   return find_circuit(*loaded.model, tasks, wanted);
 }
 
-int run(const Options& options) {
+int circuit_command(const Options& options) {
   const CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
@@ -279,7 +279,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_circuit(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(circuit_options(), arguments, circuit_command);
 }
 
 }  // namespace headlight::cli

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kCautionColumns = 100;
 
-constexpr const char* kDetails =
+constexpr const char* kPatchDetails =
     "Activation patching: the model reads the corrupt text while the output of one head is\n"
     "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how\n"
     "far that moves what is measured from the corrupt text's (0) to the clean one's (1).\n"
@@ -70,12 +70,12 @@ constexpr const char* kDetails =
     "(id: of a single token), wrong{...}, heads[{head, layer, index, difference, recovered,\n"
     "reliable}].";
 
-Options make_options() {
+Options patch_options() {
   Options options(
       {.name = "patch",
        .summary = "Which parts carry the difference between two texts.",
        .positional = "MODEL",
-       .details = kTaskDetails + std::string("\n") + kDetails,
+       .details = kTaskDetails + std::string("\n") + kPatchDetails,
        .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\" --corrupt \"Mina could not "
                     "find her red hat. She looked under the table, but there was no red\" "
@@ -218,7 +218,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
   }
 }
 
-int run(const Options& options) {
+int patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
   const ResultFiles files(options);  // what is wrong with them is said before the model is read
   const LoadedModel loaded = load_model(options.positional());
@@ -236,7 +236,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_patch(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(patch_options(), arguments, patch_command);
 }
 
 }  // namespace headlight::cli

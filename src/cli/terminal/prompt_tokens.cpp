@@ -25,8 +25,7 @@ void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer
   const auto unknown = std::count_if(tokens.begin(), tokens.end(),
                                      [&](std::int32_t id) { return id == tokenizer.unknown(); });
   if (unknown > 0) {
-    log_warning(where + ": the model does not know " +
-                counted(static_cast<std::size_t>(unknown), "character"));
+    log_warning(where + ": the model does not know " + counted(unknown, "character"));
   }
 }
 

@@ -19,7 +19,7 @@ constexpr Index kLargestText = Index{1} << 28;  // bytes of ids in writing
 
 using Ids = std::vector<std::int32_t>;
 
-Options make_options() {
+Options tokenizer_decode_options() {
   Options options(
       {.name = "tokenizer decode",
        .summary = "Turn token ids into text.",
@@ -118,7 +118,7 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
   }
 }
 
-int run(const Options& options) {
+int tokenizer_decode_command(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
   const auto tokenizer = open_tokenizer(options.positional());
   BytesOfIds bytes_of(*tokenizer, options.is_set("skip_special"));
@@ -137,7 +137,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_tokenizer_decode(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(tokenizer_decode_options(), arguments, tokenizer_decode_command);
 }
 
 }  // namespace headlight::cli

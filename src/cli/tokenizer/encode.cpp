@@ -24,7 +24,7 @@ using Ids = std::vector<std::int32_t>;
 // `begins` is true for the first ids of a document.
 using UseIds = std::function<void(const Ids& ids, bool begins)>;
 
-Options make_options() {
+Options tokenizer_encode_options() {
   Options options(
       {.name = "tokenizer encode",
        .summary = "Turn text into token ids.",
@@ -229,7 +229,7 @@ class IdPrinter {
   bool has_ids_ = false;  // of the document
 };
 
-int run(const Options& options) {
+int tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
   const auto tokenizer = open_tokenizer(options.positionals().front());
@@ -254,7 +254,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_tokenizer_encode(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(tokenizer_encode_options(), arguments, tokenizer_encode_command);
 }
 
 }  // namespace headlight::cli

@@ -13,7 +13,7 @@
 namespace headlight::cli {
 namespace {
 
-Options make_options() {
+Options tokenizer_info_options() {
   return Options(
       {.name = "tokenizer info",
        .summary = "What a tokenizer consists of.",
@@ -95,7 +95,7 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
           : "with its text");
 }
 
-int run(const Options& options) {
+int tokenizer_info_command(const Options& options) {
   const auto tokenizer = open_tokenizer(options.positional());
   const Summary summary = summary_of(*tokenizer);
   if (options.json()) {
@@ -109,7 +109,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_tokenizer_info(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(tokenizer_info_options(), arguments, tokenizer_info_command);
 }
 
 }  // namespace headlight::cli

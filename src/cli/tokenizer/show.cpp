@@ -18,10 +18,10 @@ namespace {
 // Backgrounds of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};
-constexpr const char* kFaint = "\x1B[2m";
+constexpr const char* kFaintStyle = "\x1B[2m";
 constexpr const char* kPlain = "\x1B[0m";
 
-Options make_options() {
+Options tokenizer_show_options() {
   Options options(
       {.name = "tokenizer show",
        .summary = "Print a text token by token, with the ids.",
@@ -79,7 +79,7 @@ void print_row(const std::vector<Cell>& cells, std::size_t begin, std::size_t en
     const std::string id_padding = padding(cell.width, cell.id.size());
     const bool last = i + 1 == end;
     labels += look.colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
-    ids += look.colours ? kFaint + cell.id + kPlain : cell.id;
+    ids += look.colours ? kFaintStyle + cell.id + kPlain : cell.id;
     labels += last ? "" : label_padding + " ";
     ids += last ? "" : id_padding + " ";
   }
@@ -112,7 +112,7 @@ Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   return {{"tokens", tokens}};
 }
 
-int run(const Options& options) {
+int tokenizer_show_command(const Options& options) {
   require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
           options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
@@ -130,7 +130,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_tokenizer_show(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(tokenizer_show_options(), arguments, tokenizer_show_command);
 }
 
 }  // namespace headlight::cli

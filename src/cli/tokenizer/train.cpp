@@ -18,7 +18,7 @@
 namespace headlight::cli {
 namespace {
 
-Options make_options() {
+Options tokenizer_train_options() {
   Options options(
       {.name = "tokenizer train",
        .summary = "Learn a byte-level BPE tokenizer from text files.",
@@ -113,7 +113,7 @@ void print(const Report& report, bool json) {
               bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
 }
 
-int run(const Options& options) {
+int tokenizer_train_command(const Options& options) {
   const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
   TextFormat format;
@@ -148,7 +148,7 @@ int run(const Options& options) {
 }  // namespace
 
 int run_tokenizer_train(const std::vector<std::string>& arguments) {
-  return run_command(make_options(), arguments, run);
+  return run_command(tokenizer_train_options(), arguments, tokenizer_train_command);
 }
 
 }  // namespace headlight::cli

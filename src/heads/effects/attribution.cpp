@@ -18,8 +18,6 @@
 namespace headlight {
 namespace {
 
-const double kTwiceAsLikely = std::log(2.0);
-
 using Vector = std::vector<double>;
 
 double product(std::span<const double> a, std::span<const double> b) {

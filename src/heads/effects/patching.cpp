@@ -8,11 +8,7 @@
 #include "heads/effects/head_substitutes.h"
 
 namespace headlight {
-namespace {
-
-constexpr double kTwiceAsLikely = 0.6931471805599453;  // ln 2, as a difference of logits
-
-}  // namespace
+namespace {}  // namespace
 
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
   const AnswerContrast contrast(model, task);

@@ -10,8 +10,6 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kAbout = "intervene";
-
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
@@ -203,7 +201,7 @@ void read_text_source(ChangeReader& reader, Change& change) {
 }
 
 Change parse_change(std::string_view text) {
-  ChangeReader reader{kAbout, text};
+  ChangeReader reader{"intervene", text};
   const NumberRange positions = take_positions(kAbout, reader.rest);
   Change change{.kind = parse_name<ChangeKind>(kAbout, reader.word()), .positions = positions};
   read_targets(reader, change);

@@ -12,7 +12,7 @@ namespace {
 constexpr double kGlobalTheta = 1e6;
 constexpr double kLocalTheta = 1e4;
 
-std::vector<Index> read_windows(const ConfigReader& reader, Index layers) {
+std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) {
   const Index window = reader.integer("sliding_window", 4096);
   require_value(window >= 1, "sliding_window", "expected a number from 1, got ", window);
   const Index pattern = reader.integer("sliding_window_pattern", 6);
@@ -71,7 +71,7 @@ GptConfig read_config(const ConfigReader& reader) {
   config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
   config.position = PositionKind::rope;
   read_ropes(reader, config);
-  config.windows = read_windows(reader, config.n_layer);
+  config.windows = read_gemma_windows(reader, config.n_layer);
   const double scalar = reader.number("query_pre_attn_scalar", 256);
   require_value(scalar > 0, "query_pre_attn_scalar", "expected a number above 0, got ", scalar);
   config.attention_scale = 1 / std::sqrt(scalar);

@@ -26,7 +26,7 @@ Activation read_activation(const ConfigReader& reader, const char* key, const ch
 
 namespace {
 
-GptConfig read_config(const ConfigReader& reader) {
+GptConfig read_gpt2(const ConfigReader& reader) {
   GptConfig config;
   config.vocab_size = reader.integer("vocab_size", 50257);
   config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
@@ -79,7 +79,7 @@ RopeOptions read_rope(const ConfigReader& reader) {
 }
 
 GptConfig read_headlight_config(const ConfigReader& reader) {
-  GptConfig config = read_config(reader);
+  GptConfig config = read_gpt2(reader);
   config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
   config.norm_type = parse_name<NormKind>("norm_type", reader.text("norm_type", "layer"));
   config.norm_gain_plus_one = reader.boolean("norm_gain_plus_one", false);
@@ -106,7 +106,7 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
   return config;
 }
 
-std::string refusal(const GptConfig& config) {
+std::string refusal_of_gpt2(const GptConfig& config) {
   if (config.norm == NormPosition::post) {
     return "norm = post cannot be expressed: GPT-2 has its norms in front";
   }
@@ -149,7 +149,7 @@ std::string refusal(const GptConfig& config) {
 
 std::string no_refusal(const GptConfig&) { return ""; }
 
-Json config_json(const GptConfig& config) {
+Json gpt2_json(const GptConfig& config) {
   return {{"architectures", {"GPT2LMHeadModel"}},
           {"model_type", "gpt2"},
           {"n_positions", config.block_size},
@@ -183,7 +183,7 @@ void add_rope(const GptConfig& config, Json& json) {
 }
 
 Json headlight_config_json(const GptConfig& config) {
-  Json json = config_json(config);
+  Json json = gpt2_json(config);
   json["architectures"] = Json::array({"HeadlightForCausalLM"});
   json["model_type"] = "headlight";
   json["norm"] = name_of(config.norm);
@@ -223,7 +223,7 @@ Json headlight_config_json(const GptConfig& config) {
 }
 
 // The matrices of layers lie as inputs x outputs.
-std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig&) {
+std::vector<StoredTensor> gpt2_tensors(const Weight& weight, const GptConfig&) {
   return {{.name = weight.name,
            .rows = weight.shape[0],
            .transposed = weight.multiplied && weight.layer != kNoLayer}};
@@ -235,17 +235,17 @@ const ModelFamily kGpt2{.type = "gpt2",
                         .layout = {.prefix = "transformer.",
                                    .head = "lm_head.weight",
                                    .buffers = {".attn.bias", ".attn.masked_bias"},
-                                   .tensors_of = tensors_of,
+                                   .tensors_of = gpt2_tensors,
                                    .has_all_biases = true},
-                        .read_config = read_config,
-                        .refusal = refusal,
-                        .config_json = config_json};
+                        .read_config = read_gpt2,
+                        .refusal = refusal_of_gpt2,
+                        .config_json = gpt2_json};
 
 const ModelFamily kHeadlight{.type = "headlight",
                              .layout = {.prefix = "transformer.",
                                         .head = "lm_head.weight",
                                         .buffers = {".attn.bias", ".attn.masked_bias"},
-                                        .tensors_of = tensors_of,
+                                        .tensors_of = gpt2_tensors,
                                         .has_all_biases = true},
                              .read_config = read_headlight_config,
                              .refusal = no_refusal,

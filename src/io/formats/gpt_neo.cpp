@@ -32,7 +32,7 @@ std::vector<bool> local_layers(const ConfigReader& reader) {
   return local;
 }
 
-GptConfig read_config(const ConfigReader& reader) {
+GptConfig read_gpt_neo(const ConfigReader& reader) {
   GptConfig config;
   config.vocab_size = reader.integer("vocab_size", 50257);
   config.block_size = reader.integer("max_position_embeddings", 2048);
@@ -59,7 +59,7 @@ GptConfig read_config(const ConfigReader& reader) {
   return config;
 }
 
-std::string refusal(const GptConfig& config) {
+std::string refusal_of_gpt_neo(const GptConfig& config) {
   GptConfig plain = config;
   plain.windows.clear();
   plain.attention_scale = 0;
@@ -75,7 +75,7 @@ std::string refusal(const GptConfig& config) {
              : "";
 }
 
-Json config_json(const GptConfig& config) {
+Json gpt_neo_json(const GptConfig& config) {
   Json layers;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const bool is_local =
@@ -100,7 +100,7 @@ Json config_json(const GptConfig& config) {
           {"layer_norm_epsilon", config.layer_norm_epsilon}};
 }
 
-std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
+std::vector<StoredTensor> gpt_neo_tensors(const Weight& weight, const GptConfig& config) {
   const std::string end = weight.is_bias ? ".bias" : ".weight";
   const std::string layer = "h." + std::to_string(weight.layer) + ".attn.attention.";
   if (weight.part == Part::query_key_value) {
@@ -119,9 +119,9 @@ const ModelFamily kGptNeo{
     .layout = {.prefix = "transformer.",
                .head = "lm_head.weight",
                .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
-               .tensors_of = tensors_of},
-    .read_config = read_config,
-    .refusal = refusal,
-    .config_json = config_json};
+               .tensors_of = gpt_neo_tensors},
+    .read_config = read_gpt_neo,
+    .refusal = refusal_of_gpt_neo,
+    .config_json = gpt_neo_json};
 
 }  // namespace headlight

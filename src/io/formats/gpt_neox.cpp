@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUsualShare = 0.25;
 
-GptConfig read_config(const ConfigReader& reader) {
+GptConfig read_gpt_neox(const ConfigReader& reader) {
   GptConfig config;
   config.vocab_size = reader.integer("vocab_size", 50432);
   config.block_size = reader.integer("max_position_embeddings", 2048);
@@ -36,7 +36,7 @@ GptConfig read_config(const ConfigReader& reader) {
   return config;
 }
 
-std::string refusal(const GptConfig& config) {
+std::string refusal_of_gpt_neox(const GptConfig& config) {
   GptConfig plain = config;
   plain.position = PositionKind::learned;
   plain.parallel_residual = false;
@@ -55,7 +55,7 @@ std::string refusal(const GptConfig& config) {
   return fits ? "" : "these positions cannot be expressed: GPT-NeoX turns parts of heads";
 }
 
-Json config_json(const GptConfig& config) {
+Json gpt_neox_json(const GptConfig& config) {
   const BlockPlan block = block_plan(config, 0);
   const Index head_width = block.attention.head_width;
   const double share = config.rope.width == 0 ? 1
@@ -82,7 +82,7 @@ Json config_json(const GptConfig& config) {
           {"rope_parameters", rope}};
 }
 
-std::string name_of_part(Part part) {
+std::string neox_name(Part part) {
   switch (part) {
     case Part::token_embedding:
       return "embed_in";
@@ -107,8 +107,8 @@ std::string name_of_part(Part part) {
   }
 }
 
-std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
-  StoredTensor stored{.name = name_in_layer(weight, name_of_part(weight.part)),
+std::vector<StoredTensor> gpt_neox_tensors(const Weight& weight, const GptConfig& config) {
+  StoredTensor stored{.name = name_in_layer(weight, neox_name(weight.part)),
                       .rows = weight.shape[0]};
   if (weight.part == Part::query_key_value) {
     stored.order = {.outer = 1, .first = config.heads(weight.layer), .second = 3};
@@ -123,9 +123,9 @@ const ModelFamily kGptNeoX{
     .layout = {.prefix = "gpt_neox.",
                .head = "embed_out.weight",
                .buffers = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
-               .tensors_of = tensors_of},
-    .read_config = read_config,
-    .refusal = refusal,
-    .config_json = config_json};
+               .tensors_of = gpt_neox_tensors},
+    .read_config = read_gpt_neox,
+    .refusal = refusal_of_gpt_neox,
+    .config_json = gpt_neox_json};
 
 }  // namespace headlight

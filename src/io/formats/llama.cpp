@@ -61,7 +61,7 @@ GptConfig read_mistral(const ConfigReader& reader) {
   return config;
 }
 
-std::vector<Index> read_windows(const ConfigReader& reader, Index layers) {
+std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
   const bool has_windows = reader.boolean("use_sliding_window", false);
   const Index window = has_windows ? reader.integer("sliding_window", 4096) : 0;
   const Index whole_layers = reader.integer("max_window_layers", 28);
@@ -76,7 +76,7 @@ GptConfig read_qwen2(const ConfigReader& reader) {
   GptConfig config =
       read_layers(reader, {.vocabulary = 151936, .block = 32768, .inner = 22016, .key_heads = 32});
   config.qkv_bias = true;
-  config.windows = read_windows(reader, config.n_layer);
+  config.windows = read_qwen_windows(reader, config.n_layer);
   return config;
 }
 
@@ -87,7 +87,7 @@ GptConfig read_qwen3(const ConfigReader& reader) {
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
   config.qk_norm = true;
-  config.windows = read_windows(reader, config.n_layer);
+  config.windows = read_qwen_windows(reader, config.n_layer);
   return config;
 }
 
@@ -222,7 +222,7 @@ Json qwen3_json(const GptConfig& config) {
 }
 
 // Of a part inside a layer, or outside.
-std::string name_of_part(Part part) {
+std::string llama_name(Part part) {
   switch (part) {
     case Part::token_embedding:
       return "embed_tokens";
@@ -260,7 +260,7 @@ std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& c
         {name_in_layer(weight, "self_attn.q_proj"), name_in_layer(weight, "self_attn.k_proj"),
          name_in_layer(weight, "self_attn.v_proj")});
   }
-  return {{.name = name_in_layer(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
+  return {{.name = name_in_layer(weight, llama_name(weight.part)), .rows = weight.shape[0]}};
 }
 
 const WeightLayout kLlamaLayout{.prefix = "model.",

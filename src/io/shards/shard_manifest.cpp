@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kVersion = 1;
+constexpr Index kManifestVersion = 1;
 constexpr Index kLargestManifest = Index{1} << 28;  // bytes
 
 Index count_in(const Json& object, const char* key, const std::string& where) {
@@ -33,7 +33,8 @@ const Json& list_in(const Json& object, const char* key, const std::string& wher
 
 ShardManifest parse_manifest(const std::string& text, const std::string& where) {
   const Json json = parse_json(text, where);
-  require(count_in(json, "version", where) == kVersion, where, ": version: expected ", kVersion);
+  require(count_in(json, "version", where) == kManifestVersion, where, ": version: expected ",
+          kManifestVersion);
   ShardManifest manifest{.settings = json_member(json, "settings", where)};
   require(manifest.settings.is_object(), where, ": settings: expected an object");
   for (const Json& source : list_in(json, "sources", where)) {
@@ -70,7 +71,7 @@ void write_shard_manifest(const fs::path& folder, const ShardManifest& manifest)
     shards.push_back(
         {{"name", shard.name}, {"tokens", shard.tokens}, {"documents", shard.documents}});
   }
-  Json json{{"version", kVersion}, {"settings", manifest.settings}, {"next", nullptr}};
+  Json json{{"version", kManifestVersion}, {"settings", manifest.settings}, {"next", nullptr}};
   if (manifest.next) {
     json["next"] = {{"source", manifest.next->source},
                     {"part", manifest.next->part},

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "kernels/gemm/gemm_parts.h"
 #include "kernels/gemm/tiled_gemm.h"
 #include "kernels/openmp.h"
 #include "kernels/parallel.h"
@@ -28,8 +29,6 @@ struct TileGrid {
   Index rows;     // of a tile
   Index columns;  // of a tile
 };
-
-Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
 
 // Halves the longer side until there are enough tiles for a few threads, or the tiles get too
 // small to keep BLAS busy. Depends on the shape alone.

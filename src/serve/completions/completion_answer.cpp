@@ -1,10 +1,10 @@
 #include "serve/completions/completion_answer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "serve/api_error.h"
 #include "serve/text_scores.h"
 
@@ -12,11 +12,6 @@ namespace headlight::serve {
 namespace {
 
 using Entries = std::vector<TokenLog::Entry>;
-
-Index seconds_since_1970() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-}
 
 const char* finish_name(FinishReason reason) {
   return reason == FinishReason::length ? "length" : "stop";

@@ -84,16 +84,16 @@ export function showShifts(shifts) {
 }
 
 export function showClasses() {
-  byId('class-chips').replaceChildren(...headsByClass(session.classes).map(([name, heads]) => {
+  byId('class-chips').replaceChildren(...headsByClass(session.classes).map(({label, heads}) => {
     const chip = element('button', {type: 'button', className: 'chip',
-                                    textContent: `${say('all_of')} ${name} (${heads.length})`});
+                                    textContent: `${say('all_of')} ${label} (${heads.length})`});
     chip.addEventListener('click', () => apply(heads));
     return chip;
   }));
   for (const [part, cell] of cells) {
-    const [name, score] = session.classes.get(part) ?? [];
-    cell.classList.toggle('classed', name !== undefined && isPattern(name));
-    cell.title = name === undefined ? cell.ariaLabel : `${cell.ariaLabel}: ${name} ${score.toFixed(2)}`;
+    const known = session.classes.get(part);
+    cell.classList.toggle('classed', known !== undefined && isPattern(known.name));
+    cell.title = known === undefined ? cell.ariaLabel : `${cell.ariaLabel}: ${known.label}${known.settled ? '' : ' ?'} ${known.score.toFixed(2)}`;
   }
 }
 

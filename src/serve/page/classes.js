@@ -2,7 +2,7 @@
 import {byId} from '/views/dom.js';
 import {askLong, latest} from './server.js';
 import {changed, listen, session} from './session.js';
-import {say} from './words.js';
+import {language, say} from './words.js';
 
 // Parts that others need not wait for long; a text is cut into pieces of so many tokens.
 const kPiece = 128;
@@ -10,20 +10,22 @@ const kResamples = 200;
 
 let opening = '';  // the text that heads are classed on as long as the reader chooses none
 
-// {"1.0": ["induction", 0.8]}, of an answer of /api/scores.
-export const classesOf = (heads) => new Map(heads.map(({head, verdict, verdict_score: score}) =>
-  [head, [verdict.replaceAll('_', ' '), score]]));
+// {"1.0": {name: "previous_token", label: "바로 앞 토큰", score: 0.8, settled: true}}, of an answer of /api/scores in a
+// language. What is not settled rests on too little text to be told from chance.
+export const classesOf = ({heads, labels}, language) => new Map(heads.map(
+  ({head, verdict, verdict_score: score, settled}) =>
+    [head, {name: verdict, label: labels[language][verdict], score, settled}]));
 
 // What names something that a head does: neither that it looks everywhere, nor that nothing stands out.
 export const isPattern = (name) => !['diffuse', 'mixed', 'other'].includes(name);
 
-// [class, its heads], those with a pattern first, then by number.
+// Each class with its label and heads, those with a pattern first, then by number.
 export function headsByClass(classes) {
   const heads = new Map();
-  for (const [head, [name]] of classes) {
-    heads.set(name, [...heads.get(name) ?? [], head]);
+  for (const [head, {name, label}] of classes) {
+    heads.set(name, {name, label, heads: [...heads.get(name)?.heads ?? [], head]});
   }
-  return [...heads].sort(([a, first], [b, second]) => isPattern(b) - isPattern(a) || second.length - first.length);
+  return [...heads.values()].sort((a, b) => isPattern(b.name) - isPattern(a.name) || b.heads.length - a.heads.length);
 }
 
 export const scoredText = () => session.scored || opening;
@@ -34,12 +36,12 @@ async function score(signal) {
   bar.hidden = false;
   byId('scoring-state').textContent = say('finding');
   const block = session.models.find(({id}) => id === session.model)?.max_model_len ?? kPiece;
-  const {heads} = await askLong('/api/scores', {model: session.model, text: scoredText(), resamples: kResamples,
+  const answer = await askLong('/api/scores', {model: session.model, text: scoredText(), resamples: kResamples,
     sequence_tokens: Math.min(kPiece, block)}, signal, (share) => { bar.value = share; });
   bar.hidden = true;
-  session.classes = classesOf(heads);
+  session.classes = classesOf(answer, language);
   byId('scoring-state').textContent = `${say('found')} ${headsByClass(session.classes)
-    .map(([name, {length}]) => `${length} ${name}`).join(', ')}`;
+    .map(({label, heads}) => `${heads.length} ${label}`).join(', ')}`;
   changed('classes');
 }
 

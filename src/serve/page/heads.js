@@ -17,7 +17,8 @@ let shape = '';   // of the model that the board shows
 let shown = null;  // the answers that are shown
 
 function withClasses(doc) {
-  return {...doc, scores: Object.fromEntries(session.classes)};
+  return {...doc, scores: Object.fromEntries([...session.classes].map(
+    ([head, {label, score, settled}]) => [head, [label, score, settled]]))};
 }
 
 // How far the pattern of each head moved: half the sum of differences of a row, mean over rows.

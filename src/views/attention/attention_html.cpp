@@ -7,22 +7,19 @@
 #include "views/attention/fetching_page.h"
 #include "views/html/filled_page.h"
 #include "views/plot/svg.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
 
-std::string counted(Index count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string counts(const AttentionMaps& maps) {
-  std::size_t heads = 0;
+  Index heads = 0;
   for (const LayerAttention& layer : maps.layers) {
-    heads += layer.heads.size();
+    heads += std::ssize(layer.heads);
   }
-  return "Attention of " + counted(static_cast<Index>(heads), "head") + " in " +
-         counted(static_cast<Index>(maps.layers.size()), "layer") + " over " +
-         counted(static_cast<Index>(maps.tokens.size()), "token");
+  return "Attention of " + counted(heads, "head") + " in " +
+         counted(std::ssize(maps.layers), "layer") + " over " +
+         counted(std::ssize(maps.tokens), "token");
 }
 
 // The titles of the documents, each once: "toy", "toy and other".

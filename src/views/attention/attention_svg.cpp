@@ -10,6 +10,7 @@
 #include "views/attention/attention_view.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
@@ -46,7 +47,7 @@ double weight_strength(double weight, const PanelLayout& layout) {
 
 constexpr Index kLabelledTokens = 64;  // beyond, labels would be too small to read
 constexpr Index kLargestGrid = 256;    // cells per side of a panel
-constexpr double kValueCell = 36.0;    // fits "0.87"
+constexpr double kWeightCell = 36.0;   // fits "0.87"
 constexpr double kSmallestCell = 10.0;
 constexpr double kPanelSide = 360.0;  // without labels
 constexpr double kTickSize = 10.0;
@@ -58,7 +59,7 @@ constexpr const char* kInk = "#33364a";
 
 double cell_size(Index tokens) {
   if (tokens <= kLinearScaleTokens) {
-    return kValueCell;
+    return kWeightCell;
   }
   return std::clamp(std::floor(480.0 / static_cast<double>(tokens)), kSmallestCell, 24.0);
 }
@@ -81,9 +82,9 @@ void measure_labels(const std::vector<std::string>& tokens, PanelLayout& layout)
     layout.labels.push_back(shorten_text(display_label(token), 9.0));
     widest = std::max(widest, text_width(layout.labels.back()) * layout.label_size);
   }
-  layout.key_labels = widest <= layout.cell       ? KeyLabels::flat
-                      : layout.cell >= kValueCell ? KeyLabels::slanted
-                                                  : KeyLabels::upright;
+  layout.key_labels = widest <= layout.cell        ? KeyLabels::flat
+                      : layout.cell >= kWeightCell ? KeyLabels::slanted
+                                                   : KeyLabels::upright;
   const double below = layout.key_labels == KeyLabels::flat ? layout.label_size
                        : layout.key_labels == KeyLabels::slanted
                            ? (widest + layout.label_size) * kSlant
@@ -374,10 +375,6 @@ Figure layout_figure(const AttentionMaps& maps, Index heads) {
                           kSmallestWidth);
   figure.height = kMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kGap + kMargin;
   return figure;
-}
-
-std::string counted(Index count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string subtitle(const PanelLayout& panel, Index heads) {

@@ -13,10 +13,10 @@
 namespace headlight {
 namespace {
 
-constexpr double kMargin = 24.0;
-constexpr double kTitle = 48.0;   // the title
-constexpr double kNote = 18.0;    // a line of the note
-constexpr double kLabels = 36.0;  // column title and labels that lie
+constexpr double kPlotMargin = 24.0;
+constexpr double kTitleHeight = 48.0;  // the title
+constexpr double kNote = 18.0;         // a line of the note
+constexpr double kLabels = 36.0;       // column title and labels that lie
 constexpr double kLabelSize = 11.0;
 constexpr double kGap = 2.0;
 constexpr Colour kHigh{0, 90, 181};
@@ -71,8 +71,8 @@ Cells cells_for(const MatrixPlot& plot) {
   const bool upright = widest > width;
   const double row_labels =
       std::max(widest_label(plot.rows), label_width(plot.row_title + " ↓") - 24);
-  return {.left = kMargin + 24 + row_labels + 8,
-          .top = kTitle + (plot.note.empty() ? 0 : kNote) + kLabels + (upright ? widest : 0),
+  return {.left = kPlotMargin + 24 + row_labels + 8,
+          .top = kTitleHeight + (plot.note.empty() ? 0 : kNote) + kLabels + (upright ? widest : 0),
           .width = width,
           .height = !plot.texts.empty() ? 24.0
                     : with_text         ? 30.0
@@ -124,8 +124,8 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
   if (!std::isfinite(value)) {
     return "";
   }
-  constexpr double kFaint = 0.3;
-  const Colour colour = colour_of(plot.doubtful ? kFaint * value : value, limit);
+  constexpr double kDoubtful = 0.3;
+  const Colour colour = colour_of(plot.doubtful ? kDoubtful * value : value, limit);
   std::array<char, 96> shown;
   if (plot.lows.empty()) {
     std::snprintf(shown.data(), shown.size(), "%.6g", value);
@@ -153,11 +153,11 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
 
 std::string labels(const MatrixPlot& plot, const Cells& cells) {
   const std::string small = "font-size=\"11\" fill=\"#6b6f80\" text-anchor=\"";
-  const double title = kTitle + (plot.note.empty() ? 0 : kNote);
+  const double title = kTitleHeight + (plot.note.empty() ? 0 : kNote);
   std::string out = plot.column_title.empty()
                         ? ""
                         : svg_text(cells.left, title, small + "start\"", plot.column_title + " →");
-  out += svg_text(kMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
+  out += svg_text(kPlotMargin, cells.top - 12, small + "start\"", plot.row_title + " ↓");
   for (std::size_t column = 0; column < plot.columns.size(); ++column) {
     const double centre = cells.x(column) + cells.width / 2;
     const std::string place = svg_number(centre + 4) + " " + svg_number(cells.top - 8);
@@ -182,12 +182,14 @@ std::string matrix_plot_svg(const MatrixPlot& plot) {
   const double limit = limit_of(plot);
   const double title =
       std::max({17 * text_width(printable_text(plot.title)), 1.1 * label_width(plot.note),
-                cells.left - kMargin + label_width(plot.column_title + " →")});
-  std::string out = svg_start(std::max(cells.x(plot.columns.size()), kMargin + title) + kMargin,
-                              cells.y(plot.rows.size()) + kMargin, plot.title);
-  out += svg_text(kMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"", plot.title);
+                cells.left - kPlotMargin + label_width(plot.column_title + " →")});
+  std::string out =
+      svg_start(std::max(cells.x(plot.columns.size()), kPlotMargin + title) + kPlotMargin,
+                cells.y(plot.rows.size()) + kPlotMargin, plot.title);
+  out += svg_text(kPlotMargin, 28, "font-size=\"16\" font-weight=\"600\" fill=\"#1d2030\"",
+                  plot.title);
   if (!plot.note.empty()) {
-    out += svg_text(kMargin, kTitle, "font-size=\"12\" fill=\"#b45309\"", plot.note);
+    out += svg_text(kPlotMargin, kTitleHeight, "font-size=\"12\" fill=\"#b45309\"", plot.note);
   }
   out += labels(plot, cells);
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {

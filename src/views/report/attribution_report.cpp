@@ -20,10 +20,6 @@ namespace {
 constexpr std::size_t kCautionColumns = 100;
 constexpr Index kNeuronColumns = 16;  // as many as a heat map has texts in its cells
 
-std::string quoted(std::int32_t token, const Tokenizer& tokenizer) {
-  return "'" + display_label(label_of_id(token, tokenizer)) + "'";
-}
-
 // "+0.123", with its interval where there is one, and marked where it may be chance.
 std::string logit_text(const Interval& logit, const AttributionReport& report) {
   const bool is_reliable = report.caution().empty();
@@ -58,9 +54,9 @@ std::string heading(const AttributionReport& report) {
                        study.prompts.size(), " prompts; the model does ", study.clear,
                        " clearly)\n\n");
   }
-  return "logit of " + quoted(first.target, report.tokenizer) +
-         (first.against ? " less that of " + quoted(*first.against, report.tokenizer) : "") + ": " +
-         signed_number(study.logit.mean, 3) + "; its probability " +
+  return "logit of " + quoted_label(first.target, report.tokenizer) +
+         (first.against ? " less that of " + quoted_label(*first.against, report.tokenizer) : "") +
+         ": " + signed_number(study.logit.mean, 3) + "; its probability " +
          fixed_number(study.prompts.front().probability, 3) + "\n\n";
 }
 
@@ -195,8 +191,8 @@ std::string title_of(const AttributionReport& report) {
     return concat_text("Logit of the answer less the wrong one, mean of ", report.tasks.size(),
                        " prompts");
   }
-  return "Logit of " + quoted(first.target, report.tokenizer) +
-         (first.against ? " less " + quoted(*first.against, report.tokenizer) : "");
+  return "Logit of " + quoted_label(first.target, report.tokenizer) +
+         (first.against ? " less " + quoted_label(*first.against, report.tokenizer) : "");
 }
 
 // Layers by attention and MLP, or by heads with the MLPs beside them.
@@ -435,9 +431,10 @@ std::string AttributionReport::caution() const {
 
 std::string AttributionReport::source_label(Index source) const {
   const std::string number = std::to_string(source);
-  return is_one() ? number + " " +
-                        quoted(tasks.front().text[static_cast<std::size_t>(source)], tokenizer)
-                  : number;
+  return is_one()
+             ? number + " " +
+                   quoted_label(tasks.front().text[static_cast<std::size_t>(source)], tokenizer)
+             : number;
 }
 
 std::string attribution_text(const AttributionReport& report, Index limit) {

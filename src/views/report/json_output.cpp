@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "base/display_text.h"
 #include "base/json.h"
 
 namespace headlight {
@@ -10,6 +11,10 @@ void print_json(const Json& json) { std::cout << json.dump() << "\n"; }
 
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
   return id < tokenizer.vocab_size() ? tokenizer.token_label(id) : "<|" + std::to_string(id) + "|>";
+}
+
+std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer) {
+  return "'" + display_label(label_of_id(id, tokenizer)) + "'";
 }
 
 Json token_json(std::int32_t id, const Tokenizer& tokenizer) {

@@ -14,6 +14,9 @@ void print_json(const Json& json);
 // rounded up.
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
 
+// The same in single quotes, as people see it.
+std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer);
+
 // {id, token}
 Json token_json(std::int32_t id, const Tokenizer& tokenizer);
 

@@ -14,7 +14,7 @@ namespace headlight {
 namespace {
 
 constexpr Index kCell = 12;  // columns of a token in a table
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kGapWidth = 2;
 
 std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
   return terminal_label(terminal_characters(display_label(label_of_id(token, tokenizer))), kCell);
@@ -25,10 +25,6 @@ std::string percent(double log_probability, int decimals) {
 }
 
 // "' Paris'"
-std::string quoted(std::int32_t token, const Tokenizer& tokenizer) {
-  return "'" + display_label(label_of_id(token, tokenizer)) + "'";
-}
-
 // One position: its token, what every row holds for likeliest behind it, and the target.
 std::vector<std::string> overview_column(const LensResult& result, std::size_t position,
                                          const Tokenizer& tokenizer) {
@@ -77,7 +73,7 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
   std::size_t width = width_of(margin);
   for (std::size_t position = 0; position < result.positions.size(); ++position) {
     std::vector<std::string> column = overview_column(result, position, tokenizer);
-    const std::size_t added = kGap + width_of(column);
+    const std::size_t added = kGapWidth + width_of(column);
     if (block.size() > 1 && width + added > static_cast<std::size_t>(columns)) {
       text += table_of(block) + "\n";
       block.resize(1);
@@ -216,10 +212,11 @@ std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Inde
     text =
         "likeliest next token after each token\n\n" + overview(result, tokenizer, columns) + "\n";
   }
-  const std::string summary = "after " + quoted(result.tokens[last], tokenizer) + " (position " +
-                              std::to_string(result.positions[last]) + "): target " +
-                              quoted(result.targets[last], tokenizer) + ", which the model gives " +
-                              percent(final.log_probability, 2) + " (rank " + grouped(final.rank) +
+  const std::string summary = "after " + quoted_label(result.tokens[last], tokenizer) +
+                              " (position " + std::to_string(result.positions[last]) +
+                              "): target " + quoted_label(result.targets[last], tokenizer) +
+                              ", which the model gives " + percent(final.log_probability, 2) +
+                              " (rank " + grouped(final.rank) +
                               "); logprob, entropy and KL in nats";
   return text + wrapped(summary, static_cast<std::size_t>(columns)) + "\n" +
          details(result, last, tokenizer, columns);
@@ -245,12 +242,12 @@ Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& 
 }
 
 MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer) {
-  MatrixPlot plot{
-      .title = "Logit lens on " + std::string(name_of(view.point)) +
-               ": likeliest next token; blue: probability of the actual one",
-      .row_title = "layer",
-      .column_title = "token, the last followed by " + quoted(result.targets.back(), tokenizer),
-      .limit = 1};
+  MatrixPlot plot{.title = "Logit lens on " + std::string(name_of(view.point)) +
+                           ": likeliest next token; blue: probability of the actual one",
+                  .row_title = "layer",
+                  .column_title = "token, the last followed by " +
+                                  quoted_label(result.targets.back(), tokenizer),
+                  .limit = 1};
   for (const LensRow& row : result.rows) {
     plot.rows.push_back(row.place.name);
     for (const LensReading& reading : row.readings) {
@@ -319,8 +316,8 @@ std::string lens_means_text(const LensMeansResult& result) {
     table.add({row.place.name, fixed_number(row.loss, 4), fixed_number(100 * row.accuracy, 2) + "%",
                fixed_number(row.entropy, 4), fixed_number(row.divergence, 4)});
   }
-  return "means over " + counted(static_cast<std::size_t>(result.tokens), "token") +
-         "; loss, entropy and KL in nats\n\n" + table.text();
+  return "means over " + counted(result.tokens, "token") + "; loss, entropy and KL in nats\n\n" +
+         table.text();
 }
 
 Json lens_means_json(const LensMeansResult& result, const LensView& view) {

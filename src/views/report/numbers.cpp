@@ -16,8 +16,8 @@ std::string grouped(Index value) {
   return digits;
 }
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return grouped(static_cast<Index>(count)) + " " + noun + (count == 1 ? "" : "s");
+std::string counted(Index count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string bytes_text(double bytes) {

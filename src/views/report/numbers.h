@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "headlight/tensor/shape.h"
@@ -11,7 +10,7 @@ namespace headlight {
 // "124,439,808"
 std::string grouped(Index value);
 // "1 head", "2,000 heads"
-std::string counted(std::size_t count, const std::string& noun);
+std::string counted(Index count, const std::string& noun);
 // "497.8 MB"
 std::string bytes_text(double bytes);
 // "0:42", "1:05:09"

@@ -85,7 +85,7 @@ void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
     }
     std::cout << table.text() << "\n";
   }
-  std::cout << "removed " << counted(json["heads"].size(), "head") << ", kept "
+  std::cout << "removed " << counted(std::ssize(json["heads"]), "head") << ", kept "
             << json["kept"].dump() << "; " << json["parameters"].dump() << " parameters instead of "
             << json["parameters_before"].dump() << "\n";
   for (const char* name : {"loss_before", "loss_after", "loss_finetuned"}) {

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kGap = "  ";
+constexpr std::string_view kColumnGap = "  ";
 
 std::string formatted(const char* format, int decimals, double value) {
   char buffer[400];  // the longest double in fixed notation has 309 digits before its point
@@ -43,7 +43,7 @@ std::string Table::text() const {
     for (std::size_t i = 0; i < line.size(); ++i) {
       const std::string blanks(widths[i] - display_width(line[i]), ' ');
       row += columns_[i].is_text ? line[i] + blanks : blanks + line[i];
-      row += kGap;
+      row += kColumnGap;
     }
     text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
   }

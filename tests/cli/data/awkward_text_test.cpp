@@ -10,6 +10,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace awkward_text_test {
+
 // Text files of every awkward kind; tests/fuzz/README.md has the table.
 namespace {
 
@@ -196,3 +198,5 @@ TEST_CASE("a file that shrinks while it is read is an error that says where it e
   std::vector<std::byte> bytes(5000);
   CHECK_THROWS_WITH(file.read(0, bytes), path + ": ends at byte 1000, more was expected");
 }
+
+}  // namespace awkward_text_test

@@ -9,6 +9,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace data_files_test {
+
 // Texts of several files, folders, patterns, JSON lines, compressed ones and standard input.
 using namespace headlight::test;
 
@@ -323,3 +325,5 @@ TEST_CASE("files that cannot be meant are refused, and short ones trained on who
   const std::string one = given.folder.write("one.txt", "x");
   CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("to evaluate on"));
 }
+
+}  // namespace data_files_test

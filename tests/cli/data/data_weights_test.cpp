@@ -3,6 +3,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace data_weights_test {
+
 // Training on several sources by weights, with the real program.
 using namespace headlight::test;
 
@@ -116,3 +118,5 @@ TEST_CASE("weighted token files train to the bits of their weighted texts", "[cl
   const std::string b = encoded("b.bin", given.b());
   CHECK(given.trained("ids", {"--data", a + ":2", b + ":1"}) == text);
 }
+
+}  // namespace data_weights_test

@@ -7,6 +7,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace document_order_test {
+
 // The order of documents of runs that go on, with the real program.
 using namespace headlight::test;
 
@@ -105,3 +107,5 @@ TEST_CASE("a run may be given another order, with which an epoch begins", "[cli]
   CHECK(resumed.err.find("begins, in an order of its own") != std::string::npos);
   CHECK(state_of(folder.at("run")).find("\"data_order\": 1,") != std::string::npos);
 }
+
+}  // namespace document_order_test

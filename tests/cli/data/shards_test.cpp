@@ -5,6 +5,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace shards_test {
+
 // Folders of token files, with the real program.
 using namespace headlight::test;
 
@@ -82,3 +84,5 @@ TEST_CASE("shards bring their tokenizer, and need documents for batches of them"
   check_refused(changed(packed, {"--batching", "padded", "--out_dir", folder.at("padded")}),
                 {"batching: padded needs documents; ", "no index of documents (.idx) lies beside"});
 }
+
+}  // namespace shards_test

@@ -10,6 +10,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace token_files_test {
+
 // Files of token ids as nanoGPT and llm.c write them, with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -224,3 +226,5 @@ TEST_CASE("a model whose tokenizer lost its characters is refused", "[cli]") {
   folder.write("model/tokenizer.json", file.dump());
   check_refused({"generate", model, "--prompt", "a"}, {"tokenizer.json: model.vocab: is empty"});
 }
+
+}  // namespace token_files_test

@@ -7,6 +7,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace tokenizer_test {
+
 // headlight tokenizer and train --tokenizer with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -296,3 +298,5 @@ TEST_CASE("training says what is wrong with the tokenizer it is to use", "[cli]"
   CHECK(train(folder.at("none.json"), "0") ==
         "error: " + folder.at("none.json") + ": no such file or directory");
 }
+
+}  // namespace tokenizer_test

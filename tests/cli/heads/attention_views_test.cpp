@@ -8,6 +8,8 @@
 #include "support/program.h"
 #include "views/attention_samples.h"
 
+namespace attention_views_test {
+
 // The views that attention writes, with the real program and models made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -178,3 +180,5 @@ TEST_CASE("attention writes BertViz JSON and pictures on request, or says what i
   CHECK(given.refusal({"--view", "list"}) ==
         "error: --view: expected model, head, neuron or grid, got 'list'");
 }
+
+}  // namespace attention_views_test

@@ -11,6 +11,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace attribute_test {
+
 // headlight attribute with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -216,3 +218,5 @@ TEST_CASE("attribute refuses what does not go together in one line", "[cli]") {
   const std::string longer = given.pairs(std::string(400, 'a'));
   check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "block of"});
 }
+
+}  // namespace attribute_test

@@ -8,6 +8,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace cache_test {
+
 // cache with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -132,3 +134,5 @@ TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
   check_refused({"cache", given.model, "--text", "a", "--shard_rows", "0"}, {"--shard_rows", "0"});
   CHECK(!std::filesystem::exists(given.out));
 }
+
+}  // namespace cache_test

@@ -8,6 +8,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace head_commands_test {
+
 // ablate, importance and prune with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -443,3 +445,5 @@ TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
         "error: --documents: does not go with --text");
   CHECK(refused({"--svg", given.text}).find("is no .svg file") != std::string::npos);
 }
+
+}  // namespace head_commands_test

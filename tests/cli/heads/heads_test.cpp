@@ -9,6 +9,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace heads_test {
+
 // headlight heads with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -300,3 +302,5 @@ TEST_CASE("scores of heads are refused for another model, and doubted without it
   REQUIRE(result.messages().size() == 1);
   CHECK(result.messages()[0].find("does not say which model") != std::string::npos);
 }
+
+}  // namespace heads_test

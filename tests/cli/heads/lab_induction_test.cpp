@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "support/program.h"
 
+namespace lab_induction_test {
+
 // headlight lab induction, on a model whose induction is known and on one that has none.
 using namespace headlight;
 using namespace headlight::test;
@@ -213,3 +215,5 @@ TEST_CASE("lab takes a model for induction alone", "[cli]") {
   check_refused({"lab", "induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
   check_refused({"lab", "induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
 }
+
+}  // namespace lab_induction_test

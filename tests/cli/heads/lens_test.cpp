@@ -11,6 +11,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace lens_test {
+
 // headlight lens with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
@@ -135,3 +137,5 @@ TEST_CASE("lens refuses bad input in one line", "[cli]") {
   refused({"--top_k", "0"}, {"--top_k"});
   refused({"--svg", given.model + "/config.json"}, {"--svg", "no .svg file"});
 }
+
+}  // namespace lens_test

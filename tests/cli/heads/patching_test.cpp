@@ -8,6 +8,8 @@
 #include "support/program.h"
 #include "support/tensors.h"
 
+namespace patching_test {
+
 // patch and circuit with answers of several tokens and groups, and the files that commands on parts
 // of a model write.
 using namespace headlight;
@@ -170,3 +172,5 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
                 {"--svg: does not go with --path"});
   check_refused(changed(command("circuit", pair), {"--npz", given.text}), {"--npz: ", "no .npz"});
 }
+
+}  // namespace patching_test

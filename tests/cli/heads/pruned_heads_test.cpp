@@ -13,6 +13,8 @@
 #include "support/tensors.h"
 #include "views/attention_samples.h"
 
+namespace pruned_heads_test {
+
 // What every command that tells of heads calls those of a model that lost others, with the real
 // program and a model made in memory.
 using namespace headlight;
@@ -186,3 +188,5 @@ TEST_CASE("scores of the heads of a pruned model have their numbers, also over t
   CHECK(named_in(times["scores"]) == kLeft);
   CHECK(holds(given.file("run/heads_over_time.svg"), "1.2"));
 }
+
+}  // namespace pruned_heads_test

@@ -5,6 +5,8 @@
 #include "support/commands.h"
 #include "support/program.h"
 
+namespace compare_test {
+
 using namespace headlight::test;
 using Json = nlohmann::json;
 
@@ -205,3 +207,5 @@ TEST_CASE("compare tells lists of files apart, and texts that were read in other
                                    "data = \"a.jsonl\"\njsonl = \"y\"\ntokenizer = \"byte\"\n");
   CHECK(holds(run_headlight({"compare", five, six}).err, "texts"));
 }
+
+}  // namespace compare_test

@@ -12,6 +12,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace fine_tuning_test {
+
 // Training that starts from a model or from token files, with the real program.
 using namespace headlight;
 using namespace headlight::test;
@@ -273,3 +275,5 @@ TEST_CASE("a window is what eval and heads read at once", "[cli]") {
                  "the text has 8 tokens, more than the 5 that the model reads at once"));
   CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
 }
+
+}  // namespace fine_tuning_test

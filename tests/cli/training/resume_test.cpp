@@ -6,6 +6,8 @@
 #include "support/runs.h"
 #include "support/tensors.h"
 
+namespace resume_test {
+
 // Runs that go on, with the same settings or with others, with the real program.
 using namespace headlight::test;
 
@@ -455,3 +457,5 @@ TEST_CASE("other data of as many tokens is other data, and unasked for a warning
       succeed({"train", "--resume", run, "--data", copy, "--max_iters", "16"});
   CHECK_FALSE(contains(moved.err, "other text"));
 }
+
+}  // namespace resume_test

@@ -7,6 +7,8 @@
 #include "support/runs.h"
 #include "support/tensors.h"
 
+namespace run_directory_test {
+
 // What a run does to the directory that it is given, and to what lies there.
 using namespace headlight::test;
 
@@ -149,3 +151,5 @@ TEST_CASE("resuming a run that is in use says so, whatever it started from", "[c
   CAPTURE(result.err);
   CHECK(result.exit_code == 4);
 }
+
+}  // namespace run_directory_test

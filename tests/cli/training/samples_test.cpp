@@ -5,6 +5,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace samples_test {
+
 // headlight train --sample_interval with the real program.
 using namespace headlight::test;
 
@@ -109,3 +111,5 @@ TEST_CASE("a prompt of samples that is no text is refused before a run begins", 
   CHECK(result.err == "error: --sample_prompt: invalid UTF-8 at byte 5\n");
   CHECK_FALSE(std::filesystem::exists(folder.at("run")));
 }
+
+}  // namespace samples_test

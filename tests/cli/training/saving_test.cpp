@@ -20,6 +20,8 @@
 
 extern char** environ;
 
+namespace saving_test {
+
 using namespace headlight::test;
 
 namespace {
@@ -261,3 +263,5 @@ TEST_CASE("exit codes are part of the help", "[cli]") {
   CHECK(run_headlight({"train", "--help"}).out.find("3 a checkpoint could not be") !=
         std::string::npos);
 }
+
+}  // namespace saving_test

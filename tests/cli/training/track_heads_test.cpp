@@ -8,6 +8,8 @@
 #include "support/runs.h"
 #include "support/tensors.h"
 
+namespace track_heads_test {
+
 // headlight train --track_heads and headlight heads --over_time with the real program.
 using namespace headlight::test;
 
@@ -267,3 +269,5 @@ TEST_CASE("an induction head is born with the preset, on repeated random tokens 
   CHECK(induction(times.back()) > 0.8);
   CHECK(times.back()["in_context"] < -4.0);
 }
+
+}  // namespace track_heads_test

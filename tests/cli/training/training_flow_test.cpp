@@ -7,6 +7,8 @@
 #include "support/program.h"
 #include "support/runs.h"
 
+namespace training_flow_test {
+
 // The way of a new user, from a text to a trained model, with the real program.
 using namespace headlight::test;
 
@@ -218,3 +220,5 @@ TEST_CASE("old checkpoints go, the best one stays", "[cli]") {
   CHECK(names.count("step_00000002") == 0);
   CHECK(std::filesystem::exists(std::filesystem::path(run) / "best" / "model.safetensors"));
 }
+
+}  // namespace training_flow_test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <dlfcn.h>
 #include <sys/types.h>
 
 #include <array>
@@ -11,6 +12,12 @@
 #include "fault/injector/plan.h"
 
 namespace headlight::fault {
+
+// The function that this library stands in front of.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
 
 // Stands between a program and the system: counts the calls below the root, lets the planned one
 // fail, and writes the others down. One call at a time, so that the order in the record is real.

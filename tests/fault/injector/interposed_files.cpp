@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/uio.h>
@@ -13,15 +12,10 @@
 // The C library's functions on open files. The dynamic linker takes these instead of the real ones.
 using headlight::fault::absolute_path;
 using headlight::fault::Injector;
+using headlight::fault::next;
 using headlight::fault::Operation;
 
 namespace {
-
-// The function that this library stands in front of.
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
 
 using OpenAt = int(int, const char*, int, ...);
 using FOpen = FILE*(const char*, const char*);

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,14 +10,10 @@
 // The C library's functions on names of files and folders.
 using headlight::fault::absolute_path;
 using headlight::fault::Injector;
+using headlight::fault::next;
 using headlight::fault::Operation;
 
 namespace {
-
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
 
 int unlink_through(int folder, const char* path, int flags) {
   static auto* const real = next<int(int, const char*, int)>("unlinkat");

@@ -16,7 +16,7 @@ namespace {
 
 // A file whose start is right, with so many tensors and keys as the first two bytes say, so that
 // mutations reach what lies behind it. The third says how many bytes of elements are added.
-std::string framed(std::string_view input) {
+std::string with_counts(std::string_view input) {
   const std::uint64_t counts[] = {take_byte(input) % 8U, take_byte(input) % 8U};
   const std::size_t more = 16U * take_byte(input);
   std::string bytes("GGUF\x03\0\0\0", 8);
@@ -102,7 +102,7 @@ void use_model(const GgufFile& file) {
 void gguf(std::string_view input) {
   static const MemoryFile memory;
   const bool raw = take_byte(input) % 2 == 0;
-  const std::string bytes = raw ? std::string(input) : framed(input);
+  const std::string bytes = raw ? std::string(input) : with_counts(input);
   memory.write(bytes);
   accepted([&] {
     const GgufFile file(memory.path());

@@ -11,7 +11,7 @@ namespace {
 
 // The file of a header and its data: the length in front is right, so that mutations reach what
 // lies behind it.
-std::string framed(std::string_view input) {
+std::string with_length(std::string_view input) {
   const std::string_view header = take_text(input);
   std::string bytes(8, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -35,7 +35,7 @@ void check_header(const std::map<std::string, TensorInfo>& header, std::size_t f
 void safetensors(std::string_view input) {
   static const MemoryFile file;
   const bool raw = take_byte(input) % 2 == 0;
-  const std::string bytes = raw ? std::string(input) : framed(input);
+  const std::string bytes = raw ? std::string(input) : with_length(input);
   file.write(bytes);
   std::map<std::string, TensorInfo> header;
   const bool good = accepted([&] { header = read_safetensors_header(file.path()); });

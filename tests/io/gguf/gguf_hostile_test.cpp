@@ -8,6 +8,8 @@
 #include "support/gguf_bytes.h"
 #include "support/hostile_gguf.h"
 
+namespace gguf_hostile_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -121,3 +123,5 @@ TEST_CASE("folders, pipes, devices and missing files are no GGUF files") {
   CHECK(contains(error("/dev/zero"), "not a regular file"));
   CHECK(contains(error(folder / "none"), "cannot open"));
 }
+
+}  // namespace gguf_hostile_test

@@ -12,6 +12,8 @@
 #include "support/drawn_config.h"
 #include "support/tensors.h"
 
+namespace gguf_model_test {
+
 // Models in GGUF files: written, opened again, and damaged.
 using namespace headlight;
 using namespace headlight::test;
@@ -434,3 +436,5 @@ TEST_CASE("factors of rotary embeddings that are not Llama 3's are refused") {
   CHECK(
       contains(with_factors({1, 1, 1, std::nanf("")}), "rope_freqs.weight: expected the factors"));
 }
+
+}  // namespace gguf_model_test

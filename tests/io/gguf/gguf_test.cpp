@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "support/gguf_bytes.h"
 
+namespace gguf_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -197,3 +199,5 @@ TEST_CASE("a single value of a GGUF file has no rows") {
   CHECK(file.read(file.tensors()[0]).item() == 3);
   CHECK(contains(error_of([&] { file.read_rows(file.tensors()[0], 0, 1); }), "has no rows"));
 }
+
+}  // namespace gguf_test

@@ -13,6 +13,8 @@
 #include "text/byte_characters.h"
 #include "text/text_encoder.h"
 
+namespace gguf_tokenizer_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -401,3 +403,5 @@ TEST_CASE("numbers and types of a GGUF file's tokenizer that do not fit are refu
   drop(nameless, "bos_token_id");
   CHECK(refusal(nameless) == "tokenizer.ggml.bos_token_id: is missing, texts begin with it");
 }
+
+}  // namespace gguf_tokenizer_test

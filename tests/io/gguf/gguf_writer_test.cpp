@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "support/gguf_bytes.h"
 
+namespace gguf_writer_test {
+
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -150,3 +152,5 @@ TEST_CASE("what float16 has of infinity and NaN may be written") {
   CHECK(file.read(file.tensors()[0]).to_vector() ==
         std::vector<double>{kInfinity, -kInfinity, 65504});
 }
+
+}  // namespace gguf_writer_test

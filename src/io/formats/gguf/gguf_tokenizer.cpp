@@ -12,6 +12,7 @@
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
 #include "headlight/text/tokenizer_file.h"
+#include "io/formats/gguf/gguf_token_types.h"
 
 namespace headlight {
 namespace {
@@ -19,17 +20,10 @@ namespace {
 constexpr std::size_t kMostTokens = std::size_t{1} << 19;
 constexpr std::size_t kMostBytes = std::size_t{1} << 25;  // of tokens and merges
 constexpr std::size_t kMostMerges = std::size_t{1} << 20;
-constexpr std::size_t kLongestPiece = 256;    // bytes; all parts of it are looked up
-constexpr std::string_view kMark = "\u2581";  // in the place of blanks
+constexpr std::size_t kLongestPiece = 256;  // bytes; all parts of it are looked up
 
 // How byte-level BPE cuts texts.
 enum class BytePieces { gpt2, digits, llama3, qwen2, tekken };
-
-// What tokenizer.ggml.token_type says of a token. Bytes, 6, are known by their names.
-constexpr std::int32_t kNormal = 1;
-constexpr std::int32_t kUnknown = 2;
-constexpr std::int32_t kControl = 3;
-constexpr std::int32_t kUserDefined = 4;
 
 // Of Mistral Nemo: words begin at capital letters.
 constexpr std::string_view kTekkenPattern =
@@ -303,7 +297,7 @@ Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
 struct ScoredMerge {
   std::string_view left;
   std::string_view right;
-  float score = 0;
+  std::tuple<float, std::size_t, std::size_t> rank;  // the score, characters on the left and right
 };
 
 std::size_t characters_of(std::string_view text) {
@@ -333,10 +327,8 @@ class MergesByScore {
         add_pairs(id);
       }
     }
-    std::stable_sort(merges_.begin(), merges_.end(), [](const auto& a, const auto& b) {
-      return std::tuple(a.score, characters_of(a.left), characters_of(a.right)) >
-             std::tuple(b.score, characters_of(b.left), characters_of(b.right));
-    });
+    std::stable_sort(merges_.begin(), merges_.end(),
+                     [](const auto& a, const auto& b) { return a.rank > b.rank; });
   }
 
   Json json() const {
@@ -374,8 +366,10 @@ class MergesByScore {
     }
     std::sort(pairs.begin(), pairs.end());
     for (const auto& [left, right] : pairs) {
-      merges_.push_back({tokens_.names[static_cast<std::size_t>(left)],
-                         tokens_.names[static_cast<std::size_t>(right)], scores_[id]});
+      const std::string_view first = tokens_.names[static_cast<std::size_t>(left)];
+      const std::string_view second = tokens_.names[static_cast<std::size_t>(right)];
+      merges_.push_back(
+          {first, second, {scores_[id], characters_of(first), characters_of(second)}});
     }
     require(merges_.size() <= kMostMerges, keys_.at("tokens"), ": more than ", kMostMerges,
             " pairs of tokens make one");

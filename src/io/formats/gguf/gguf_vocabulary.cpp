@@ -10,6 +10,7 @@
 #include "headlight/io/gguf_tokenizer.h"
 #include "headlight/text/bpe_pattern.h"
 #include "headlight/text/tokenizer_file.h"
+#include "io/formats/gguf/gguf_token_types.h"
 #include "text/byte_characters.h"
 
 namespace headlight {
@@ -17,17 +18,8 @@ namespace {
 
 constexpr std::string_view kWholeFile = "tokenizer.huggingface.json";
 
-// tokenizer.ggml.token_type
-constexpr std::int32_t kNormal = 1;
-constexpr std::int32_t kUnknown = 2;
-constexpr std::int32_t kControl = 3;
-constexpr std::int32_t kUserDefined = 4;
-constexpr std::int32_t kUnused = 5;
-constexpr std::int32_t kByte = 6;
-
 constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
-constexpr std::string_view kMark = "\u2581";  // in the place of blanks
-constexpr float kScoreOfAdded = -1000;        // that llama.cpp writes, and does not read
+constexpr float kScoreOfAdded = -1000;  // that llama.cpp writes, and does not read
 
 bool is_type(const Json& step, std::string_view type) {
   return step.is_object() && step.value("type", Json()) == Json(type);

@@ -13,8 +13,8 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 63;          // GGML_MAX_NAME without its zero byte
-constexpr Index kElementsAtOnce = Index{1} << 16;  // converted by a thread
+constexpr std::size_t kMaxNameBytes = 63;           // GGML_MAX_NAME without its zero byte
+constexpr Index kConvertedAtOnce = Index{1} << 16;  // converted by a thread
 
 // The header, piece by piece.
 class HeaderText {
@@ -128,7 +128,7 @@ std::vector<std::byte> stored_elements(const GgufSource& source, Index alignment
   const GgufBlock block = gguf_block(source.type);
   const Index blocks = values.numel() / block.elements;
   std::vector<std::byte> bytes(static_cast<std::size_t>(aligned(blocks * block.bytes, alignment)));
-  parallel_for(blocks, kElementsAtOnce / block.elements, [&](Index from, Index to) {
+  parallel_for(blocks, kConvertedAtOnce / block.elements, [&](Index from, Index to) {
     const auto part = [&](auto all, Index unit) {
       return all.subspan(static_cast<std::size_t>(from * unit),
                          static_cast<std::size_t>((to - from) * unit));

@@ -4,10 +4,12 @@ import {equal, test} from '../harness.js';
 
 test('classes are the verdicts, those that name a pattern first', () => {
   const heads = [['0.0', 'mixed', 0.1], ['0.1', 'mixed', 0.2], ['1.0', 'diffuse', 0.95], ['1.1', 'previous_token', 0.5]]
-    .map(([head, verdict, score]) => ({head, verdict, verdict_score: score}));
-  const classes = classesOf(heads);
-  equal(classes.get('1.1'), ['previous token', 0.5]);
-  equal(headsByClass(classes), [['previous token', ['1.1']], ['mixed', ['0.0', '0.1']], ['diffuse', ['1.0']]]);
+    .map(([head, verdict, score]) => ({head, verdict, verdict_score: score, settled: head !== '1.1'}));
+  const labels = {ko: {mixed: '섞임', diffuse: '두루', previous_token: '바로 앞 토큰'}};
+  const classes = classesOf({heads, labels}, 'ko');
+  equal(classes.get('1.1'), {name: 'previous_token', label: '바로 앞 토큰', score: 0.5, settled: false});
+  equal(headsByClass(classes).map(({label, heads: named}) => [label, named]),
+        [['바로 앞 토큰', ['1.1']], ['섞임', ['0.0', '0.1']], ['두루', ['1.0']]]);
 });
 
 test('what heads and MLPs add has its place in a map of the model', () => {
