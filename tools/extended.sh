@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What takes too long for every change: the tests of threads with ThreadSanitizer, every fuzz target for SECONDS
-# (default 60), every text for every tokenizer, exported models in llama.cpp and points in TransformerLens. Goes on
-# after a failure; ends with 1 when anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# What takes too long for every change: each file compiled alone, so that it includes what it uses, the tests of
+# threads with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every tokenizer, exported
+# models in llama.cpp and points in TransformerLens. Goes on after a failure; ends with 1 when anything failed.
+# `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,6 +13,11 @@ step() {
   echo "== $*"
   "$@" || failed+=("$*")
 }
+each_file_alone() {
+  cmake --preset debug -DHEADLIGHT_PRECOMPILED=OFF -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  cmake --build --preset debug
+}
+step each_file_alone
 step ./tools/test.sh tsan
 step ./tools/fuzz.sh "$seconds"
 step ./tools/parity.sh --all_texts

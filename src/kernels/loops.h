@@ -97,5 +97,9 @@ struct Loops {
 
 template <class T>
 const Loops<T>& loops();
+template <>
+const Loops<float>& loops();
+template <>
+const Loops<double>& loops();
 
 }  // namespace headlight::kernels

@@ -10,6 +10,8 @@
 namespace headlight {
 namespace {
 
+constexpr const char* kParameter = "intervene";
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
@@ -201,9 +203,9 @@ void read_text_source(ChangeReader& reader, Change& change) {
 }
 
 Change parse_change(std::string_view text) {
-  ChangeReader reader{"intervene", text};
-  const NumberRange positions = take_positions(kAbout, reader.rest);
-  Change change{.kind = parse_name<ChangeKind>(kAbout, reader.word()), .positions = positions};
+  ChangeReader reader{kParameter, text};
+  const NumberRange positions = take_positions(kParameter, reader.rest);
+  Change change{.kind = parse_name<ChangeKind>(kParameter, reader.word()), .positions = positions};
   read_targets(reader, change);
   switch (change.kind) {
     case ChangeKind::off:
@@ -255,7 +257,8 @@ std::vector<Change> parse_changes(std::string_view text) {
       changes.push_back(parse_change(part));
     }
   }
-  require_value(!changes.empty(), kAbout, "expected a change such as off 5.1, got '", text, "'");
+  require_value(!changes.empty(), kParameter, "expected a change such as off 5.1, got '", text,
+                "'");
   return changes;
 }
 
@@ -273,7 +276,7 @@ std::vector<Change> read_changes(const std::string& text_or_file) {
   }
   std::vector<Change> changes;
   for (const ConfigEntry& entry : read_config_file(text_or_file)) {
-    require_value(entry.key == kAbout, kAbout, text_or_file,
+    require_value(entry.key == kParameter, kParameter, text_or_file,
                   ": expected the key intervene alone, got ", entry.key);
     const std::vector<std::string> texts =
         entry.type == ConfigEntry::Type::list ? entry.items : std::vector<std::string>{entry.value};
@@ -282,7 +285,7 @@ std::vector<Change> read_changes(const std::string& text_or_file) {
       changes.insert(changes.end(), more.begin(), more.end());
     }
   }
-  require_value(!changes.empty(), kAbout, text_or_file, ": expected the key intervene");
+  require_value(!changes.empty(), kParameter, text_or_file, ": expected the key intervene");
   return changes;
 }
 
