@@ -81,6 +81,10 @@ Utf8Character first_character(std::string_view text) {
   return {code_point, lead.following + 1, true, false};
 }
 
+Index character_count(std::string_view text) {
+  return std::ssize(text) - std::count_if(text.begin(), text.end(), is_utf8_continuation);
+}
+
 void append_utf8(char32_t code_point, std::string& text) {
   const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
   require(code_point <= 0x10FFFF && !surrogate, "[append_utf8] ",

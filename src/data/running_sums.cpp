@@ -8,12 +8,12 @@ namespace headlight {
 
 RunningSums::RunningSums(Index count, Lengths lengths)
     : count_(count), lengths_(std::move(lengths)) {
-  while ((count + stride_ - 1) / stride_ > kMost) {
+  while (divided_up(count, stride_) > kMost) {
     stride_ *= 2;
   }
   constexpr Index kAtOnce = Index{1} << 14;
   std::vector<Index> buffer(static_cast<std::size_t>(std::min(std::max(kAtOnce, stride_), count)));
-  sums_.reserve(static_cast<std::size_t>((count + stride_ - 1) / stride_) + 1);
+  sums_.reserve(static_cast<std::size_t>(divided_up(count, stride_)) + 1);
   for (Index first = 0; first < count; first += std::ssize(buffer)) {
     const auto part = std::span(buffer).first(
         static_cast<std::size_t>(std::min<Index>(std::ssize(buffer), count - first)));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/control_groups.h"
+#include "headlight/base/index.h"
 #include "kernels/openmp.h"
 
 namespace headlight::kernels {
@@ -27,7 +28,7 @@ std::int64_t granted_cpus(const std::string& quota, const std::string& period) {
   if (!time || !length || *time == 0 || *length == 0) {
     return kNoLimit;
   }
-  return *time / *length + (*time % *length == 0 ? 0 : 1);
+  return divided_up(*time, *length);
 }
 
 std::int64_t granted_in(const fs::path& group) {

@@ -149,12 +149,13 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
   return sequences;
 }
 
-// Of every verdict, by language.
+// What verdicts are called, by language.
 Json verdict_labels() {
   Json labels;
-  for (const VerdictRule& rule : verdict_rules()) {
-    labels["en"][std::string(rule.name)] = rule.label;
-    labels["ko"][std::string(rule.name)] = rule.korean_label;
+  for (const Choice<Language>& language : kChoices<Language>) {
+    for (const VerdictRule& rule : verdict_rules()) {
+      labels[language.name][rule.name] = verdict_label(rule.name, language.value);
+    }
   }
   return labels;
 }

@@ -22,6 +22,9 @@ std::size_t valid_utf8_prefix(std::string_view text);
 // Bytes that go on with a character that began before.
 inline bool is_utf8_continuation(char byte) { return (byte & 0xC0) == 0x80; }
 
+// Of a text that is UTF-8.
+Index character_count(std::string_view text);
+
 // What stands at the beginning of a text.
 struct Utf8Character {
   char32_t code_point = U'\uFFFD';  // U+FFFD when the bytes are no character

@@ -18,7 +18,7 @@ namespace {
 // Backgrounds of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};
-constexpr const char* kFaintStyle = "\x1B[2m";
+constexpr const char* kFaint = "\x1B[2m";
 constexpr const char* kPlain = "\x1B[0m";
 
 Options tokenizer_show_options() {
@@ -79,7 +79,7 @@ void print_row(const std::vector<Cell>& cells, std::size_t begin, std::size_t en
     const std::string id_padding = padding(cell.width, cell.id.size());
     const bool last = i + 1 == end;
     labels += look.colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
-    ids += look.colours ? kFaintStyle + cell.id + kPlain : cell.id;
+    ids += look.colours ? kFaint + cell.id + kPlain : cell.id;
     labels += last ? "" : label_padding + " ";
     ids += last ? "" : id_padding + " ";
   }

@@ -12,12 +12,12 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kIndexMagic("MMIDIDX\0\0", 9);
-constexpr std::uint64_t kIndexVersion = 1;
+constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
+constexpr std::uint64_t kVersion = 1;
 constexpr std::uint8_t kInt32 = 4;  // numbers of Megatron's types
 constexpr std::uint8_t kUint16 = 8;
 constexpr Index kHeaderBytes = 34;
-constexpr Index kDocumentLengthBytes = 4;
+constexpr Index kLengthBytes = 4;
 constexpr Index kPlaceBytes = 8;
 constexpr Index kAtOnce = Index{1} << 14;
 
@@ -44,18 +44,18 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   if (is_long) {
     file_.read(0, header);
   }
-  require(is_long && std::memcmp(header.data(), kIndexMagic.data(), kIndexMagic.size()) == 0, name,
+  require(is_long && std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0, name,
           ": is no index of documents as Megatron-LM writes it");
   const auto version = number_at<std::uint64_t>(header, 9);
-  require(version == kIndexVersion, name, ": version ", version, " is not supported, expected ",
-          kIndexVersion);
+  require(version == kVersion, name, ": version ", version, " is not supported, expected ",
+          kVersion);
   const auto type = number_at<std::uint8_t>(header, 17);
   require(type == kInt32 || type == kUint16, name, ": expected ids of type ", int{kUint16},
           " (uint16) or ", int{kInt32}, " (int32), got ", int{type});
   dtype_ = type == kInt32 ? TokenDtype::uint32 : TokenDtype::uint16;
   count_ = number_at<Index>(header, 18);
   const auto ends = number_at<Index>(header, 26);
-  const Index most = (file_.size() - kHeaderBytes) / (kDocumentLengthBytes + 2 * kPlaceBytes);
+  const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kPlaceBytes);
   require(count_ >= 1 && count_ <= most, name, ": says that it has ", count_, " documents in ",
           file_.size(), " bytes");
   require(ends == count_ + 1, name, ": expected documents of one sequence each, got ", count_,
@@ -86,7 +86,7 @@ void DocumentIndex::lengths(Index first, std::span<Index> lengths) const {
   std::array<std::int32_t, 1024> numbers;
   for (; !lengths.empty(); first += std::ssize(numbers)) {
     const auto part = std::span(numbers).first(std::min(numbers.size(), lengths.size()));
-    file_.read(kHeaderBytes + first * kDocumentLengthBytes, std::as_writable_bytes(part));
+    file_.read(kHeaderBytes + first * kLengthBytes, std::as_writable_bytes(part));
     std::copy(part.begin(), part.end(), lengths.begin());
     lengths = lengths.subspan(part.size());
   }
@@ -101,7 +101,7 @@ Index DocumentIndex::begin(Index document) const {
 }
 
 Index DocumentIndex::place_of(Index document) const {
-  return kHeaderBytes + count_ * kDocumentLengthBytes + document * kPlaceBytes;
+  return kHeaderBytes + count_ * kLengthBytes + document * kPlaceBytes;
 }
 
 std::filesystem::path document_index_path(const std::filesystem::path& token_file) {
@@ -110,8 +110,8 @@ std::filesystem::path document_index_path(const std::filesystem::path& token_fil
 
 std::string document_index_bytes(std::span<const std::int32_t> lengths, TokenDtype dtype) {
   const Index count = std::ssize(lengths);
-  std::string bytes(kIndexMagic);
-  append(bytes, kIndexVersion);
+  std::string bytes(kMagic);
+  append(bytes, kVersion);
   append(bytes, dtype == TokenDtype::uint32 ? kInt32 : kUint16);
   append(bytes, count);
   append(bytes, count + 1);

@@ -11,13 +11,13 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kShardPrefix = "shard_";
+constexpr std::string_view kPrefix = "shard_";
 
 std::string name_of_shard(Index number) {
-  constexpr std::size_t kShardDigits = 6;
+  constexpr std::size_t kDigits = 6;
   const std::string digits = std::to_string(number);
-  return std::string(kShardPrefix) +
-         std::string(kShardDigits - std::min(kShardDigits, digits.size()), '0') + digits + ".bin";
+  return std::string(kPrefix) + std::string(kDigits - std::min(kDigits, digits.size()), '0') +
+         digits + ".bin";
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void ShardWriter::close_shard() {
 }
 
 bool is_shard_name(std::string_view name) {
-  return name.starts_with(kShardPrefix) && (name.ends_with(".bin") || name.ends_with(".idx"));
+  return name.starts_with(kPrefix) && (name.ends_with(".bin") || name.ends_with(".idx"));
 }
 
 }  // namespace headlight

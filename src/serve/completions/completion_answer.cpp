@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "headlight/base/utf8.h"
 #include "serve/api_error.h"
 #include "serve/text_scores.h"
 

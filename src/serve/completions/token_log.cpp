@@ -66,11 +66,6 @@ Json numbered_tokens(const std::vector<TokenLog::Entry>& entries, const Tokenize
 
 }  // namespace
 
-Index character_count(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-}
-
 void TokenLog::push(TokenChoice choice, bool is_first) {
   const std::int32_t id = choice.token;
   entries_.push_back({std::move(choice), is_first, character_, byte_});

@@ -45,7 +45,4 @@ Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer&
 Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,
                          bool ids);
 
-// Number of characters of a text in UTF-8.
-Index character_count(std::string_view text);
-
 }  // namespace headlight::serve

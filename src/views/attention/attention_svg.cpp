@@ -152,8 +152,8 @@ std::string position_ticks(const PanelLayout& layout) {
 PanelLayout layout_panels(const std::vector<std::string>& tokens) {
   PanelLayout layout;
   layout.tokens = static_cast<Index>(tokens.size());
-  layout.block = (layout.tokens + kLargestGrid - 1) / kLargestGrid;
-  layout.cells = (layout.tokens + layout.block - 1) / layout.block;
+  layout.block = divided_up(layout.tokens, kLargestGrid);
+  layout.cells = divided_up(layout.tokens, layout.block);
   layout.values = layout.tokens <= kLinearScaleTokens;
   layout.square_root = layout.tokens > kLinearScaleTokens;
   if (layout.tokens <= kLabelledTokens) {
@@ -365,7 +365,7 @@ Figure layout_figure(const AttentionMaps& maps, Index heads) {
   Figure figure;
   figure.panel = layout_panels(maps.tokens);
   figure.columns = column_count(heads);
-  figure.rows = (heads + figure.columns - 1) / figure.columns;
+  figure.rows = divided_up(heads, figure.columns);
   const PanelLayout& panel = figure.panel;
   figure.slot_width = panel.left + std::max(panel.side, 150.0);
   figure.slot_height = kPanelTitle + panel.side + panel.bottom;

@@ -60,7 +60,7 @@ Index block_for(Index tokens, Index columns) {
   const Index label = std::min(kLongestLabel, columns / 6);
   const Index margin = digits_of(tokens - 1) + label + 3;
   const Index most = std::max<Index>(8, (columns - margin) / kPlainCell);
-  return (tokens + most - 1) / most;
+  return divided_up(tokens, most);
 }
 
 Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options) {

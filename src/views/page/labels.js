@@ -13,16 +13,19 @@ export const tokenName = (doc, i) => [
 
 export const headTitle = (head) => say('headTitle', head.layer, head.head);
 
-// The class that a head was given, as a tag, with ? where it may be chance; null without one.
+// What the class of a head is called, with ? where it may be chance.
+export const classLabel = ([name, , settled = true]) => settled ? name : `${name} ?`;
+
+// The class that a head was given, as a tag; null without one.
 export function classTag(head) {
   if (!head?.score) {
     return null;
   }
-  const [name, score, settled = true] = head.score;
+  const [name, score] = head.score;
   const dot = element('i', {className: 'dot'});
   dot.style.background = distinctColour(classNames.indexOf(name));
-  return element('span', {className: 'tag', title: `${name}: ${score.toFixed(2)}`}, dot,
-    element('span', {className: 'class', textContent: settled ? name : `${name} ?`}), ' ',
+  return element('span', {className: 'tag', title: `${classLabel(head.score)}: ${score.toFixed(2)}`}, dot,
+    element('span', {className: 'class', textContent: classLabel(head.score)}), ' ',
     element('b', {textContent: score.toFixed(2)}));
 }
 

@@ -11,16 +11,16 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kColumnSpace = "  ";
+constexpr const char* kGap = "  ";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kDim = "\033[2m";
 constexpr const char* kStrong = "\033[1;36m";  // a share that is most of what there is
 constexpr const char* kWarning = "\033[33m";
 constexpr const char* kPlain = "";
-constexpr const char* kEndOfStyle = "\033[0m";
+constexpr const char* kReset = "\033[0m";
 
 std::string painted(const std::string& text, const char* style, bool colour) {
-  return colour && style[0] != '\0' ? style + text + kEndOfStyle : text;
+  return colour && style[0] != '\0' ? style + text + kReset : text;
 }
 
 // A colour of its own for every verdict, so that heads of a kind are seen at once.
@@ -104,7 +104,7 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
   std::string text;
   const auto add_row = [&](const auto& cell) {
     for (std::size_t i = 0; i < shape.widths.size(); ++i) {
-      text += (i > 0 ? kColumnSpace : "") + cell(options.columns[i], shape.widths[i]);
+      text += (i > 0 ? kGap : "") + cell(options.columns[i], shape.widths[i]);
     }
     text += "\n";
   };
@@ -159,9 +159,9 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
 
 // `value` of `most` as a bar of up to 16 characters, filled up with blanks.
 std::string bar_text(double value, double most) {
-  constexpr int kBarWidth = 16;
+  constexpr int kWidth = 16;
   const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
-  return block_bar(static_cast<int>(std::lround(share * kBarWidth * 8)), kBarWidth);
+  return block_bar(static_cast<int>(std::lround(share * kWidth * 8)), kWidth);
 }
 
 std::string layers_text(const HeadScores& scores, Language language) {

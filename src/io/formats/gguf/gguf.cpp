@@ -65,9 +65,9 @@ SplitPlace split_place(const GgufHeader& header, std::string_view where) {
 // "-00001-of-00003.gguf", counted from 1.
 std::string part_ending(std::size_t number, std::size_t count) {
   const auto digits = [](std::size_t value) {
-    constexpr std::size_t kPartDigits = 5;
+    constexpr std::size_t kDigits = 5;
     const std::string text = std::to_string(value);
-    return std::string(kPartDigits - std::min(kPartDigits, text.size()), '0') + text;
+    return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
   };
   return "-" + digits(number + 1) + "-of-" + digits(count) + ".gguf";
 }

@@ -297,14 +297,8 @@ Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
 struct ScoredMerge {
   std::string_view left;
   std::string_view right;
-  std::tuple<float, std::size_t, std::size_t> rank;  // the score, characters on the left and right
+  std::tuple<float, Index, Index> rank;  // the score, characters on the left and right
 };
-
-std::size_t characters_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not one that goes on
-  }));
-}
 
 std::vector<float> read_scores(const TokenizerKeys& keys, const GgufTokens& tokens) {
   std::vector<float> scores = list_of_all<float>(keys, tokens, "scores", "a list of float32");
@@ -369,7 +363,7 @@ class MergesByScore {
       const std::string_view first = tokens_.names[static_cast<std::size_t>(left)];
       const std::string_view second = tokens_.names[static_cast<std::size_t>(right)];
       merges_.push_back(
-          {first, second, {scores_[id], characters_of(first), characters_of(second)}});
+          {first, second, {scores_[id], character_count(first), character_count(second)}});
     }
     require(merges_.size() <= kMostMerges, keys_.at("tokens"), ": more than ", kMostMerges,
             " pairs of tokens make one");

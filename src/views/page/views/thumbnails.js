@@ -1,7 +1,7 @@
 // All heads of a document as small heat maps, layers as rows.
 import {element} from '../dom.js';
 import {drawThumbnail} from '../heat_map.js';
-import {classTag, documentName, headTitle} from '../labels.js';
+import {classLabel, classTag, documentName, headTitle} from '../labels.js';
 import {openHead} from '../page.js';
 import {current} from '../state.js';
 import {say} from '../words/words.js';
@@ -46,12 +46,12 @@ const sight = new IntersectionObserver((entries) => {
 function thumbnail(head) {
   const button = element('button', {type: 'button', title: say('headName', head.name), head},
                          element('canvas', {ariaHidden: 'true'}));
-  const [name, score] = head.score ?? [];
-  button.setAttribute('aria-label', 
-    name ? say('headClass', headTitle(head), name, score.toFixed(2)) : headTitle(head));
-  if (name) {
+  button.setAttribute('aria-label', headTitle(head));
+  if (head.score) {
+    const score = head.score[1].toFixed(2);
+    button.setAttribute('aria-label', say('headClass', headTitle(head), classLabel(head.score), score));
     button.append(classTag(head));
-    button.title += `: ${name} ${score.toFixed(2)}`;
+    button.title += `: ${classLabel(head.score)} ${score}`;
   }
   button.style.gridArea = `${head.row + 2} / ${head.column + 2}`;
   button.addEventListener('click', () => openHead(head));
