@@ -4,6 +4,7 @@ A case is tensors `<case>/in/<name>`, `<case>/out/<name>` and `<case>/grad/<name
 the metadata: its op, attributes and tolerances. An input `d_<output>` is the gradient of an output.
 """
 
+import itertools
 import json
 import math
 import zlib
@@ -43,6 +44,7 @@ class Case:
     tolerance: tuple[float, float] | None = None
     reason: str = ""  # why the tolerance is not the usual one
     attempt: int = 0  # other numbers for another one
+    stir: int = 0  # other than 0: numbers are moved within float32's rounding, by each stir otherwise
 
     def __post_init__(self) -> None:
         self.name = f"{self.op}, {self.what}, {self.dtype_name}"
@@ -105,7 +107,7 @@ class Case:
               gradient: bool = True) -> torch.Tensor:
         """Registers an input; floating ones are leaves unless told otherwise. `view`: how the
         elements lie in Headlight's memory: contiguous, transposed, sliced or expanded."""
-        values = values.detach().clone()
+        values = self.stirred(values.detach().clone())
         if view == "expanded":
             values = values[:1].expand(values.shape).clone()
         if view != "contiguous":
@@ -119,7 +121,16 @@ class Case:
         """Registers an output; `seed`: a gradient reaches it."""
         self.outputs[name] = values
         if seed and values.requires_grad:
-            self.inputs[f"d_{name}"] = self.normal(tuple(values.shape)).to(values.dtype)
+            drawn = self.normal(tuple(values.shape)).to(values.dtype)
+            self.inputs[f"d_{name}"] = self.stirred(drawn)
+
+    def stirred(self, values: torch.Tensor) -> torch.Tensor:
+        """Each value that float32 rounds, moved by up to half a unit of its last place there. Equal
+        ones move alike: ties stay ties."""
+        if not self.stir or values.dtype != torch.float64:
+            return values
+        shift = torch.sin(values * (1e6 + self.stir))
+        return torch.where(values == values.float(), values, values * (1 + 2.0**-24 * shift))
 
     def gradient(self, name: str, values: torch.Tensor) -> None:
         """Registers a gradient that was computed by the case itself."""
@@ -138,8 +149,12 @@ class Case:
             if values is not None:
                 self.gradients.setdefault(name, values)
 
+    def limits(self) -> tuple[float, float]:
+        """rtol and atol."""
+        return self.tolerance or TOLERANCES[self.dtype_name]
+
     def description(self) -> str:
-        rtol, atol = self.tolerance or TOLERANCES[self.dtype_name]
+        rtol, atol = self.limits()
         assert not (self.tolerance or self.scales) or self.reason, f"{self.name}: a limit needs its reason"
         entry = {"op": self.op, "rung": self.rung, "attributes": self.attributes,
                  "dtype": self.dtype_name, "rtol": rtol, "atol": atol}
@@ -162,9 +177,9 @@ def distance(case: Case, exact: Case) -> float:
     return worst
 
 
-def element_distance(case: Case, exact: Case) -> float:
-    """The largest difference between two types, as a share of what the first allows there."""
-    relative, absolute = case.tolerance or TOLERANCES[case.dtype_name]
+def element_distance(case: Case, exact: Case, limits: tuple[float, float]) -> float:
+    """The largest difference from the exact numbers, as a share of what rtol and atol allow."""
+    relative, absolute = limits
     worst = 0.0
     for name, values in (case.outputs | case.gradients).items():
         found = values.detach().double()
@@ -202,17 +217,22 @@ class CaseFile:
         one of each kind, not all combinations.
 
         Some draws enlarge rounding (a norm of almost equal numbers, a softmax of large logits),
-        so live numbers are drawn anew until PyTorch's own float32 stays within a third of the
-        limits of its float64. Frozen numbers are known to be good."""
+        so live numbers are drawn anew until PyTorch's float64 moves by less than a fifth of
+        float32's limits when it computes in float32, and when its inputs are rounded otherwise:
+        float32 alone may have been lucky. Frozen numbers are known to be good."""
         if not self.source.random_sizes:
             if frozen:
-                self.add_all(self.build_both(op, what, build, options))
+                self.add_all([self.computed(op, what, build, name, options) for name in DTYPES])
             return
         for attempt in range(200):
-            cases = self.build_both(op, what, build, options | {"attempt": attempt})
-            exact, rounded = cases
-            if element_distance(rounded, exact) < 1 / 3:
-                self.add_all(cases)
+            again = options | {"attempt": attempt}
+            exact, rounded = (self.computed(op, what, build, name, again) for name in DTYPES)
+            others = (self.computed(op, what, build, "float64", again | {"stir": stir})
+                      for stir in range(1, 5))
+            limits = rounded.limits()
+            if all(element_distance(other, exact, limits) < 1 / 5
+                   for other in itertools.chain([rounded], others)):
+                self.add_all([exact, rounded])
                 return
         raise SystemExit(f"{op}, {what}: 200 draws, all ill-conditioned")
 
@@ -220,16 +240,13 @@ class CaseFile:
         for case in cases:
             self.add(case)
 
-    def build_both(self, op: str, what: str, build, options: dict) -> list[Case]:
-        cases = []
-        for dtype_name in DTYPES:
-            attributes = json.loads(json.dumps(options.get("attributes", {})))
-            case = Case(op, what, dtype_name, f"{self.rung}, {dtype_name}", self.source,
-                        **(options | {"attributes": attributes}))
-            build(case)
-            case.go_backward()
-            cases.append(case)
-        return cases
+    def computed(self, op: str, what: str, build, dtype_name: str, options: dict) -> Case:
+        attributes = json.loads(json.dumps(options.get("attributes", {})))
+        case = Case(op, what, dtype_name, f"{self.rung}, {dtype_name}", self.source,
+                    **(options | {"attributes": attributes}))
+        build(case)
+        case.go_backward()
+        return case
 
     def add_conditioned(self, make, types: tuple[str, ...], make_stirred=None) -> None:
         """The cases make(dtype_name, attempt) of these types, which have scales. Some random
