@@ -281,10 +281,10 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
     begin(place, answer, exchange);
     return;
   }
-  compute_.run([this, place, answer, &model, exchange] {
+  compute_.run(Urgency::asked, [this, place, answer, &model, exchange] {
     const auto pause = [&] {
       require(!exchange->gone(), "the client has gone");
-      compute_.serve_texts();
+      compute_.serve_others(Urgency::asked);
     };
     try {
       answer->prepare(model.served.loaded, pause);
@@ -317,20 +317,19 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
   Fields fields(request.body);
   const ServedModel& model = models_[model_of(fields)].served;
   const bool stream = fields.boolean("stream", false);
-  auto job = [this, inspection, fields, stream, &model, exchange]() mutable {
+  compute_.run(inspection->urgency, [this, inspection, fields, stream, &model, exchange]() mutable {
     InspectionAnswer answer(exchange, stream);
     const auto pause = [&](double share) {
       require(!exchange->gone(), "the client has gone");
       answer.progress(share);
-      inspection->can_wait ? compute_.serve_others() : compute_.serve_texts();
+      compute_.serve_others(inspection->urgency);
     };
     try {
       answer.end(inspection->run(model, fields, pause));
     } catch (...) {
       answer.fail();
     }
-  };
-  inspection->can_wait ? compute_.run_behind(std::move(job)) : compute_.run(std::move(job));
+  });
 }
 
 }  // namespace headlight::serve

@@ -1,5 +1,6 @@
 #include "serve/compute.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "serve/api_error.h"
@@ -94,12 +95,9 @@ void Compute::cancel(Ticket ticket) {
   wake_.notify_all();
 }
 
-void Compute::run(std::function<void()> job) { add_job(jobs_, std::move(job)); }
-
-void Compute::run_behind(std::function<void()> job) { add_job(jobs_behind_, std::move(job)); }
-
-void Compute::add_job(Jobs& jobs, std::function<void()> job) {
+void Compute::run(Urgency urgency, std::function<void()> job) {
   const std::lock_guard lock(mutex_);
+  auto& jobs = jobs_[static_cast<std::size_t>(urgency)];
   if (std::ssize(jobs) >= options_.jobs || stopping_) {
     throw ApiError(429, "queue_full", "too much is being computed: try again later");
   }
@@ -160,8 +158,9 @@ void Compute::ended(Ticket ticket, Index texts) {
   }
 }
 
-bool Compute::waits_for_nothing() {
-  return stopping_ || !inbox_.empty() || !jobs_.empty() || !jobs_behind_.empty();
+bool Compute::has_jobs(std::size_t before) const {
+  return std::any_of(jobs_.begin(), jobs_.begin() + static_cast<std::ptrdiff_t>(before),
+                     [](const auto& jobs) { return !jobs.empty(); });
 }
 
 void Compute::work() {
@@ -170,16 +169,14 @@ void Compute::work() {
     {
       std::unique_lock lock(mutex_);
       if (!is_busy) {
-        wake_.wait(lock, [this] { return waits_for_nothing(); });
+        wake_.wait(lock, [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); });
       }
       if (stopping_) {
         break;
       }
     }
     follow_orders();
-    run_next_job(jobs_);
-    part_ = Stopwatch();
-    run_next_job(jobs_behind_);
+    run_next_jobs(kUrgencies);
     is_busy = step_all();
   }
   // What clients wait for is let go by the thread that knows it.
@@ -187,8 +184,7 @@ void Compute::work() {
   running_.clear();
   const std::lock_guard lock(mutex_);
   inbox_.clear();
-  jobs_.clear();
-  jobs_behind_.clear();
+  jobs_ = {};
 }
 
 void Compute::follow_orders() {
@@ -202,45 +198,43 @@ void Compute::follow_orders() {
   }
 }
 
-void Compute::serve_texts() {
-  {
-    const std::lock_guard lock(mutex_);
-    require(!stopping_, "the server ends");
-  }
-  follow_orders();
-  step_all();
-}
-
-bool Compute::has_jobs() {
-  const std::lock_guard lock(mutex_);
-  require(!stopping_, "the server ends");
-  return !jobs_.empty();
-}
-
-void Compute::serve_others() {
+void Compute::serve_others(Urgency urgency) {
   constexpr double kShare = 4;
+  const auto before = static_cast<std::size_t>(urgency);
   const double part = part_.seconds();
   const Stopwatch others;
-  bool is_busy = true;
-  while (is_busy && others.seconds() < kShare * part) {
+  bool has_more = true;
+  while (has_more) {
     follow_orders();
-    is_busy = has_jobs();
-    run_next_job(jobs_);
-    is_busy = step_all() || is_busy;
+    run_next_jobs(before);
+    const bool has_texts = step_all();
+    const std::lock_guard lock(mutex_);
+    require(!stopping_, "the server ends");
+    const bool is_wanted = has_jobs(before) || (has_texts && urgency == Urgency::background);
+    has_more = is_wanted && others.seconds() < kShare * part;
   }
   part_ = Stopwatch();
 }
 
-void Compute::run_next_job(Jobs& jobs) {
+// One of each urgency, the most urgent first.
+void Compute::run_next_jobs(std::size_t before) {
+  for (std::size_t urgency = 0; urgency < before; ++urgency) {
+    run_next_job(urgency);
+  }
+}
+
+void Compute::run_next_job(std::size_t urgency) {
   std::function<void()> job;
   {
     const std::lock_guard lock(mutex_);
+    auto& jobs = jobs_[urgency];
     if (jobs.empty()) {
       return;
     }
     job = std::move(jobs.front());
     jobs.pop_front();
   }
+  part_ = Stopwatch();
   job();
   job = {};
   const std::lock_guard lock(mutex_);

@@ -29,9 +29,16 @@ struct ComputeStatus {
   double step_seconds = 0;
 };
 
+// How soon a job has to be over. Between the parts of one come those that are more urgent.
+enum class Urgency {
+  live,        // what follows the text that somebody types
+  asked,       // what somebody waits for, and may take a while
+  background,  // what nobody waits for
+};
+
 // The one thread that computes: texts of all requests side by side, a token each at a time, and
-// between two tokens at most one job. Jobs behind others wait for these alone: between the parts of
-// one such job come other jobs. Every call is for any thread and returns at once.
+// between two tokens at most one job of each urgency. Every call is for any thread and returns at
+// once.
 class Compute {
  public:
   struct Options {
@@ -40,7 +47,7 @@ class Compute {
     Index queue = 64;
     Index context_tokens = 0;
     Index prompt_chunk = 64;
-    Index jobs = 16;  // that may wait, and as many behind others
+    Index jobs = 16;  // of an urgency that may wait
   };
   using Ticket = std::uint64_t;
 
@@ -55,20 +62,18 @@ class Compute {
   // Their places are free before the next token.
   void cancel(Ticket ticket);
   // Throws ApiError, 429, when too many wait. A job must not throw.
-  void run(std::function<void()> job);
-  // The same for a job that all others come before, also once it runs.
-  void run_behind(std::function<void()> job);
-  // By a job: takes a step for all texts amid it. Throws Error once stop() has been called.
-  void serve_texts();
-  // By a job behind others, with the models as they were: computes what else there is, for four
-  // times as long as the part of the job before it took at most. Throws as above.
-  void serve_others();
+  void run(Urgency urgency, std::function<void()> job);
+  // By a job of that urgency, amid it and with the models as they were: takes a step for all texts,
+  // and goes on with more urgent jobs, in the background with texts as well, for up to four times as
+  // long as the part of the job before it took. Throws Error once stop() has been called.
+  void serve_others(Urgency urgency);
   // Ends the thread after the step that it is at; nothing that waits is run.
   void stop();
 
   ComputeStatus status() const;
 
  private:
+  static constexpr std::size_t kUrgencies = 3;
   struct Model {
     Decoder decoder;
     std::unique_ptr<Engine> engine;
@@ -81,9 +86,8 @@ class Compute {
 
   void work();
   void follow_orders();
-  using Jobs = std::deque<std::function<void()>>;
-  void add_job(Jobs& jobs, std::function<void()> job);
-  void run_next_job(Jobs& jobs);
+  void run_next_jobs(std::size_t before);
+  void run_next_job(std::size_t urgency);
   bool step_all();
   void make_engine(std::size_t model);
   void drop_all(std::size_t model);
@@ -91,21 +95,19 @@ class Compute {
   void watch_end(Request& request, Ticket ticket);
   void ended(Ticket ticket, Index texts);
   void publish(double seconds);
-  bool waits_for_nothing();
-  bool has_jobs();
+  bool has_jobs(std::size_t before) const;
 
   Options options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
   // Of the computing thread.
   std::map<Ticket, Running> running_;
-  Stopwatch part_;  // of a job behind others
+  Stopwatch part_;  // of the job that runs
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::function<void()>> inbox_;  // what the computing thread does before its next step
-  Jobs jobs_;
-  Jobs jobs_behind_;
+  std::array<std::deque<std::function<void()>>, kUrgencies> jobs_;
   ComputeStatus status_;
   Ticket last_ticket_ = 0;
   bool stopping_ = false;

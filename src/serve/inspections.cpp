@@ -307,9 +307,14 @@ std::string lens(const ServedModel& model, Fields& fields, const Pause& pause) {
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
-constexpr Inspection kInspections[] = {{"/api/attention", attention}, {"/api/attribute", attribute},
-                                       {"/api/scores", scores, true}, {"/api/ablate", ablate},
-                                       {"/api/patch", patch},         {"/api/lens", lens}};
+constexpr Inspection kInspections[] = {
+    {"/api/attention", attention},
+    {"/api/attribute", attribute},
+    {"/api/ablate", ablate},
+    {"/api/patch", patch, Urgency::asked},
+    {"/api/lens", lens, Urgency::asked},
+    {"/api/scores", scores, Urgency::background},
+};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "headlight/serve/server.h"
+#include "serve/compute.h"
 #include "serve/fields.h"
 
 namespace headlight::serve {
@@ -19,7 +20,7 @@ struct Inspection {
   // Returns JSON. Calls pause() every now and then, with the model as it was before: others compute
   // with it meanwhile. Throws Error about a member that does not fit, and what pause() throws.
   std::string (*run)(const ServedModel& model, Fields& fields, const Pause& pause);
-  bool can_wait = false;  // others come before it
+  Urgency urgency = Urgency::live;
 };
 
 // Null: there is none at that path.

@@ -138,13 +138,20 @@ TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
   CHECK(server.post("/api/scores", question.dump()).status == 400);
 }
 
-TEST_CASE("other questions come before scores that are being computed", "[serve]") {
+TEST_CASE("what follows a text that is typed comes amid what takes long", "[serve]") {
   const RunningServer server;
-  // 16,000 sequences of a token, of which a few are done when the other questions come.
-  const std::string scores =
-      Json{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}}.dump();
+  const std::string path = GENERATE("/api/scores", "/api/patch");
+  // 16,000 sequences of a token, or a pass for every head at every position, of which a few are
+  // done when the other questions come.
+  const std::string letters(200, 'a');
+  const Json scores{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}};
+  const Json patch{{"clean", letters + "b"},
+                   {"corrupt", letters + "c"},
+                   {"by", "head,position"},
+                   {"stream", true}};
+  const std::string body = (path == "/api/scores" ? scores : patch).dump();
   HttpClient client(server.port());
-  client.send(request_head("POST", "/api/scores", scores.size()) + scores);
+  client.send(request_head("POST", path, body.size()) + body);
   CHECK(client.receive_some().starts_with("HTTP/1.1 200"));
   CHECK(server.asked("/api/ablate", {{"text", "abc"}})["tokens"].size() == 3);
   CHECK(server.asked("/v1/completions", {{"prompt", "x"}, {"max_tokens", 3}}).is_object());
