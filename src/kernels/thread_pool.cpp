@@ -31,14 +31,19 @@ constexpr microseconds kIdleSpin{200};
 constexpr microseconds kEndSpin{50};
 
 // How long a team waits for its members. One that polls comes in half a microsecond; one that
-// sleeps in 50, for which only long work, of several times that, is worth waiting.
+// sleeps in 50, or in some hundreds when others, whom the last team's results woke, are on its
+// processor: for the more work, the longer it is waited for.
 constexpr microseconds kShortPatience{3};
 constexpr microseconds kLongPatience{100};
-constexpr Index kLongWork = 2'000'000;  // multiply-adds
+constexpr microseconds kMostPatience{1000};
+constexpr Index kLongWork = 2'000'000;      // multiply-adds
+constexpr Index kWorkOfPatience = 250'000;  // multiply-adds for which a microsecond is waited
 
 // After time lost by waiting for threads that were not running, nobody is called for a while: at
 // first for twice that time, and longer with every loss that comes so soon that it is more than a
 // 64th of the time since. It takes a thread that sleeps a moment to go on, and that does not count.
+// What a team with long work lost is the time that it took beyond what its members computed, which
+// is about what one of them alone would have taken.
 constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
@@ -63,6 +68,18 @@ Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
     }
   }
   return 0;
+}
+
+microseconds patience_for(Index work) {
+  return work < kLongWork
+             ? kShortPatience
+             : std::clamp(microseconds(work / kWorkOfPatience), kLongPatience, kMostPatience);
+}
+
+std::chrono::nanoseconds time_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 // Until `value` is not `old` any more.
@@ -144,10 +161,15 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
     place.left.store(units_left(ticket, 1), std::memory_order_release);
     call(thread, ticket);
   }
-  const auto patience = work < kLongWork ? kShortPatience : kLongPatience;
-  const Index size = gather(ticket, threads, patience);
+  const Index size = gather(ticket, threads, patience_for(work));
+  weighs_team_ = size > 1 && work >= kLongWork;
+  const Clock::time_point start = Clock::now();
+  const Clock::duration computed = weighs_team_ ? computed_by_all() : Clock::duration{0};
   function(body, {0, size, &barrier_});
   wait_for_others();
+  if (std::exchange(weighs_team_, false)) {
+    rest_after(Clock::now() - start - (computed_by_all() - computed));
+  }
   end();
   return true;
 }
@@ -294,26 +316,33 @@ void ThreadPool::wait_for_others() {
 
 template <class Sleep>
 void ThreadPool::sleep_for_others(const Sleep& sleep) {
+  if (weighs_team_) {
+    sleep();
+    return;
+  }
   const Clock::time_point start = Clock::now();
   const Clock::duration computed = computed_by_others();
   sleep();
-  const Clock::duration lost = Clock::now() - start - (computed_by_others() - computed) - kWaking;
-  if (lost > Clock::duration{0}) {
-    rest_after(lost);
-  }
+  rest_after(Clock::now() - start - (computed_by_others() - computed) - kWaking);
 }
 
 ThreadPool::Clock::duration ThreadPool::computed_by_others() const {
   Clock::duration sum{0};
   for (Index thread = 1; thread < threads_; ++thread) {
-    timespec time{};
-    clock_gettime(places_[static_cast<std::size_t>(thread)]->computed, &time);
-    sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+    sum += time_of(places_[static_cast<std::size_t>(thread)]->computed);
   }
   return sum;
 }
 
+ThreadPool::Clock::duration ThreadPool::computed_by_all() const {
+  return time_of(CLOCK_THREAD_CPUTIME_ID) + computed_by_others();
+}
+
+// A gain, below 0, has no consequence.
 void ThreadPool::rest_after(Clock::duration lost) {
+  if (lost <= Clock::duration{0}) {
+    return;
+  }
   const Clock::time_point now = Clock::now();
   const bool again = now - rests_until_ < kMostRest * lost;
   rest_ = again ? std::min(2 * rest_, kMostRest) : kLeastRest;

@@ -75,6 +75,7 @@ class ThreadPool {
   void leave(std::uint32_t units);
   void wait_for_others();
   Clock::duration computed_by_others() const;
+  Clock::duration computed_by_all() const;
   void rest_after(Clock::duration lost);
 
   std::atomic<bool> busy_{false};
@@ -103,6 +104,7 @@ class ThreadPool {
   TeamFunction team_function_ = nullptr;
   Index team_size_ = 1;
   TeamBarrier barrier_;
+  bool weighs_team_ = false;  // by the whole time of it, instead of every wait in it
   alignas(64) std::atomic<std::uint32_t> begun_{0};  // teams so far
 
   std::array<std::unique_ptr<Place>, kMostThreads> places_;

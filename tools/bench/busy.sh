@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What another program on the machine costs: steps of training with one thread and with several, on
-# idle CPUs and beside a busy loop on the same ones. Several threads must never be slower than one,
-# even when not all of them have a CPU. The four kinds of run take turns, so that a disturbance from
-# elsewhere meets all. Prints the median milliseconds of a step, with extremes.
+# What another program on the machine costs: steps of training and tokens of generation with one
+# thread and with several, on idle CPUs and beside a busy loop on the same ones. Several threads must
+# never be slower than one, even when not all of them have a CPU. The kinds of run take turns, so
+# that a disturbance from elsewhere meets all. Prints median milliseconds, with extremes.
 # usage: busy.sh [ROUNDS] [THREADS]     (default: 5 2)
 # The program runs on as many CPUs as it has threads. HEADLIGHT names another one than
 # build/release/headlight.
@@ -16,26 +16,31 @@ cpus=$(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
 busy=
 trap '[ -z "$busy" ] || kill "$busy"' EXIT
 
-step() { # THREADS WIDTH
+train() { # THREADS WIDTH
   taskset -c "$cpus" "$headlight" bench train --threads "$1" --n_embd "$2" --steps 60 --json \
     --log_level error | sed -E 's/.*"ms_per_step":([0-9.e+-]+).*/\1/'
 }
+generate() { # THREADS CONFIG
+  taskset -c "$cpus" "$headlight" bench generate --threads "$1" --config "configs/bench/$2.toml" \
+    --weights int8 --rounds 8 --json --log_level error | sed -E 's/.*"ms_per_token":([0-9.e+-]+).*/\1/'
+}
+rows() { # idle|busy
+  for what in "train 128" "train 64" "generate cpu-char" "generate gpt2-256"; do
+    for count in 1 "$threads"; do
+      echo "${what/ /,} $1 $count $("${what% *}" "$count" "${what#* }")"
+    done
+  done
+}
 
 for ((round = 1; round <= rounds; ++round)); do
-  for width in 128 64; do
-    for count in 1 "$threads"; do
-      echo "$width idle $count $(step "$count" "$width")"
-    done
-    taskset -c "$cpus" bash -c 'while :; do :; done' &
-    busy=$!
-    for count in 1 "$threads"; do
-      echo "$width busy $count $(step "$count" "$width")"
-    done
-    kill "$busy"
-    wait "$busy" 2>/dev/null || true
-    busy=
-  done
-done | sort -k1,1nr -k2,2r -k3,3n -k4,4g | awk '
+  rows idle
+  taskset -c "$cpus" bash -c 'while :; do :; done' &
+  busy=$!
+  rows busy
+  kill "$busy"
+  wait "$busy" 2>/dev/null || true
+  busy=
+done | sort -k1,1r -k2,2r -k3,3n -k4,4g | awk '
   function show() {
     if (n)
       printf "| %s | %s | %s | %.2f (%.2f-%.2f) |\n", row[1], row[2], row[3],
@@ -43,8 +48,8 @@ done | sort -k1,1nr -k2,2r -k3,3n -k4,4g | awk '
     n = 0
   }
   BEGIN {
-    print "| width | CPUs | threads | ms/step |"
-    print "| ---: | --- | ---: | ---: |"
+    print "| what | CPUs | threads | ms |"
+    print "| --- | --- | ---: | ---: |"
   }
   $1 " " $2 " " $3 != key { show(); key = $1 " " $2 " " $3; split(key, row, " ") }
   { values[++n] = $4 }
