@@ -4,7 +4,7 @@
 # cannot be installed.
 # usage: parity.sh [--seed N] [--all_texts]
 #   --seed       repeats a run
-#   --all_texts  every text for every tokenizer, 8 minutes more, instead of a twentieth, drawn anew
+#   --all_texts  every text for every tokenizer, minutes more, instead of a twentieth, drawn anew
 # PARITY_VENV: a virtual environment to use
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,10 +31,11 @@ cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
 cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
 
 scratch=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$scratch"' EXIT
+lane=  # a process group
+trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
 
-# NAME COMMAND: keeps the table that the command prints, and whether something differs in it.
+# NAME COMMAND: keeps the table that the command prints, and whether something differs in it or it failed.
 check() {
   "${@:2}" >"$scratch/$1.table" || touch "$scratch/$1.differs"
 }
@@ -53,12 +54,16 @@ tokenizers() {
   check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
   check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500
 }
+set -m
 tokenizers &
+lane=$!
+set +m
 models_and_files
-wait
+wait "$lane"
+lane=
 cat "$scratch"/*.table | "$python" tools/parity/table.py
 if compgen -G "$scratch/*.differs" >/dev/null; then
-  echo "seed $seed: something DIFFERS"
+  echo "seed $seed: something DIFFERS or failed"
   exit 1
 fi
 echo "seed $seed: all agree"

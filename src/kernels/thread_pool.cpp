@@ -32,7 +32,7 @@ constexpr microseconds kEndSpin{50};
 
 // How long a team waits for its members. One that polls comes in half a microsecond; one that
 // sleeps in 50, or in some hundreds when others, whom the last team's results woke, are on its
-// processor: for the more work, the longer it is waited for.
+// processor: the more work there is, the longer a team waits.
 constexpr microseconds kShortPatience{3};
 constexpr microseconds kLongPatience{100};
 constexpr microseconds kMostPatience{1000};
@@ -42,11 +42,13 @@ constexpr Index kWorkOfPatience = 250'000;  // multiply-adds for which a microse
 // After time lost by waiting for threads that were not running, nobody is called for a while: at
 // first for twice that time, and longer with every loss that comes so soon that it is more than a
 // 64th of the time since. It takes a thread that sleeps a moment to go on, and that does not count.
-// What a team with long work lost is the time that it took beyond what its members computed, which
-// is about what one of them alone would have taken.
+// What a team with long work lost is the time that it took beyond what its members computed or
+// polled, about what one of them alone would have taken; who called may have lost its processor as
+// well. A program that was stopped for long has not lost that much.
 constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
+constexpr microseconds kMostLoss{100'000};
 
 Index threads_of(std::uint32_t ticket) { return ticket & (kTeamBit - 1); }
 bool is_team(std::uint32_t ticket) { return (ticket & kTeamBit) != 0; }
@@ -109,6 +111,7 @@ ThreadPool::ThreadPool() {
 void ThreadPool::forget_threads() {
   started_ = 1;
   wanted_ = 1;
+  weighs_team_ = false;
   busy_ = false;
 }
 
@@ -161,14 +164,16 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
     place.left.store(units_left(ticket, 1), std::memory_order_release);
     call(thread, ticket);
   }
-  const Index size = gather(ticket, threads, patience_for(work));
-  weighs_team_ = size > 1 && work >= kLongWork;
-  const Clock::time_point start = Clock::now();
+  const auto patience = std::min(patience_for(work), spins_ ? kMostPatience : kLongPatience);
+  const Index size = gather(ticket, threads, patience);
+  weighs_team_ = size > 1 && work >= kLongWork * threads;
   const Clock::duration computed = weighs_team_ ? computed_by_all() : Clock::duration{0};
+  const Clock::time_point start = Clock::now();
   function(body, {0, size, &barrier_});
   wait_for_others();
   if (std::exchange(weighs_team_, false)) {
-    rest_after(Clock::now() - start - (computed_by_all() - computed));
+    const Clock::duration took = Clock::now() - start;
+    rest_after(took - (computed_by_all() - computed));
   }
   end();
   return true;
@@ -343,6 +348,7 @@ void ThreadPool::rest_after(Clock::duration lost) {
   if (lost <= Clock::duration{0}) {
     return;
   }
+  lost = std::min<Clock::duration>(lost, kMostLoss);
   const Clock::time_point now = Clock::now();
   const bool again = now - rests_until_ < kMostRest * lost;
   rest_ = again ? std::min(2 * rest_, kMostRest) : kLeastRest;

@@ -281,10 +281,11 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
     begin(place, answer, exchange);
     return;
   }
-  compute_.run(Urgency::asked, [this, place, answer, &model, exchange] {
+  const Urgency urgency = answer->scores_prompts() ? Urgency::asked : Urgency::live;
+  compute_.run(urgency, [this, place, answer, urgency, &model, exchange] {
     const auto pause = [&] {
       require(!exchange->gone(), "the client has gone");
-      compute_.serve_others(Urgency::asked);
+      compute_.serve_others(urgency);
     };
     try {
       answer->prepare(model.served.loaded, pause);

@@ -206,8 +206,8 @@ void Compute::serve_others(Urgency urgency) {
   bool has_more = true;
   while (has_more) {
     follow_orders();
-    run_next_jobs(before);
     const bool has_texts = step_all();
+    run_next_jobs(before);
     const std::lock_guard lock(mutex_);
     require(!stopping_, "the server ends");
     const bool is_wanted = has_jobs(before) || (has_texts && urgency == Urgency::background);
@@ -228,14 +228,17 @@ void Compute::run_next_job(std::size_t urgency) {
   {
     const std::lock_guard lock(mutex_);
     auto& jobs = jobs_[urgency];
-    if (jobs.empty()) {
+    if (jobs.empty() || stopping_) {
       return;
     }
     job = std::move(jobs.front());
     jobs.pop_front();
   }
   part_ = Stopwatch();
-  job();
+  try {
+    job();
+  } catch (...) {  // there was no memory even to tell of a failure
+  }
   job = {};
   const std::lock_guard lock(mutex_);
   --status_.jobs;

@@ -29,7 +29,8 @@ struct ComputeStatus {
   double step_seconds = 0;
 };
 
-// How soon a job has to be over. Between the parts of one come those that are more urgent.
+// How soon a job has to be over, the soonest first. Between the parts of one come those that are
+// more urgent.
 enum class Urgency {
   live,        // what follows the text that somebody types
   asked,       // what somebody waits for, and may take a while
@@ -47,7 +48,7 @@ class Compute {
     Index queue = 64;
     Index context_tokens = 0;
     Index prompt_chunk = 64;
-    Index jobs = 16;  // of an urgency that may wait
+    Index jobs = 16;  // that may wait, of each urgency
   };
   using Ticket = std::uint64_t;
 
@@ -63,9 +64,10 @@ class Compute {
   void cancel(Ticket ticket);
   // Throws ApiError, 429, when too many wait. A job must not throw.
   void run(Urgency urgency, std::function<void()> job);
-  // By a job of that urgency, amid it and with the models as they were: takes a step for all texts,
-  // and goes on with more urgent jobs, in the background with texts as well, for up to four times as
-  // long as the part of the job before it took. Throws Error once stop() has been called.
+  // By a job of that urgency, amid it and with the models as they were: takes a step for all texts
+  // and a job of each urgency above, and goes on with them, in the background with texts alone as
+  // well, until that has taken four times as long as the part of the job before it. Throws Error
+  // once stop() has been called.
   void serve_others(Urgency urgency);
   // Ends the thread after the step that it is at; nothing that waits is run.
   void stop();
@@ -73,7 +75,7 @@ class Compute {
   ComputeStatus status() const;
 
  private:
-  static constexpr std::size_t kUrgencies = 3;
+  static constexpr auto kUrgencies = static_cast<std::size_t>(Urgency::background) + 1;
   struct Model {
     Decoder decoder;
     std::unique_ptr<Engine> engine;

@@ -308,12 +308,9 @@ std::string lens(const ServedModel& model, Fields& fields, const Pause& pause) {
 }
 
 constexpr Inspection kInspections[] = {
-    {"/api/attention", attention},
-    {"/api/attribute", attribute},
-    {"/api/ablate", ablate},
-    {"/api/patch", patch, Urgency::asked},
-    {"/api/lens", lens, Urgency::asked},
-    {"/api/scores", scores, Urgency::background},
+    {"/api/attention", attention}, {"/api/attribute", attribute},
+    {"/api/ablate", ablate},       {"/api/patch", patch, Urgency::asked},
+    {"/api/lens", lens},           {"/api/scores", scores, Urgency::background},
 };
 
 }  // namespace

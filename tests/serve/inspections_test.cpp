@@ -141,7 +141,7 @@ TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
 TEST_CASE("what follows a text that is typed comes amid what takes long", "[serve]") {
   const RunningServer server;
   const std::string path = GENERATE("/api/scores", "/api/patch");
-  // 16,000 sequences of a token, or a pass for every head at every position, of which a few are
+  // 16,000 sequences of a token, or a cell for every head at every position, of which a few are
   // done when the other questions come.
   const std::string letters(200, 'a');
   const Json scores{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}};

@@ -13,9 +13,6 @@ headlight=${HEADLIGHT:-build/release/headlight}
 # The first CPUs that this shell may use: "0-3,8" as 0 1 2 3 8.
 cpus=$(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
   awk -F - '{ for (i = $1; i <= $NF; ++i) print i }' | head -n "$threads" | paste -sd ,)
-busy=
-trap '[ -z "$busy" ] || kill "$busy"' EXIT
-
 train() { # THREADS WIDTH
   taskset -c "$cpus" "$headlight" bench train --threads "$1" --n_embd "$2" --steps 60 --json \
     --log_level error | sed -E 's/.*"ms_per_step":([0-9.e+-]+).*/\1/'
@@ -25,22 +22,29 @@ generate() { # THREADS CONFIG
     --weights int8 --rounds 8 --json --log_level error | sed -E 's/.*"ms_per_token":([0-9.e+-]+).*/\1/'
 }
 rows() { # idle|busy
-  for what in "train 128" "train 64" "generate cpu-char" "generate gpt2-256"; do
+  for what in "train 128" "train 64" "generate gpt2-256"; do
     for count in 1 "$threads"; do
-      echo "${what/ /,} $1 $count $("${what% *}" "$count" "${what#* }")"
+      milliseconds=$("${what% *}" "$count" "${what#* }")
+      echo "${what/ /,} $1 $count $milliseconds"
     done
   done
 }
 
-for ((round = 1; round <= rounds; ++round)); do
-  rows idle
-  taskset -c "$cpus" bash -c 'while :; do :; done' &
-  busy=$!
-  rows busy
-  kill "$busy"
-  wait "$busy" 2>/dev/null || true
-  busy=
-done | sort -k1,1r -k2,2r -k3,3n -k4,4g | awk '
+all_rows() {
+  local busy=
+  trap '[ -z "$busy" ] || kill "$busy"' EXIT
+  for ((round = 1; round <= rounds; ++round)); do
+    rows idle
+    taskset -c "$cpus" bash -c 'while :; do :; done' &
+    busy=$!
+    rows busy
+    kill "$busy"
+    wait "$busy" 2>/dev/null || true
+    busy=
+  done
+}
+
+all_rows | sort -k1,1r -k2,2r -k3,3n -k4,4g | awk '
   function show() {
     if (n)
       printf "| %s | %s | %s | %.2f (%.2f-%.2f) |\n", row[1], row[2], row[3],

@@ -44,7 +44,7 @@ class Case:
     tolerance: tuple[float, float] | None = None
     reason: str = ""  # why the tolerance is not the usual one
     attempt: int = 0  # other numbers for another one
-    stir: int = 0  # other than 0: numbers are moved within float32's rounding, by each stir otherwise
+    stir: int = 0  # other than 0: inputs are moved within float32's rounding, differently by each
 
     def __post_init__(self) -> None:
         self.name = f"{self.op}, {self.what}, {self.dtype_name}"
@@ -125,8 +125,8 @@ class Case:
             self.inputs[f"d_{name}"] = self.stirred(drawn)
 
     def stirred(self, values: torch.Tensor) -> torch.Tensor:
-        """Each value that float32 rounds, moved by up to half a unit of its last place there. Equal
-        ones move alike: ties stay ties."""
+        """Each value that float32 rounds, moved by up to a unit of its last place there. Equal ones
+        move alike: ties stay ties."""
         if not self.stir or values.dtype != torch.float64:
             return values
         shift = torch.sin(values * (1e6 + self.stir))
@@ -217,8 +217,8 @@ class CaseFile:
         one of each kind, not all combinations.
 
         Some draws enlarge rounding (a norm of almost equal numbers, a softmax of large logits),
-        so live numbers are drawn anew until PyTorch's float64 moves by less than a fifth of
-        float32's limits when it computes in float32, and when its inputs are rounded otherwise:
+        so live numbers are drawn anew until PyTorch's results move by less than a fifth of
+        float32's limits, both in float32 and in float64 with inputs that are rounded differently:
         float32 alone may have been lucky. Frozen numbers are known to be good."""
         if not self.source.random_sizes:
             if frozen:

@@ -31,6 +31,8 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::vector<headlight::Request> requests();
   // Whether the model must be asked before the texts begin; see prepare().
   bool needs_preparation() const;
+  // Whether the tokens of prompts are asked about, which takes as long as reading them.
+  bool scores_prompts() const { return request_.echo && request_.options.logprobs; }
   // Computes what the changes need, and learns what the model thinks of the tokens of every prompt,
   // for echo with logprobs; see score_text().
   void prepare(const LoadedModel& loaded, const std::function<void()>& pause);
@@ -43,7 +45,6 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
     std::size_t bytes = 0;  // of text that came
   };
 
-  bool scores_prompts() const { return request_.echo && request_.options.logprobs; }
   headlight::Request request_for(std::size_t prompt);
   Choice& choice_of(std::size_t prompt, Index sample);
   void on_text(std::size_t prompt, Index sample, std::string_view piece);
