@@ -13,6 +13,7 @@ headlight=${HEADLIGHT:-build/release/headlight}
 # The first CPUs that this shell may use: "0-3,8" as 0 1 2 3 8.
 cpus=$(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
   awk -F - '{ for (i = $1; i <= $NF; ++i) print i }' | head -n "$threads" | paste -sd ,)
+
 train() { # THREADS WIDTH
   taskset -c "$cpus" "$headlight" bench train --threads "$1" --n_embd "$2" --steps 60 --json \
     --log_level error | sed -E 's/.*"ms_per_step":([0-9.e+-]+).*/\1/'
@@ -46,6 +47,7 @@ all_rows() {
 
 all_rows | sort -k1,1r -k2,2r -k3,3n -k4,4g | awk '
   function show() {
+    sub(",", ", ", row[1])
     if (n)
       printf "| %s | %s | %s | %.2f (%.2f-%.2f) |\n", row[1], row[2], row[3],
              (values[int((n + 1) / 2)] + values[int(n / 2) + 1]) / 2, values[1], values[n]
