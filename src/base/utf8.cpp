@@ -95,9 +95,8 @@ void append_utf8(char32_t code_point, std::string& text) {
 Index complete_utf8_prefix(std::string_view text) {
   const auto size = static_cast<Index>(text.size());
   for (Index back = 1; back < kLongestCharacter && back <= size; ++back) {
-    const bool continues = (byte_at(text, size - back) & 0xC0) == 0x80;
-    if (!continues) {
-      const auto tail = text.substr(static_cast<std::size_t>(size - back));
+    const auto tail = text.substr(static_cast<std::size_t>(size - back));
+    if (!is_utf8_continuation(tail.front())) {
       return first_character(tail).cut ? size - back : size;
     }
   }

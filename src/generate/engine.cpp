@@ -22,7 +22,7 @@ Index context_needed(const Request& request, Index block_size) {
   const Index longest =
       std::min(block_size, prompt + std::min(request.options.max_new_tokens, block_size));
   const Index shared = prompt / kBlock * kBlock;
-  const Index whole = (longest + kBlock - 1) / kBlock * kBlock;
+  const Index whole = rounded_up(longest, kBlock);
   return shared + std::max<Index>(request.samples, 1) * (whole - shared);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/zero_padded.h"
+
 namespace headlight {
 namespace {
 
@@ -14,9 +16,7 @@ constexpr std::size_t kDigits = 8;  // at least
 }  // namespace
 
 std::string checkpoint_name(Index iteration) {
-  std::string digits = std::to_string(iteration);
-  digits.insert(0, digits.size() < kDigits ? kDigits - digits.size() : 0, '0');
-  return std::string(kPrefix) + digits;
+  return std::string(kPrefix) + zero_padded(iteration, kDigits);
 }
 
 std::optional<Index> iteration_of_checkpoint(std::string_view name) {

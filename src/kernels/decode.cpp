@@ -101,7 +101,7 @@ Index panel_bytes(PanelFormat format, Index columns) {
     case PanelFormat::bfloat16:
       return (columns + 1) / 2 * kGroupBytes;
     case PanelFormat::int8:
-      return (columns + kScaleBlock - 1) / kScaleBlock * kGroupsOfBlock * kGroupBytes;
+      return divided_up(columns, kScaleBlock) * kGroupsOfBlock * kGroupBytes;
     case PanelFormat::float32:
       break;
   }

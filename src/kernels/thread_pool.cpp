@@ -72,10 +72,9 @@ Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
   return 0;
 }
 
-microseconds patience_for(Index work) {
-  return work < kLongWork
-             ? kShortPatience
-             : std::clamp(microseconds(work / kWorkOfPatience), kLongPatience, kMostPatience);
+microseconds patience_for(Index work, microseconds most) {
+  return work < kLongWork ? kShortPatience
+                          : std::clamp(microseconds(work / kWorkOfPatience), kLongPatience, most);
 }
 
 std::chrono::nanoseconds time_of(clockid_t clock) {
@@ -164,7 +163,7 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
     place.left.store(units_left(ticket, 1), std::memory_order_release);
     call(thread, ticket);
   }
-  const auto patience = std::min(patience_for(work), spins_ ? kMostPatience : kLongPatience);
+  const auto patience = patience_for(work, spins_ ? kMostPatience : kLongPatience);
   const Index size = gather(ticket, threads, patience);
   weighs_team_ = size > 1 && work >= kLongWork * threads;
   const Clock::duration computed = weighs_team_ ? computed_by_all() : Clock::duration{0};

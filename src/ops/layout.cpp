@@ -89,7 +89,7 @@ Tensor slice(const Tensor& x, Index axis_given, Index start, Index end, Index st
   const Index last = std::max(first, clamp_bound(end, x.shape()[axis]));
   Shape shape = x.shape();
   Shape strides = x.strides();
-  shape[axis] = (last - first + step - 1) / step;
+  shape[axis] = divided_up(last - first, step);
   const Index offset = first * strides[axis];
   strides[axis] *= step;
   return record("slice", x.strided_view(shape, strides, offset), {x},

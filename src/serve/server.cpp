@@ -25,7 +25,7 @@ constexpr Index kUsualContext = 8192;
 // A request never takes more than one slot's share of the block, so no more can be used.
 Index context_tokens(const ServeOptions& options, Index block_size) {
   constexpr Index kBlock = KeyValueCache::kBlock;
-  const Index block = (block_size + kBlock - 1) / kBlock * kBlock;
+  const Index block = rounded_up(block_size, kBlock);
   const Index usual = std::max(block, std::min(options.slots * block, kUsualContext));
   return options.context_tokens > 0 ? options.context_tokens : usual;
 }

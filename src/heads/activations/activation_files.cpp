@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/zero_padded.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
@@ -33,10 +34,8 @@ void check_file(const fs::path& path, StoredFloats type) {
 
 // acts.npz -> acts-00002.npz
 fs::path shard_path(const fs::path& path, std::size_t number) {
-  const std::string digits = std::to_string(number);
-  const std::string zeros(digits.size() < 5 ? 5 - digits.size() : 0, '0');
-  return path.parent_path() /
-         (path.stem().string() + "-" + zeros + digits + path.extension().string());
+  const std::string digits = zero_padded(static_cast<Index>(number), 5);
+  return path.parent_path() / (path.stem().string() + "-" + digits + path.extension().string());
 }
 
 fs::path index_path(const fs::path& path) { return fs::path(path).replace_extension(".json"); }

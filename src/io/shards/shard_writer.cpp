@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/zero_padded.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "io/shards/document_index.h"
@@ -14,10 +15,7 @@ namespace {
 constexpr std::string_view kPrefix = "shard_";
 
 std::string name_of_shard(Index number) {
-  constexpr std::size_t kDigits = 6;
-  const std::string digits = std::to_string(number);
-  return std::string(kPrefix) + std::string(kDigits - std::min(kDigits, digits.size()), '0') +
-         digits + ".bin";
+  return std::string(kPrefix) + zero_padded(number, 6) + ".bin";
 }
 
 }  // namespace

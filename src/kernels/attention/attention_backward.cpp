@@ -126,7 +126,7 @@ class BackwardHead {
   void for_rows(const AttentionTile& tile, T* values, const Body& body) const {
     constexpr Index kStep = 16;
     for_strips(head_, tile, tiles_.rows(), [&](Index first, Index rows, Index keys) {
-      const Index padded = (keys + kStep - 1) / kStep * kStep;
+      const Index padded = rounded_up(keys, kStep);
       for (Index row = first; row < first + rows; ++row) {
         body(row, visible_columns(head_, tile, row), padded);
         std::fill(values + row * kKeyTile + padded,

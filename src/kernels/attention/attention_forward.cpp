@@ -93,7 +93,7 @@ class ForwardHead {
     T* scores = scores_ + row * kKeyTile;
     const Index hidden = hidden_columns(head_, tile, row);
     const Index visible = visible_columns(head_, tile, row);
-    const Index padded = (keys + kStep - 1) / kStep * kStep;
+    const Index padded = rounded_up(keys, kStep);
     if (hidden > 0 && hidden >= visible) {  // its window begins behind this tile
       std::fill_n(scores, padded, T{0});
       return;

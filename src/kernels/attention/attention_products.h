@@ -46,7 +46,7 @@ class RegisterTiles {
   static Index query_tile(const Set&) { return 56; }
   // Elements for a packed operand of this size.
   static Index panels_size(const Set& set, Index depth, Index width) {
-    return (width + set.columns - 1) / set.columns * set.columns * depth;
+    return rounded_up(width, set.columns) * depth;
   }
 
   Index rows() const { return set_.rows; }

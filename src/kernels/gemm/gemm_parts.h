@@ -20,8 +20,6 @@ MatrixView<T> view_b(const Gemm<T>& g) {
   return g.transpose_b ? MatrixView<T>{g.b, 1, g.b_stride} : MatrixView<T>{g.b, g.b_stride, 1};
 }
 
-inline Index rounded_up(Index value, Index step) { return (value + step - 1) / step * step; }
-
 // C cut into equal parts of whole tiles.
 struct GemmGrid {
   Index rows = 1;     // parts down

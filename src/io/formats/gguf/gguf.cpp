@@ -1,8 +1,7 @@
 #include "headlight/io/gguf.h"
 
-#include <algorithm>
-
 #include "base/printable.h"
+#include "base/zero_padded.h"
 #include "headlight/base/error.h"
 #include "headlight/kernels/parallel.h"
 #include "io/formats/gguf/gguf_blocks.h"
@@ -64,11 +63,7 @@ SplitPlace split_place(const GgufHeader& header, std::string_view where) {
 
 // "-00001-of-00003.gguf", counted from 1.
 std::string part_ending(std::size_t number, std::size_t count) {
-  const auto digits = [](std::size_t value) {
-    constexpr std::size_t kDigits = 5;
-    const std::string text = std::to_string(value);
-    return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
-  };
+  const auto digits = [](std::size_t value) { return zero_padded(static_cast<Index>(value), 5); };
   return "-" + digits(number + 1) + "-of-" + digits(count) + ".gguf";
 }
 

@@ -328,7 +328,7 @@ GgufHeader read_gguf_header(const InputFile& file) {
   const Index alignment = gguf_alignment(
       name, aligned == header.keys.end() ? nullptr : &header.metadata[aligned->second].second);
   read_tensors(bytes, file, tensors, alignment, header);
-  const Index data_start = (bytes.position() + alignment - 1) / alignment * alignment;
+  const Index data_start = rounded_up(bytes.position(), alignment);
   place_tensors(file, data_start, header.tensors);
   return header;
 }

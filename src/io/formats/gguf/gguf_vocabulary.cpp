@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/io/gguf_tokenizer.h"
 #include "headlight/text/bpe_pattern.h"
 #include "headlight/text/tokenizer_file.h"
@@ -258,7 +259,7 @@ class MergeScores {
   void require_all_pairs(std::string_view name, std::size_t id) {
     std::size_t count = 0;
     for (std::size_t i = 1; i < name.size(); ++i) {
-      const bool begins = (static_cast<unsigned char>(name[i]) & 0xC0) != 0x80;
+      const bool begins = !is_utf8_continuation(name[i]);
       count += begins && is_piece(name.substr(0, i)) && is_piece(name.substr(i)) ? 1 : 0;
     }
     require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,

@@ -63,10 +63,6 @@ class HeaderText {
   std::string bytes_;
 };
 
-Index aligned(Index bytes, Index alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 std::string place_of(const std::filesystem::path& path, const GgufSource& source) {
   return shown(path) + ": tensor " + in_quotes(source.name);
 }
@@ -116,7 +112,7 @@ void add_table(const std::filesystem::path& path, const std::vector<GgufSource>&
     }
     header.number(static_cast<std::uint32_t>(source.type));
     header.number(static_cast<std::uint64_t>(offset));
-    offset += aligned(bytes, alignment);
+    offset += rounded_up(bytes, alignment);
   }
 }
 
@@ -127,7 +123,8 @@ std::vector<std::byte> stored_elements(const GgufSource& source, Index alignment
                                         static_cast<std::size_t>(values.numel()));
   const GgufBlock block = gguf_block(source.type);
   const Index blocks = values.numel() / block.elements;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(aligned(blocks * block.bytes, alignment)));
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(rounded_up(blocks * block.bytes, alignment)));
   parallel_for(blocks, kConvertedAtOnce / block.elements, [&](Index from, Index to) {
     const auto part = [&](auto all, Index unit) {
       return all.subspan(static_cast<std::size_t>(from * unit),
