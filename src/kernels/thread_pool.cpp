@@ -38,13 +38,15 @@ constexpr microseconds kLongPatience{100};
 constexpr microseconds kMostPatience{1000};
 constexpr Index kLongWork = 2'000'000;      // multiply-adds
 constexpr Index kWorkOfPatience = 250'000;  // multiply-adds for which a microsecond is waited
+constexpr Index kSameWork = 16;             // works are the same that differ by less than a 16th
 
 // After time lost by waiting for threads that were not running, nobody is called for a while: at
 // first for twice that time, and longer with every loss that comes so soon that it is more than a
 // 64th of the time since. It takes a thread that sleeps a moment to go on, and that does not count.
-// What a team with long work lost is the time that it took beyond what its members computed or
-// polled, about what one of them alone would have taken; who called may have lost its processor as
-// well. A program that was stopped for long has not lost that much.
+// What a team with long work lost is the time that it took beyond what one of its members takes
+// alone: as long as who called took for the same during the last rest, and at most as long as they
+// computed and polled together, which is more, for they share the memory. Who called may have lost
+// its processor as well. A program that was stopped for long has not lost that much.
 constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
@@ -118,6 +120,10 @@ bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function,
   if (!begin()) {
     return false;
   }
+  if (rests()) {
+    end();
+    return false;
+  }
   threads = start_threads(threads);
   chunks_ = chunks;
   unit_chunks_ = chunk_count(chunks, kMostUnits);
@@ -154,6 +160,13 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
   if (!begin()) {
     return false;
   }
+  if (rests()) {
+    const Clock::time_point start = Clock::now();
+    function(body, {});
+    alone_ = {work, Clock::now() - start};
+    end();
+    return true;
+  }
   threads = start_threads(threads);
   team_function_ = function;
   body_ = body;
@@ -172,7 +185,7 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
   wait_for_others();
   if (std::exchange(weighs_team_, false)) {
     const Clock::duration took = Clock::now() - start;
-    rest_after(took - (computed_by_all() - computed));
+    rest_after(took - std::min(computed_by_all() - computed, time_alone(work)));
   }
   end();
   return true;
@@ -356,19 +369,19 @@ void ThreadPool::rest_after(Clock::duration lost) {
 }
 
 // Whether this thread now has the pool to itself.
-bool ThreadPool::begin() {
-  if (busy_.exchange(true, std::memory_order_acquire)) {
-    return false;
-  }
-  rests_ = rests_ && Clock::now() < rests_until_;
-  if (!rests_) {
-    return true;
-  }
-  end();
-  return false;
-}
+bool ThreadPool::begin() { return !busy_.exchange(true, std::memory_order_acquire); }
 
 void ThreadPool::end() { busy_.store(false, std::memory_order_release); }
+
+bool ThreadPool::rests() {
+  rests_ = rests_ && Clock::now() < rests_until_;
+  return rests_;
+}
+
+// What a team's work takes one thread, if it lately did as much: a 16th more or less.
+ThreadPool::Clock::duration ThreadPool::time_alone(Index work) const {
+  return kSameWork * std::abs(work - alone_.work) < work ? alone_.took : Clock::duration::max();
+}
 
 void TeamBarrier::sleep(unsigned round, Index member) const {
   const auto sleep = [&] { round_.wait(round, std::memory_order_acquire); };

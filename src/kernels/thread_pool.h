@@ -32,8 +32,8 @@ class ThreadPool {
 
   static ThreadPool& instance();
 
-  // False when the pool is at work for another thread, or has had no time on the processors of
-  // late, and nothing was done. At least 2 chunks and 2 threads.
+  // False when the pool is at work for another thread, and nothing was done; loops also when it has
+  // had no time on the processors of late. At least 2 chunks and 2 threads.
   bool run_chunks(Index chunks, Index threads, ChunkFunction function, const void* body);
   bool run_team(Index threads, Index work, TeamFunction function, const void* body);
 
@@ -62,6 +62,7 @@ class ThreadPool {
 
   bool begin();
   void end();
+  bool rests();
   Ticket offer(Index units, Index threads);
   Index start_threads(Index threads);
   Ticket next_ticket(Index threads, bool team);
@@ -76,6 +77,7 @@ class ThreadPool {
   void wait_for_others();
   Clock::duration computed_by_others() const;
   Clock::duration computed_by_all() const;
+  Clock::duration time_alone(Index work) const;
   void rest_after(Clock::duration lost);
 
   std::atomic<bool> busy_{false};
@@ -88,6 +90,11 @@ class ThreadPool {
   bool rests_ = false;
   int rest_ = 0;  // how many times as long as the time lost
   Clock::time_point rests_until_{};
+  // The newest team of which, during a rest, who called was the only member.
+  struct {
+    Index work = 0;
+    Clock::duration took{};
+  } alone_;
 
   // The loop: a unit is `unit_chunks_` chunks that are taken together.
   Index chunks_ = 0;
