@@ -58,10 +58,8 @@ class TextBytes {
   // Appends the next text; false at the end.
   bool append_to(std::string& text) {
     std::string bytes = std::exchange(waiting_, {});
-    const std::size_t waited = bytes.size();
-    bytes.resize(waited + kReadAtOnce);
-    const std::size_t count = read_fully(*source_, std::span<char>(bytes).subspan(waited));
-    bytes.resize(waited + count);
+    const std::size_t count = read_fully(*source_, {room_.get(), kReadAtOnce});
+    bytes.append(room_.get(), count);
     const bool at_end = count < kReadAtOnce;
     std::size_t decided = any_bytes_ ? bytes.size() : valid_length(bytes, at_end);
     if (!as_it_is_ && !at_end && decided > 0 && bytes[decided - 1] == '\r') {
@@ -92,6 +90,8 @@ class TextBytes {
   std::unique_ptr<ByteSource> source_;
   bool as_it_is_;
   bool any_bytes_;
+  // Not filled with zeros first, so that a small file does not take the time of a large one.
+  std::unique_ptr<char[]> room_ = std::make_unique_for_overwrite<char[]>(kReadAtOnce);
   std::string waiting_;
   std::size_t offset_ = 0;  // bytes of the file before those that wait
 };

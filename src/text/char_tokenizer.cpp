@@ -10,7 +10,6 @@ namespace headlight {
 namespace {
 
 constexpr std::int32_t kSpecialTokens = 2;
-constexpr std::size_t kCodePoints = 0x110000;  // of Unicode
 
 }  // namespace
 
@@ -61,12 +60,13 @@ std::string CharTokenizer::token_bytes(std::int32_t id) const {
   return bytes;
 }
 
-CharTokenizerBuilder::CharTokenizerBuilder() : seen_(kCodePoints) {}
-
 void CharTokenizerBuilder::feed(std::string_view text) {
   require_utf8(text, "[build_char_tokenizer] corpus");
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
+    if (character.code_point >= seen_.size()) {
+      seen_.resize(character.code_point + 1);
+    }
     seen_[character.code_point] = true;
     text.remove_prefix(static_cast<std::size_t>(character.length));
   }

@@ -36,13 +36,12 @@ class CharTokenizer final : public Tokenizer {
 // Collects the code points of texts; the tokenizer has them in ascending order.
 class CharTokenizerBuilder {
  public:
-  CharTokenizerBuilder();
   // Throws Error when the text is not UTF-8.
   void feed(std::string_view text);
   CharTokenizer finish() const;
 
  private:
-  std::vector<bool> seen_;  // by code point
+  std::vector<bool> seen_;  // by code point, up to the highest
 };
 
 // That of one text.
