@@ -111,7 +111,7 @@ NamedTensors tokens_of(const std::vector<GenerateResult>& results) {
 
 }  // namespace
 
-TEST_CASE("thirty updates leave the same bits for any number of threads", "[parity]") {
+TEST_CASE("thirty updates leave the same bits for any number of threads", "[parity][bits]") {
   for (const auto& [batching, optimizer] :
        {std::pair{"packed", "adamw"}, {"padded", "adamw"}, {"packed", "muon"}}) {
     INFO(batching << ", " << optimizer);

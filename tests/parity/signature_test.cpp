@@ -69,7 +69,7 @@ TEST_CASE("the bits that a build computes are those that were committed for it",
   }
 }
 
-TEST_CASE("the signature is the same for any number of threads", "[parity]") {
+TEST_CASE("the signature is the same for any number of threads", "[parity][bits]") {
   const std::vector<std::string> variants = supported_variants();
   for (const std::string& variant : {variants.front(), variants.back()}) {
     std::set<std::string> different;

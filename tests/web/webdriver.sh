@@ -84,9 +84,9 @@ js() {
   post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
 }
 
-# wait_for EXPRESSION: until it is true, for ten seconds at most.
+# wait_for EXPRESSION: until it is true, for half a minute at most, since other tests may run beside.
 wait_for() {
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     [ "$(js "Boolean($1)")" = true ] && return 0
     sleep 0.1
   done
