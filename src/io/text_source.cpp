@@ -1,6 +1,7 @@
 #include "headlight/io/text_source.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <utility>

@@ -99,7 +99,7 @@ Index panel_bytes(PanelFormat format, Index columns) {
   constexpr Index kGroupBytes = kPanelRows * 4;
   switch (format) {
     case PanelFormat::bfloat16:
-      return (columns + 1) / 2 * kGroupBytes;
+      return divided_up(columns, 2) * kGroupBytes;
     case PanelFormat::int8:
       return divided_up(columns, kScaleBlock) * kGroupsOfBlock * kGroupBytes;
     case PanelFormat::float32:

@@ -38,7 +38,6 @@ constexpr microseconds kLongPatience{100};
 constexpr microseconds kMostPatience{1000};
 constexpr Index kLongWork = 2'000'000;      // multiply-adds
 constexpr Index kWorkOfPatience = 250'000;  // multiply-adds for which a microsecond is waited
-constexpr Index kSameWork = 16;             // works are the same that differ by less than a 16th
 
 // After time lost by waiting for threads that were not running, nobody is called for a while: at
 // first for twice that time, and longer with every loss that comes so soon that it is more than a
@@ -51,6 +50,7 @@ constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
 constexpr microseconds kMostLoss{100'000};
+constexpr Index kSameWork = 16;  // a team does the same that does less than a 16th more or less
 
 Index threads_of(std::uint32_t ticket) { return ticket & (kTeamBit - 1); }
 bool is_team(std::uint32_t ticket) { return (ticket & kTeamBit) != 0; }
@@ -378,7 +378,7 @@ bool ThreadPool::rests() {
   return rests_;
 }
 
-// What a team's work takes one thread, if it lately did as much: a 16th more or less.
+// What a team's work takes one thread, if it has been measured; else the most that there is.
 ThreadPool::Clock::duration ThreadPool::time_alone(Index work) const {
   return kSameWork * std::abs(work - alone_.work) < work ? alone_.took : Clock::duration::max();
 }

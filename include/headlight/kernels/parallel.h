@@ -13,7 +13,7 @@ using ChunkFunction = void (*)(const void* body, Index thread, Index chunk);
 // Calls function(body, thread, chunk) for every chunk below `chunks`.
 void run_chunks(Index chunks, ChunkFunction function, const void* body);
 
-inline Index chunk_count(Index count, Index grain) { return (count + grain - 1) / grain; }
+inline Index chunk_count(Index count, Index grain) { return divided_up(count, grain); }
 
 // Calls body(thread, chunk, begin, end) for every chunk of `grain` items. `thread` is below
 // max_threads() and tells scratch buffers apart; it must not influence results.
