@@ -30,24 +30,6 @@ struct Plain {
   }
 };
 
-// A number that the compiler knows. The standard's is company of inline functions, which must not
-// come into this file.
-template <int kNumber>
-struct Constant {
-  static constexpr int value = kNumber;
-};
-
-// Calls body(Constant<n>, b) for tiles of n vectors, b being the first of each.
-template <int kLargest, class Body>
-void for_tiles(Index begin, Index end, const Body& body) {
-  for (; begin + kLargest <= end; begin += kLargest) {
-    body(Constant<kLargest>(), begin);
-  }
-  if constexpr (kLargest > 1) {
-    for_tiles<kLargest / 2>(begin, end, body);
-  }
-}
-
 // kPanels panels with up to kTogether vectors, stretch by stretch. The weights of a stretch are
 // read and taken apart once, and stay in the first cache until all vectors have met them. Meanwhile
 // the panels behind are asked for.

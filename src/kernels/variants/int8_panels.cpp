@@ -50,8 +50,9 @@ class Rounded {
     for (Index b = 0; b < count; ++b) {
       for (Index k = 0; k < columns; k += kScaleBlock) {
         const Index rest = columns - k;
-        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock, quanta_[b] + k,
-                    scales_[b][k / kScaleBlock]);
+        const Index block = k / kScaleBlock;
+        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock,
+                    quanta_[block][b], scales_[block][b]);
       }
     }
   }
@@ -59,10 +60,10 @@ class Rounded {
   // Columns 2 j and 2 j + 1 of a block in every lane.
   Halves pair(Index b, Index block, int j) const {
     std::int32_t word;
-    __builtin_memcpy(&word, quanta_[b] + block * kScaleBlock + 2 * j, sizeof word);
+    __builtin_memcpy(&word, quanta_[block][b] + 2 * j, sizeof word);
     return reinterpret_cast<Halves>(Integers{} + word);
   }
-  float scale(Index b, Index block) const { return scales_[b][block]; }
+  float scale(Index b, Index block) const { return scales_[block][b]; }
 
  private:
   // What lies behind `count` columns becomes 0.
@@ -99,8 +100,9 @@ class Rounded {
     return whole > 32767 ? 32767 : whole;
   }
 
-  alignas(64) std::int16_t quanta_[kTogether][kStretch];
-  float scales_[kTogether][kBlocks];
+  // Block by block, as they are read.
+  alignas(64) std::int16_t quanta_[kBlocks][kTogether][kScaleBlock];
+  float scales_[kBlocks][kTogether];
 };
 
 constexpr int kWords = kPairs / 2;  // of four weights, in a row's block
@@ -121,12 +123,11 @@ inline void prefetch_block(const char* block) {
   }
 }
 
-// total += the sums of a block of columns in two parts, scaled.
-inline void add_sums(const Integers (&sums)[2][kParts], const Lanes& scales, float scale,
+// total += the sums of a block of columns, scaled.
+inline void add_sums(const Integers (&sums)[kParts], const Lanes& scales, float scale,
                      Lanes& total) {
   for (int p = 0; p < kParts; ++p) {
-    total.part[p] +=
-        __builtin_convertvector(sums[0][p] + sums[1][p], Vector) * (scales.part[p] * scale);
+    total.part[p] += __builtin_convertvector(sums[p], Vector) * (scales.part[p] * scale);
   }
 }
 
@@ -146,19 +147,34 @@ struct Block {
   Halves pairs[kPairs][kParts];
 };
 
+// kCount vectors with a block. The loop over pairs stays one: unrolled, its sums leave registers.
+template <int kCount>
+void add_block(const Block& block, const Rounded& x, Index number, Index first, Lanes* totals) {
+  Integers sums[kCount][kParts] = {};
+#pragma GCC unroll 1
+  for (int j = 0; j < kPairs; ++j) {
+#pragma GCC unroll 8
+    for (int b = 0; b < kCount; ++b) {
+      const Halves pair = x.pair(first + b, number, j);
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) {
+        sums[b][p] = add_products(block.pairs[j][p], pair, sums[b][p]);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int b = 0; b < kCount; ++b) {
+    add_sums(sums[b], block.scales, x.scale(first + b, number), totals[first + b]);
+  }
+}
+
 void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, Lanes* totals) {
   for (Index number = 0; number < blocks; ++number) {
     prefetch_block(panel + number * kBlockBytes + kAhead);
     const Block block(panel + number * kBlockBytes);
-    for (Index b = 0; b < count; ++b) {
-      Integers sums[2][kParts] = {};
-      for (int j = 0; j < kPairs; ++j) {
-        for (int p = 0; p < kParts; ++p) {
-          sums[j % 2][p] = add_products(block.pairs[j][p], x.pair(b, number, j), sums[j % 2][p]);
-        }
-      }
-      add_sums(sums, block.scales, x.scale(b, number), totals[b]);
-    }
+    for_tiles<kTileVectors>(0, count, [&](auto size, Index first) {
+      add_block<decltype(size)::value>(block, x, number, first, totals);
+    });
   }
 }
 
@@ -168,17 +184,21 @@ void add_panel_to_one(const char* panel, const Rounded& x, Index blocks, Lanes& 
   for (Index number = 0; number < blocks; ++number) {
     const char* block = panel + number * kBlockBytes;
     prefetch_block(block + kAhead);
-    Integers sums[2][kParts] = {};
+    Integers even[kParts] = {};
+    Integers odd[kParts] = {};
     for (int g = 0; g < kWords; ++g) {
       for (int p = 0; p < kParts; ++p) {
         const Vector words = words_of(block, g, p);
-        sums[0][p] = add_products(even_bytes(words), x.pair(0, number, g), sums[0][p]);
-        sums[1][p] = add_products(odd_bytes(words), x.pair(0, number, kWords + g), sums[1][p]);
+        even[p] = add_products(even_bytes(words), x.pair(0, number, g), even[p]);
+        odd[p] = add_products(odd_bytes(words), x.pair(0, number, kWords + g), odd[p]);
       }
+    }
+    for (int p = 0; p < kParts; ++p) {
+      even[p] += odd[p];
     }
     Lanes scales;
     load(block, scales);
-    add_sums(sums, scales, x.scale(0, number), result);
+    add_sums(even, scales, x.scale(0, number), result);
   }
   total = result;
 }

@@ -61,6 +61,24 @@ inline void store(const Lanes& from, void* to) {
   }
 }
 
+// A number that the compiler knows. The standard's is company of inline functions, which must not
+// come into this file.
+template <int kNumber>
+struct Constant {
+  static constexpr int value = kNumber;
+};
+
+// Calls body(Constant<n>, b) for tiles of n vectors, b being the first of each.
+template <int kLargest, class Body>
+void for_tiles(Index begin, Index end, const Body& body) {
+  for (; begin + kLargest <= end; begin += kLargest) {
+    body(Constant<kLargest>(), begin);
+  }
+  if constexpr (kLargest > 1) {
+    for_tiles<kLargest / 2>(begin, end, body);
+  }
+}
+
 // How a word of 32 bits holds its row's weights of kColumns neighbouring columns. Words are taken
 // apart with shifts, which every machine has for whole vectors.
 struct Float32 {
