@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -50,15 +51,22 @@ std::vector<std::string_view> split_at_blank_lines(std::string_view text) {
 
 }  // namespace
 
+void DocumentSplitOptions::validate() const {
+  if (mode == DocumentSplit::token) {
+    require_value(!separator.empty(), "separator", "expected a text, got none");
+    require_utf8_value(separator, "separator");
+  }
+}
+
 std::vector<std::string_view> find_documents(std::string_view text,
                                              const DocumentSplitOptions& options) {
+  options.validate();
   switch (options.mode) {
     case DocumentSplit::line:
       return split_at(text, "\n");
     case DocumentSplit::blank_line:
       return split_at_blank_lines(text);
     case DocumentSplit::token:
-      require_value(!options.separator.empty(), "separator", "expected a text, got none");
       return split_at(text, options.separator);
     case DocumentSplit::none:
       break;

@@ -175,8 +175,7 @@ void require_room(const std::string& name, const TextFormat& format, std::size_t
 }
 
 void read_plain(const TextFile& file, const TextFormat& format, const UseText& use) {
-  require_value(format.split.mode != DocumentSplit::token || !format.split.separator.empty(),
-                "separator", "expected a text, got none");
+  format.split.validate();
   TextBytes bytes(file, format.as_it_is, format.any_bytes);
   const std::string name = file.name();
   std::string text;

@@ -189,6 +189,8 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
         "--separator: expected --documents token beside it");
   CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", ""})) ==
         "--separator: expected a text, got none");
+  CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", "a\xFF"})) ==
+        "--separator: invalid UTF-8 at byte 1");
   CHECK(given.refused("generate", {"--start", "a\xFF"}) == "--start: invalid UTF-8 at byte 1");
   CHECK(given.refused("info", {"--vocab_size", "7"}) ==
         "--vocab_size: expected a configuration beside it, " + given.model + " is a model");

@@ -57,4 +57,9 @@ TEST_CASE("a text without any document is refused in every mode") {
                     "separator: expected a text, got none");
 }
 
+TEST_CASE("a separator that is no text is refused, as it would cut characters apart") {
+  CHECK_THROWS_WITH(split_documents("\xEA\xB0\x80", {DocumentSplit::token, "\xB0"}),
+                    "separator: invalid UTF-8 at byte 0");
+}
+
 }  // namespace documents_test

@@ -25,12 +25,16 @@ inline constexpr auto kChoices<DocumentSplit> =
 
 struct DocumentSplitOptions {
   DocumentSplit mode = DocumentSplit::none;
-  std::string separator = "<|endoftext|>";  // used by DocumentSplit::token; must not be empty
+  std::string separator = "<|endoftext|>";  // used by DocumentSplit::token; UTF-8, not empty
+
+  // Throws Error about "separator" when the documents of a text cannot be found by it: bytes that
+  // are no characters would cut characters apart.
+  void validate() const;
 };
 
 // The documents of `text` in order, as parts of it. Line ends around a document are removed, and
 // documents of nothing but blanks and line ends are dropped, so that there may be none;
-// DocumentSplit::none gives the text as it is. Throws Error when the separator is empty.
+// DocumentSplit::none gives the text as it is. Throws Error as validate() does.
 std::vector<std::string_view> find_documents(std::string_view text,
                                              const DocumentSplitOptions& options);
 

@@ -46,7 +46,7 @@ TextFormat text_format(const Options& options) {
       .jsonl = options.text("jsonl")};
   require(format.split.mode == DocumentSplit::token || !options.given("separator"),
           "--separator: expected --documents token beside it");
-  require(!format.split.separator.empty(), "--separator: expected a text, got none");
+  format.split.validate();
   require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
   return format;
 }
