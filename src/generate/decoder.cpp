@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "generate/decoder_step.h"
+#include "generate/packed_products.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "kernels/loops.h"
@@ -15,6 +16,9 @@ struct Decoder::State {
       : whole(whole_model), format(weight_format) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
+      if (format == WeightFormat::int8 && kernels::multiplies_int8_fast()) {
+        products.emplace(*packed);
+      }
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -38,6 +42,7 @@ struct Decoder::State {
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
+  std::optional<PackedProducts> products;  // of prompts, where they are faster than the model's own
   std::optional<StepWorkspace> workspace;
 };
 
@@ -116,8 +121,10 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   KeyValueCache* const caches[] = {&cache};
   const NoGrad no_grad;
   const Batch batch = continue_sequences({tokens}, {cache.length()});
+  const WeightProducts* products = state_->products ? &*state_->products : nullptr;
   const Tensor all =
-      gpt.residual(batch, gpt.config().n_layer, {.hook = hook, .caches = caches});  // [T, C]
+      gpt.residual(batch, gpt.config().n_layer,
+                   {.hook = hook, .products = products, .caches = caches});  // [T, C]
   const Tensor last = slice(all, 0, all.size(0) - 1, all.size(0));
   const Batch last_token = last_tokens(batch);
   const Tensor hidden =

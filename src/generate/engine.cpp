@@ -26,6 +26,12 @@ Index context_needed(const Request& request, Index block_size) {
   return shared + std::max<Index>(request.samples, 1) * (whole - shared);
 }
 
+// Whether parts of prompts end wherever a block of keys and values does.
+bool ends_with_blocks(Index chunk) {
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  return chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0);
+}
+
 // What a text goes on with, or why it cannot.
 struct Chosen {
   std::int32_t id = 0;
@@ -270,8 +276,8 @@ Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
   require_value(options.together >= 1, "together", "expected a number from 1, got ",
                 options.together);
-  require_value(options.prompt_chunk >= 0 && options.prompt_chunk % KeyValueCache::kBlock == 0,
-                "prompt_chunk", "expected a multiple of ", KeyValueCache::kBlock, ", got ",
+  require_value(ends_with_blocks(options.prompt_chunk), "prompt_chunk",
+                "expected a multiple or a divisor of ", KeyValueCache::kBlock, ", got ",
                 options.prompt_chunk);
   require_value(options.context_tokens >= 0, "context_tokens", "expected a number from 0, got ",
                 options.context_tokens);

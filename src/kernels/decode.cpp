@@ -95,6 +95,14 @@ bool has_vnni() {
 #endif
 }
 
+bool multiplies_int8_fast() {
+#if defined(__x86_64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 Index panel_bytes(PanelFormat format, Index columns) {
   constexpr Index kGroupBytes = kPanelRows * 4;
   switch (format) {

@@ -62,6 +62,10 @@ struct Int8Panels {
   void (*multiply)(const PanelProduct& product);
 };
 
+// Whether many vectors meet int8 panels sooner than float32 tiles: where the CPU adds up products
+// of neighbouring whole numbers.
+bool multiplies_int8_fast();
+
 // Whether this machine's AVX-512 adds up products of whole numbers (VNNI).
 bool has_vnni();
 

@@ -33,8 +33,13 @@ Linear::Linear(const LinearOptions& options, const RandomStream& random) {
   }
 }
 
-Tensor Linear::forward(const Tensor& x, Precision precision) const {
-  return linear(x, weight, bias, precision);
+Tensor Linear::forward(const Tensor& x, const ForwardContext& context,
+                       const std::optional<NormParameters>& norm) const {
+  if (context.products != nullptr) {
+    return context.products->multiply(*this, norm ? normalize(x, *norm) : x);
+  }
+  return norm ? norm_linear(x, *norm, weight, bias, context.precision)
+              : linear(x, weight, bias, context.precision);
 }
 
 Embedding::Embedding(const Options& options, const RandomStream& random)
@@ -154,7 +159,7 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                     const std::optional<NormParameters>& norm) const {
   const bool is_watched = context.hook != nullptr && (context.hook->wants(Point::mlp_pre, layer_) ||
                                                       context.hook->wants(Point::mlp_post, layer_));
-  if (norm && !is_watched) {
+  if (norm && !is_watched && context.products == nullptr) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,
                             .up_bias = c_fc_.bias,
@@ -165,19 +170,12 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                             .activation = activation_,
                             .precision = context.precision});
   }
-  const Tensor before = projected(c_gate_ ? *c_gate_ : c_fc_, x, context, norm);
+  const Tensor before = (c_gate_ ? *c_gate_ : c_fc_).forward(x, context, norm);
   Tensor inner = activate(visited(context.hook, {Point::mlp_pre, layer_}, before), activation_);
   if (c_gate_) {
-    inner = inner * projected(c_fc_, x, context, norm);
+    inner = inner * c_fc_.forward(x, context, norm);
   }
-  return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, inner),
-                         context.precision);
-}
-
-Tensor Mlp::projected(const Linear& linear, const Tensor& x, const ForwardContext& context,
-                      const std::optional<NormParameters>& norm) const {
-  return norm ? norm_linear(x, *norm, linear.weight, linear.bias, context.precision)
-              : linear.forward(x, context.precision);
+  return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, inner), context);
 }
 
 }  // namespace headlight

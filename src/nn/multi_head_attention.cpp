@@ -151,10 +151,7 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
                                           const ForwardContext& context,
                                           const std::optional<NormParameters>& norm) const {
   require(options_.fused, "[MultiHeadAttention] forward_ragged needs the fused projection");
-  const Linear& projection = *projections_[0];
-  const Tensor qkv =
-      norm ? norm_linear(x, *norm, projection.weight, projection.bias, context.precision)
-           : projection.forward(x, context.precision);
+  const Tensor qkv = projections_[0]->forward(x, context, norm);
   const Tensor normalized =
       queries_and_keys_normalized(parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook));
   Tensor output = attend(queries_and_keys_turned(normalized, offsets, context), offsets,
@@ -167,7 +164,7 @@ Tensor MultiHeadAttention::forward_ragged(const Tensor& x, const std::vector<Ind
     }
     output = reshape(z, output.shape());
   }
-  return c_proj_->forward(output, context.precision);
+  return c_proj_->forward(output, context);
 }
 
 Tensor MultiHeadAttention::results(const Tensor& z) const {

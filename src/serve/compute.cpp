@@ -18,6 +18,10 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
           .tokens = a.tokens + b.tokens};
 }
 
+// A step waits for a part of a prompt. Short parts cost int8 nothing; with the other formats a part
+// takes a pass over the float32 weights, whatever its length.
+Index prompt_chunk(WeightFormat format) { return format == WeightFormat::int8 ? 32 : 64; }
+
 }  // namespace
 
 Compute::Compute(const std::vector<ServedModel>& models, const Options& options)
@@ -37,7 +41,7 @@ void Compute::make_engine(std::size_t model) {
   models_[model].engine =
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
                                EngineOptions{.together = options_.slots,
-                                             .prompt_chunk = options_.prompt_chunk,
+                                             .prompt_chunk = prompt_chunk(options_.weights),
                                              .context_tokens = options_.context_tokens});
 }
 

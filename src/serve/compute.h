@@ -47,7 +47,6 @@ class Compute {
     Index slots = 16;
     Index queue = 64;
     Index context_tokens = 0;
-    Index prompt_chunk = 64;
     Index jobs = 16;  // that may wait, of each urgency
   };
   using Ticket = std::uint64_t;

@@ -4,6 +4,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/ops/layout.h"
+#include "kernels/decode.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
@@ -139,6 +140,24 @@ TEST_CASE("a decoder rounds the weights of a model that is not rounded") {
   round_weights(gpt, WeightFormat::int8);
   Decoder late(gpt, WeightFormat::int8);
   CHECK(largest_difference(logits(late), coarse) < 0.2);
+}
+
+TEST_CASE("a prompt meets the matrices that steps meet where int8 is fast") {
+  const Gpt gpt(small_config());
+  liven(gpt, 7);
+  Decoder decoder(gpt, WeightFormat::int8);
+  const auto logits = [&] {
+    KeyValueCache cache = gpt.make_cache();
+    decoder.read(draw_ids(20, 53), cache);
+    return copied(decoder.logits(0));
+  };
+  const std::vector<float> before = logits();
+  for (auto& [name, parameter] : gpt.parameters()) {
+    if (parameter.rank() == 2 && name.starts_with("h.")) {
+      parameter.fill(0);
+    }
+  }
+  CHECK((logits() == before) == kernels::multiplies_int8_fast());
 }
 
 TEST_CASE("the bits of a step depend on neither the threads nor the other sequences") {

@@ -61,17 +61,28 @@ TEST_CASE("a prompt's beginning that is known changes no bit", "[engine]") {
   const auto model = lively_model(257, 512);
   const std::vector<Prompt> prompts{{kCommon + "one", 1}, {kCommon + "two", 2}, {kLong + "far", 3},
                                     {kLong + "three", 4}, {kCommon, 5},         {"four", 6}};
-  EngineStatus status;
-  const std::vector<GenerateResult> shared =
-      texts_of(*model, prompts, {.prompt_chunk = kChunk, .context_tokens = 4096}, &status);
-  CHECK(status.prompt_tokens == 153 + 153 + 243 + 245 + 150 + 4);
-  CHECK(status.reused_prompt_tokens == 128 + 128 + 192 + 128);
-  CHECK(status.reserved_tokens == 0);
-  CHECK(status.kept_tokens > 0);
-  CHECK(shared[3].prompt_tokens_reused == 192);
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    check_same(shared[i], texts_of(*model, {prompts[i]}, {.prompt_chunk = kChunk})[0]);
+  for (const Index chunk : {64, 32}) {
+    EngineStatus status;
+    const std::vector<GenerateResult> shared =
+        texts_of(*model, prompts, {.prompt_chunk = chunk, .context_tokens = 4096}, &status);
+    CHECK(status.prompt_tokens == 153 + 153 + 243 + 245 + 150 + 4);
+    CHECK(status.reused_prompt_tokens == 128 + 128 + 192 + 128);
+    CHECK(status.reserved_tokens == 0);
+    CHECK(status.kept_tokens > 0);
+    CHECK(shared[3].prompt_tokens_reused == 192);
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      check_same(shared[i], texts_of(*model, {prompts[i]}, {.prompt_chunk = chunk})[0]);
+    }
   }
+}
+
+TEST_CASE("parts of prompts that miss the ends of blocks are refused", "[engine]") {
+  const auto model = lively_model(257, 512);
+  Decoder decoder(*model);
+  CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.prompt_chunk = 48}),
+                    "prompt_chunk: expected a multiple or a divisor of 64, got 48");
+  CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.prompt_chunk = -64}),
+                    "prompt_chunk: expected a multiple or a divisor of 64, got -64");
 }
 
 TEST_CASE("parts of a prompt let other texts go on", "[engine]") {

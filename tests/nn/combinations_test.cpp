@@ -51,20 +51,24 @@ TEST_CASE("every combination of keys generates from its cache what the whole tex
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
-    const Gpt gpt(config, 1);
+    // Every other one with whole numbers, which meet vectors of 16 bits.
+    const WeightFormat format = number % 2 == 0 ? WeightFormat::float32 : WeightFormat::int8;
+    const double limit = number % 2 == 0 ? 2e-4 : 2e-3;
+    Gpt gpt(config, 1);
     spread_weights(gpt);
+    round_weights(gpt, format);
     const std::vector<std::int32_t> tokens = drawn_tokens(number, config);
     const Tensor expected = gpt.logits(make_batch({tokens}));  // [T, V]
-    Decoder decoder(gpt);
+    Decoder decoder(gpt, format);
     KeyValueCache cache = decoder.make_cache();
     decoder.read({tokens.begin(), tokens.begin() + 4}, cache);
-    CHECK(largest_difference(decoder.logits(0), expected, 3) < 2e-4);
+    CHECK(largest_difference(decoder.logits(0), expected, 3) < limit);
     decoder.read({tokens.begin() + 4, tokens.begin() + 7}, cache);
-    CHECK(largest_difference(decoder.logits(0), expected, 6) < 2e-4);
+    CHECK(largest_difference(decoder.logits(0), expected, 6) < limit);
     for (std::size_t t = 7; t < tokens.size(); ++t) {
       const DecodeItem item{tokens[t], &cache};
       decoder.step({&item, 1});
-      CHECK(largest_difference(decoder.logits(0), expected, static_cast<Index>(t)) < 2e-4);
+      CHECK(largest_difference(decoder.logits(0), expected, static_cast<Index>(t)) < limit);
     }
   }
 }

@@ -243,6 +243,28 @@ TEST_CASE("pruned layers have projections of their own size and learn") {
   }
 }
 
+TEST_CASE("who multiplies with weights is asked for every matrix of every layer") {
+  struct Counted : WeightProducts {
+    Tensor multiply(const Linear& linear, const Tensor& x) const override {
+      ++count;
+      return linear.forward(x);
+    }
+    mutable int count = 0;
+  };
+  for (const bool gated : {false, true}) {
+    GptConfig config = small_config();
+    config.gated_mlp = gated;
+    config.norm = gated ? NormPosition::pre : NormPosition::post;
+    const Gpt gpt(config, 1);
+    randomize(gpt, 51);
+    const Batch batch = make_batch(seed_sequences());
+    const Counted counted;
+    const Tensor own = gpt.logits(batch, {.products = &counted});
+    CHECK(counted.count == (gated ? 15 : 12));
+    CHECK(largest_difference(own, gpt.logits(batch)) < 1e-4);
+  }
+}
+
 TEST_CASE("a GPT refuses sequences longer than its block") {
   const Gpt gpt(small_config());
   CHECK_NOTHROW(gpt.logits(make_batch({draw_ids(20, 100)})));

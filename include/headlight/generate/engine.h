@@ -39,8 +39,8 @@ struct EngineOptions {
   // enough for their caches. Others wait.
   Index together = 32;
   // Prompts are read in parts that end at multiples of so many positions, one part a step, so that
-  // other texts do not wait long; 0: each at once. A multiple of 64. It changes what is computed
-  // together, and so the last bits.
+  // other texts do not wait long; 0: each at once. A multiple or a divisor of 64. It changes what
+  // is computed together, and so the last bits.
   Index prompt_chunk = 0;
   // Positions that there may be keys and values for, of all texts together; a request waits until
   // there is room for all that it may need. What texts leave free keeps the beginnings of prompts

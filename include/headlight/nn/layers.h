@@ -19,11 +19,23 @@ struct LinearOptions {
   bool zeros = false;  // start from zeros: all values will be overwritten anyway
 };
 
+class Linear;
+
+// Whoever keeps weight matrices in a form of its own multiplies with it.
+class WeightProducts {
+ public:
+  virtual ~WeightProducts() = default;
+  // What linear.forward(x) is up to rounding; x is [N, inputs].
+  virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
+};
+
 // x [..., inputs] -> [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options, const RandomStream& random = {});
-  Tensor forward(const Tensor& x, Precision precision = Precision::float32) const;
+  // With a norm: of x normalised.
+  Tensor forward(const Tensor& x, const ForwardContext& context = {},
+                 const std::optional<NormParameters>& norm = std::nullopt) const;
 
   Tensor weight;
   Tensor bias;  // undefined without one
@@ -136,9 +148,6 @@ class Mlp : public Module {
                  const std::optional<NormParameters>& norm = std::nullopt) const;
 
  private:
-  Tensor projected(const Linear& linear, const Tensor& x, const ForwardContext& context,
-                   const std::optional<NormParameters>& norm) const;
-
   Linear c_fc_;
   std::optional<Linear> c_gate_;
   Linear c_proj_;

@@ -13,6 +13,7 @@ namespace headlight {
 class ForwardHook;
 class KeyValueCache;
 class Recorder;
+class WeightProducts;
 
 // What a forward pass may need besides its input.
 struct ForwardContext {
@@ -22,6 +23,9 @@ struct ForwardContext {
   ForwardHook* hook = nullptr;   // sees and replaces what the pass computes when given
   // Of products with weight matrices and of those inside attention, forward and backward.
   Precision precision = Precision::float32;
+  // Multiplies with weight matrices in the place of the ops when given; no gradient is recorded
+  // then.
+  const WeightProducts* products = nullptr;
   // Of every sequence of the batch, to continue it: its tokens follow those in its cache, which
   // grows by them. No gradient is recorded then. Empty: the sequences begin here.
   std::span<KeyValueCache* const> caches = {};
