@@ -2,7 +2,7 @@
 
 #include "headlight/generate/weights.h"
 #include "headlight/tensor/tensor.h"
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
 namespace headlight {
 

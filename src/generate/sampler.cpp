@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
 namespace headlight {
 namespace {

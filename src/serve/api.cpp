@@ -102,7 +102,7 @@ Api::Api(const std::vector<ServedModel>& models, const Options& options, Compute
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
   for (const ServedModel& model : models) {
-    models_.push_back({model, ChatTemplate(model.chat_template, *model.loaded.tokenizer)});
+    models_.push_back({model, ChatFormat(model.chat_template, *model.loaded.tokenizer)});
   }
 }
 

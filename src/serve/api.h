@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headlight/serve/server.h"
-#include "serve/completions/chat_template.h"
+#include "serve/completions/chat_format.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
 #include "serve/fields.h"
@@ -48,7 +48,7 @@ class Api {
  private:
   struct Model {
     const ServedModel& served;
-    ChatTemplate chat;
+    ChatFormat chat;
   };
   using Exchange = std::shared_ptr<HttpExchange>;
   using Handler = void (Api::*)(const HttpRequest&, const Exchange&);

@@ -4,7 +4,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/ops/layout.h"
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
 

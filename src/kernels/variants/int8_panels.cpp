@@ -1,7 +1,7 @@
 // Compiled once per instruction set, as loops.cpp is, under the same rules; and once more for CPUs
 // whose AVX-512 adds up products of integers (VNNI). Sums of integers are exact, so both give the
 // same bits.
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"
@@ -15,8 +15,11 @@ namespace {
 
 using Halves = std::int16_t __attribute__((vector_size(kVectorBytes)));
 
-constexpr Index kTogether = 16;                    // vectors that meet a panel together
-constexpr Index kStretch = 1024;                   // columns of them that do so: the first cache
+constexpr Index kTogether = 16;  // vectors that meet a panel together
+// Of them, those whose sums stay in registers: where one register holds the sums of a panel, a pair
+// of weights that is read once for all of them costs the least.
+constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
+constexpr Index kStretch = 1024;                   // columns that meet them: the first cache
 constexpr int kPairs = kScaleBlock / 2;            // of columns, in a block
 constexpr Index kBlocks = kStretch / kScaleBlock;  // of a stretch
 constexpr Index kBlockBytes = kPanelRows * (4 + kScaleBlock);
@@ -153,7 +156,7 @@ void add_block(const Block& block, const Rounded& x, Index number, Index first, 
   Integers sums[kCount][kParts] = {};
 #pragma GCC unroll 1
   for (int j = 0; j < kPairs; ++j) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int b = 0; b < kCount; ++b) {
       const Halves pair = x.pair(first + b, number, j);
 #pragma GCC unroll 4
@@ -162,7 +165,7 @@ void add_block(const Block& block, const Rounded& x, Index number, Index first, 
       }
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int b = 0; b < kCount; ++b) {
     add_sums(sums[b], block.scales, x.scale(first + b, number), totals[first + b]);
   }
@@ -172,7 +175,7 @@ void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, L
   for (Index number = 0; number < blocks; ++number) {
     prefetch_block(panel + number * kBlockBytes + kAhead);
     const Block block(panel + number * kBlockBytes);
-    for_tiles<kTileVectors>(0, count, [&](auto size, Index first) {
+    for_tiles<kTile>(0, count, [&](auto size, Index first) {
       add_block<decltype(size)::value>(block, x, number, first, totals);
     });
   }

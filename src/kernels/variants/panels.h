@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
-// Included by attention_step.cpp, decode.cpp and int8_panels.cpp of this folder only; everything is
-// static, because each copy is compiled for another instruction set and must not be merged. The
-// vectors are those that GCC and Clang offer for every machine: arrays of float would not stay in
-// registers.
+// Included by attention_step.cpp, float_panels.cpp and int8_panels.cpp of this folder only;
+// everything is static, because each copy is compiled for another instruction set and must not be
+// merged. The vectors are those that GCC and Clang offer for every machine: arrays of float would
+// not stay in registers.
 namespace headlight::kernels {
 namespace {
 

@@ -2,10 +2,10 @@
 
 #include "kernels/attention/attention_step.h"
 #include "kernels/attention/weight_rows.h"
-#include "kernels/decode.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/layers/activations.h"
 #include "kernels/loops.h"
+#include "kernels/panels/panels.h"
 
 namespace headlight::kernels {
 namespace baseline {

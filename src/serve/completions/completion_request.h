@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headlight/generate/engine.h"
-#include "serve/completions/chat_template.h"
+#include "serve/completions/chat_format.h"
 #include "serve/fields.h"
 #include "serve/model_changes.h"
 
@@ -14,7 +14,7 @@ namespace headlight::serve {
 // What a completion is made with, of one model.
 struct CompletionModel {
   const Tokenizer& tokenizer;
-  const ChatTemplate& chat;
+  const ChatFormat& chat;
   Index vocabulary = 0;  // V of the model
   Index block_size = 0;
   Index default_tokens = 0;  // of a chat that does not say how many

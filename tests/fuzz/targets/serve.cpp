@@ -46,7 +46,7 @@ void demand_good(const serve::CompletionRequest& request, const serve::Completio
 
 void completion(std::string_view body, bool is_chat) {
   static const ChatBytes tokenizer;
-  static const serve::ChatTemplate chat("<|im_start|>system\nHelp<|im_end|>", tokenizer);
+  static const serve::ChatFormat chat("<|im_start|>system\nHelp<|im_end|>", tokenizer);
   const serve::CompletionModel model{.tokenizer = tokenizer,
                                      .chat = chat,
                                      .vocabulary = 260,

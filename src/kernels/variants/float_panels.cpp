@@ -1,5 +1,5 @@
 // Compiled once per instruction set, as loops.cpp is, and under the same rules.
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
 #include "kernels/variants/panels.h"
 #include "kernels/variants/tables.h"

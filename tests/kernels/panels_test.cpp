@@ -1,4 +1,4 @@
-#include "kernels/decode.h"
+#include "kernels/panels/panels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "support/cpu_variants.h"
 #include "support/tensors.h"
 
-namespace decode_test {
+namespace panels_test {
 
 using namespace headlight;
 using namespace headlight::test;
@@ -265,4 +265,4 @@ TEST_CASE("softmax weights are exponentials to the last digits") {
   CHECK(sum == Approx(expected_sum).epsilon(1e-14));
 }
 
-}  // namespace decode_test
+}  // namespace panels_test

@@ -1,4 +1,4 @@
-#include "serve/completions/chat_template.h"
+#include "serve/completions/chat_format.h"
 
 #include <algorithm>
 #include <optional>
@@ -45,7 +45,7 @@ std::string literal_system(const std::string& source) {
 
 }  // namespace
 
-ChatTemplate::ChatTemplate(const std::string& source, const Tokenizer& tokenizer)
+ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
     : tokenizer_(tokenizer) {
   if (source.empty()) {
     problem_ = "this model has no chat template: use /v1/completions";
@@ -67,7 +67,7 @@ ChatTemplate::ChatTemplate(const std::string& source, const Tokenizer& tokenizer
   turn_end_ = *end;
 }
 
-void ChatTemplate::append(const ChatMessage& message, std::vector<std::int32_t>& ids) const {
+void ChatFormat::append(const ChatMessage& message, std::vector<std::int32_t>& ids) const {
   const auto add = [&](const std::string& text) {
     const std::vector<std::int32_t> more = tokenizer_.encode(text);
     ids.insert(ids.end(), more.begin(), more.end());
@@ -78,7 +78,7 @@ void ChatTemplate::append(const ChatMessage& message, std::vector<std::int32_t>&
   add("\n");
 }
 
-std::vector<std::int32_t> ChatTemplate::encode(const std::vector<ChatMessage>& messages) const {
+std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages) const {
   require_value(problem_.empty(), "messages", problem_);
   std::vector<std::int32_t> ids;
   if (!usual_system_.empty() && (messages.empty() || messages.front().role != "system")) {

@@ -19,10 +19,10 @@ struct ChatMessage {
 //   <|im_start|>ROLE\nCONTENT<|im_end|>\n   for every message, then <|im_start|>assistant\n
 //
 // with or without a system message of its own where the chat has none.
-class ChatTemplate {
+class ChatFormat {
  public:
   // `source` is the template of the model file, in Jinja; see read_chat_template().
-  ChatTemplate(const std::string& source, const Tokenizer& tokenizer);
+  ChatFormat(const std::string& source, const Tokenizer& tokenizer);
 
   // Empty: it is understood. Else why not, in one line.
   const std::string& problem() const { return problem_; }
