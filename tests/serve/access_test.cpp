@@ -62,6 +62,16 @@ TEST_CASE("only an allowed page learns that it may read", "[serve]") {
     return admission.headers.empty() ? "" : admission.headers[0].second;
   };
   CHECK(shared("https://page.example", "OPTIONS") == "https://page.example");
+  const HttpHeaders told =
+      access
+          .check({.method = "OPTIONS",
+                  .path = "/",
+                  .headers = {{"host", "localhost"}, {"origin", "https://page.example"}}})
+          .headers;
+  // Those of OpenAI's client for browsers are many, and the key's is not meant by *.
+  CHECK(std::count(told.begin(), told.end(),
+                   HttpHeaders::value_type{"Access-Control-Allow-Headers",
+                                           "Authorization, Content-Type, *"}) == 1);
   CHECK(shared("http://localhost", "GET").empty());
   CHECK(status(access, {{"host", "localhost"}, {"origin", "https://page.example"}}, "/x",
                "OPTIONS") == 204);

@@ -70,11 +70,13 @@ std::string_view cookie_of(std::string_view cookies, std::string_view name) {
 }
 
 HttpHeaders sharing_headers(const std::string& origin) {
-  return {{"Access-Control-Allow-Origin", origin},
-          {"Vary", "Origin"},
-          {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
-          {"Access-Control-Allow-Methods", "GET, POST"},
-          {"Access-Control-Max-Age", "600"}};
+  return {
+      {"Access-Control-Allow-Origin", origin},
+      {"Vary", "Origin"},
+      // Clients send headers of their own, such as X-Stainless-OS; * does not mean Authorization.
+      {"Access-Control-Allow-Headers", "Authorization, Content-Type, *"},
+      {"Access-Control-Allow-Methods", "GET, POST"},
+      {"Access-Control-Max-Age", "600"}};
 }
 
 }  // namespace
