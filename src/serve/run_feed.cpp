@@ -29,6 +29,8 @@ std::uintmax_t size_of(const fs::path& file) {
   return error ? 0 : size;
 }
 
+std::uintmax_t begin_of_past(std::uintmax_t size) { return size - std::min(size, kMostOfAPast); }
+
 // Complete lines behind `begin`, which moves to their end; those that are no JSON are left out.
 Json lines_behind(const fs::path& file, std::uintmax_t& begin) {
   Json lines = Json::array();
@@ -84,17 +86,16 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
                   "there is no run '", escaped(run), "'; see /api/runs");
     Tail tail{.run = run, .told = {}};
     for (const std::string_view log : kLogs) {
-      const std::uintmax_t size = size_of(folder_ / run / log);
-      tail.told[std::string(log)] = size - std::min(size, kMostOfAPast);
+      tail.told[std::string(log)] = begin_of_past(size_of(folder_ / run / log));
     }
     watcher.tails.push_back(std::move(tail));
   }
   const std::lock_guard lock(mutex_);
-  if (closing_ || watchers_.size() >= kMostWatchers) {
+  if (closing_ || watching_ + arriving_.size() >= kMostWatchers) {
     throw ApiError(closing_ ? 503 : 429, "",
                    closing_ ? "the server ends" : "too many watch already");
   }
-  watchers_.push_back(std::move(watcher));
+  arriving_.push_back(std::move(watcher));
   if (!thread_.joinable()) {
     thread_ = std::thread([this] { serve_watchers(); });
   }
@@ -102,49 +103,69 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
 }
 
 void RunFeed::close() {
-  const std::lock_guard lock(mutex_);
   closing_ = true;
+  const std::lock_guard lock(mutex_);
   changed_.notify_one();
 }
 
 std::string RunFeed::news(Tail& tail) const {
   Json event{{"run", tail.run}};
-  bool is_news = false;
-  for (auto& [log, told] : tail.told) {
-    const fs::path file = folder_ / tail.run / log;
-    const std::uintmax_t size = size_of(file);
-    if (size < told) {
-      told = 0;
-      event["reset"] = true;
+  const auto size_of_log = [&](const std::string& log) {
+    return size_of(folder_ / tail.run / log);
+  };
+  const bool was_cut = std::any_of(tail.told.begin(), tail.told.end(), [&](const auto& log) {
+    return size_of_log(log.first) < log.second;
+  });
+  if (was_cut) {  // who is told so forgets all logs
+    event["reset"] = true;
+    for (auto& [log, told] : tail.told) {
+      told = begin_of_past(size_of_log(log));
     }
-    Json lines = size > told ? lines_behind(file, told) : Json::array();
-    is_news = is_news || lines.size() > 0 || event.contains("reset");
+  }
+  bool is_news = was_cut;
+  for (auto& [log, told] : tail.told) {
+    const bool has_grown = size_of_log(log) > told;
+    Json lines = has_grown ? lines_behind(folder_ / tail.run / log, told) : Json::array();
+    is_news = is_news || lines.size() > 0;
     event[member_of(log)] = std::move(lines);
   }
   return is_news ? "data: " + event.dump() + "\n\n" : "";
 }
 
-void RunFeed::serve_watchers() {
-  std::unique_lock lock(mutex_);
-  while (!closing_) {
-    std::erase_if(watchers_, [](const Watcher& watcher) { return watcher.exchange->gone(); });
-    for (Watcher& watcher : watchers_) {
-      if (!std::exchange(watcher.begun, true)) {
-        watcher.exchange->begin(
-            {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
-      }
-      for (Tail& tail : watcher.tails) {
-        for (std::string event; !(event = news(tail)).empty();) {
-          watcher.exchange->write(std::move(event));
-        }
-      }
+void RunFeed::tell(Watcher& watcher) const {
+  for (Tail& tail : watcher.tails) {
+    std::string event;
+    while (!closing_ && !watcher.exchange->gone() && !(event = news(tail)).empty()) {
+      watcher.exchange->write(std::move(event));
     }
-    changed_.wait_for(lock, kBetweenLooks);
   }
-  for (Watcher& watcher : watchers_) {
+}
+
+// What two threads hand over has no order: this one also begins the streams that it writes.
+bool RunFeed::wait_for_watchers(std::vector<Watcher>& watchers) {
+  std::unique_lock lock(mutex_);
+  watching_ = watchers.size();
+  changed_.wait_for(lock, kBetweenLooks, [this] { return closing_ || !arriving_.empty(); });
+  for (Watcher& watcher : std::exchange(arriving_, {})) {
+    watcher.exchange->begin(
+        {.status = 200, .headers = {{"Content-Type", "text/event-stream"}}, .body = ":\n\n"});
+    watchers.push_back(std::move(watcher));
+  }
+  watching_ = watchers.size();
+  return !closing_;
+}
+
+void RunFeed::serve_watchers() {
+  std::vector<Watcher> watchers;
+  while (wait_for_watchers(watchers)) {
+    std::erase_if(watchers, [](const Watcher& watcher) { return watcher.exchange->gone(); });
+    for (Watcher& watcher : watchers) {
+      tell(watcher);
+    }
+  }
+  for (Watcher& watcher : watchers) {
     watcher.exchange->end();
   }
-  watchers_.clear();
 }
 
 }  // namespace headlight::serve

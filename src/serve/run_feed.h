@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
@@ -27,8 +28,9 @@ class RunFeed {
   // The run that wrote last comes first; at most kMostRuns.
   std::vector<std::string> names() const;
   // Answers with server-sent events until the client goes or close(): JSON {"run", "metrics":
-  // [lines], "heads": [lines]} for what its logs hold and what comes to them, and {"run", "reset":
-  // true} when they became shorter. Throws Error about "runs" for a name that is none.
+  // [lines], "heads": [lines], "samples": [lines]} for what its logs hold and what comes to them,
+  // and with "reset": true all of it anew when one became shorter. Throws Error about "runs" for a
+  // name that is none.
   void watch(const std::vector<std::string>& runs, std::shared_ptr<HttpExchange> exchange);
   // Ends all streams.
   void close();
@@ -44,18 +46,22 @@ class RunFeed {
   struct Watcher {
     std::shared_ptr<HttpExchange> exchange;
     std::vector<Tail> tails;
-    bool begun = false;  // by the thread that also writes: what two threads hand over has no order
   };
 
   void serve_watchers();
+  // Waits a little, and takes in those who have come. False: the feed closes.
+  bool wait_for_watchers(std::vector<Watcher>& watchers);
+  void tell(Watcher& watcher) const;
   // The event about what is new, with a line for each; empty: nothing is.
   std::string news(Tail& tail) const;
 
   std::filesystem::path folder_;
+  std::atomic<bool> closing_{false};
+  // Never held while logs are read: who calls watch() and close() speaks with all clients.
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watcher> watchers_;
-  bool closing_ = false;
+  std::vector<Watcher> arriving_;
+  std::size_t watching_ = 0;
   std::thread thread_;  // from the first watcher on
 };
 

@@ -84,10 +84,15 @@ TEST_CASE("who watches a run gets its complete lines, and those that come", "[se
   const Json second = next_event(client, rest);
   REQUIRE(second["metrics"].size() == 1);
   CHECK(second["metrics"][0]["iteration"].integer() == 1);
+  given.folder.write("runs/one/heads.jsonl", "{\"iteration\":7}\n");
+  CHECK(next_event(client, rest)["heads"].size() == 1);
   given.folder.write("runs/one/metrics.jsonl", "{\"iteration\":0,\"loss\":3.0}\n");
   const Json third = next_event(client, rest);
   CHECK(third["reset"].boolean());
   CHECK(third["metrics"][0]["loss"].number() == 3.0);
+  REQUIRE(third["heads"].size() ==
+          1);  // whose log is as it was: who is told of a reset forgets all
+  CHECK(third["heads"][0]["iteration"].integer() == 7);
   server.stop();  // ends the stream instead of waiting for the client
   while (!client.receive_some().empty()) {
   }
