@@ -135,7 +135,13 @@ TEST_CASE("echo with logprobs scores the prompt", "[serve]") {
   CHECK(logprobs["tokens"][2].text() == "c");
   CHECK(logprobs["token_logprobs"][0].is_null());
   CHECK(logprobs["token_logprobs"][4].number() < 0);
-  CHECK(logprobs["top_logprobs"][1].size() == 2);
+  for (std::size_t i = 1; i < 5; ++i) {  // the likeliest two, and the token itself
+    const Json& top = logprobs["top_logprobs"][i];
+    const std::string token = logprobs["tokens"][i].text();
+    CHECK((top.size() == 2 || top.size() == 3));
+    REQUIRE(top.contains(token));
+    CHECK(top[token].number() == logprobs["token_logprobs"][i].number());
+  }
   CHECK(logprobs["text_offset"][4].integer() == 4);
 }
 
@@ -179,6 +185,27 @@ TEST_CASE("a stop text across tokens takes them out of text and logprobs", "[ser
   }
   CHECK(streamed == text.substr(0, length));
   CHECK(tokens == length);
+}
+
+TEST_CASE("the token that ends a text is told with its log-probability", "[serve]") {
+  const RunningServer server;
+  Json request{{"prompt", "ab"}, {"max_tokens", 1}, {"logprobs", 1}, {"temperature", 0}};
+  request["logit_bias"] = {{"256", 100}};  // the end of a text, which has no bytes
+  const Json whole = answered(server, request).front();
+  CHECK(whole["text"].text().empty());
+  CHECK(whole["finish_reason"].text() == "stop");
+  REQUIRE(whole["logprobs"]["tokens"].size() == 1);
+  CHECK(whole["logprobs"]["text_offset"][0].integer() == 0);
+  request["echo"] = true;  // as programs ask that score answers: the last one is not the prompt's
+  const Json echoed = answered(server, request).front();
+  CHECK(echoed["logprobs"]["tokens"].size() == 3);
+  CHECK(echoed["logprobs"]["tokens"][2].text() == whole["logprobs"]["tokens"][0].text());
+  request["echo"] = false;
+  request["stream"] = true;
+  const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
+  REQUIRE(events.size() == 1);
+  CHECK(events.front()["choices"][0]["finish_reason"].text() == "stop");
+  CHECK(events.front()["choices"][0]["logprobs"]["tokens"] == whole["logprobs"]["tokens"]);
 }
 
 TEST_CASE("a model file that changes on disk changes nothing", "[serve]") {

@@ -124,8 +124,9 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   new_tokens_ += std::ssize(result.tokens);
   reused_tokens_ += sample == 0 ? result.prompt_tokens_reused : 0;
   const Index number = number_of(prompt, sample);
+  Entries rest = choice.log.take(last_byte(choice, result.finish_reason));
   if (request_.stream) {
-    Json last = piece_json(number, "", {});
+    Json last = piece_json(number, "", rest);
     if (request_.is_chat) {
       last["delta"] = Json::object();
     }
@@ -133,9 +134,8 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
     tell(std::move(last));
   } else {
     Entries entries = prompt_entries(prompt);
-    for (TokenLog::Entry& entry : choice.log.take(choice.bytes)) {
-      entries.push_back(std::move(entry));
-    }
+    entries.insert(entries.end(), std::make_move_iterator(rest.begin()),
+                   std::make_move_iterator(rest.end()));
     Json whole{{"index", number}};
     if (request_.is_chat) {
       whole["message"] = {{"role", "assistant"}, {"content", result.text}, {"refusal", nullptr}};
@@ -149,6 +149,13 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   if (++ended_ == request_.choices()) {
     finish();
   }
+}
+
+// Up to where a text's tokens are told. The token that ends it has no bytes; clients of completions
+// count on it, as those that score answers do. What a stop text took is not told.
+std::size_t CompletionAnswer::last_byte(const Choice& choice, FinishReason reason) const {
+  const bool is_cut = reason == FinishReason::stop;
+  return request_.is_chat || is_cut ? choice.bytes : std::numeric_limits<std::size_t>::max();
 }
 
 Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {

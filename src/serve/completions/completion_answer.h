@@ -49,6 +49,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   Choice& choice_of(std::size_t prompt, Index sample);
   void on_text(std::size_t prompt, Index sample, std::string_view piece);
   void on_end(std::size_t prompt, Index sample, const GenerateResult& result);
+  std::size_t last_byte(const Choice& choice, FinishReason reason) const;
   std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;
   Json logprobs_json(const std::vector<TokenLog::Entry>& entries) const;
   Json piece_json(Index number, std::string_view text,

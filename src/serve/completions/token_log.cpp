@@ -103,11 +103,16 @@ Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Toke
   Json tops = Json::array();
   Json offsets = Json::array();
   for (const TokenLog::Entry& entry : entries) {
-    tokens.push_back(completion_name(entry.choice.token, tokenizer));
-    values.push_back(entry.is_first ? Json() : Json(finite(entry.choice.log_probability)));
+    const std::string name = completion_name(entry.choice.token, tokenizer);
+    const double log_probability = finite(entry.choice.log_probability);
+    tokens.push_back(name);
+    values.push_back(entry.is_first ? Json() : Json(log_probability));
     Json top = Json::object();
     for (const TokenLogProbability& likely : entry.choice.likeliest) {
       top[completion_name(likely.token, tokenizer)] = finite(likely.log_probability);
+    }
+    if (!top.contains(name)) {  // the one that was chosen is among them, always
+      top[name] = log_probability;
     }
     tops.push_back(entry.is_first ? Json() : std::move(top));
     offsets.push_back(entry.character);

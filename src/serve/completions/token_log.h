@@ -40,7 +40,8 @@ class TokenLog {
 
 // {"content": [{token, logprob, bytes, top_logprobs}]}, of chats.
 Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer);
-// {tokens, token_logprobs, top_logprobs, text_offset}, of completions; with `ids` also token_ids
+// {tokens, token_logprobs, top_logprobs, text_offset}, of completions, where the chosen token is
+// among the top ones, too, and so one more may be there; with `ids` also token_ids
 // and top_tokens, [{id, token, logprob}], where tokens of one name stay apart.
 Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,
                          bool ids);
