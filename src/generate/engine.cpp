@@ -15,17 +15,6 @@
 namespace headlight {
 namespace {
 
-// Blocks that are full with the prompt are shared by all texts.
-Index context_needed(const Request& request, Index block_size) {
-  constexpr Index kBlock = KeyValueCache::kBlock;
-  const Index prompt = std::min(std::ssize(request.prompt), block_size);
-  const Index longest =
-      std::min(block_size, prompt + std::min(request.options.max_new_tokens, block_size));
-  const Index shared = prompt / kBlock * kBlock;
-  const Index whole = rounded_up(longest, kBlock);
-  return shared + std::max<Index>(request.samples, 1) * (whole - shared);
-}
-
 // Whether parts of prompts end wherever a block of keys and values does.
 bool ends_with_blocks(Index chunk) {
   constexpr Index kBlock = KeyValueCache::kBlock;
@@ -126,7 +115,7 @@ bool Engine::State::reserve(RunningRequest& request) {
   if (options.context_tokens == 0) {
     return true;
   }
-  const Index needed = context_needed(request.request, decoder.model().block_size());
+  const Index needed = Engine::context_of(request.request, decoder.model().block_size());
   const Index free = options.context_tokens - reserved() - needed;
   if (free < 0) {
     return false;
@@ -293,9 +282,10 @@ RequestId Engine::begin(Request request) {
     request.prompt.push_back(state_->tokenizer.begin_of_text());
   }
   const Index most = state_->options.context_tokens;
-  require_value(most == 0 || context_of(request) <= most, "max_tokens",
+  const Index needed = context_of(request, state_->decoder.model().block_size());
+  require_value(most == 0 || needed <= most, "max_tokens",
                 "expected a request that needs room for at most ", most,
-                " tokens of keys and values, got one for ", context_of(request));
+                " tokens of keys and values, got one for ", needed);
   const RequestId id = ++state_->last_id;
   if (request.samples > 0) {
     auto running = std::make_shared<RunningRequest>();
@@ -324,8 +314,15 @@ void Engine::cancel(RequestId id) {
   }
 }
 
-Index Engine::context_of(const Request& request) const {
-  return context_needed(request, state_->decoder.model().block_size());
+// Blocks that are full with the prompt are shared by all texts.
+Index Engine::context_of(const Request& request, Index block_size) {
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  const Index prompt = std::min(std::ssize(request.prompt), block_size);
+  const Index longest =
+      std::min(block_size, prompt + std::min(request.options.max_new_tokens, block_size));
+  const Index shared = prompt / kBlock * kBlock;
+  const Index whole = rounded_up(longest, kBlock);
+  return shared + std::max<Index>(request.samples, 1) * (whole - shared);
 }
 
 EngineStatus Engine::status() const {

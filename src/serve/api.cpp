@@ -19,6 +19,7 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // of a name that is wrong
+constexpr const char* kChats = "/v1/chat/completions";
 
 HttpResponse json_response(const Json& json) {
   return {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = json.dump()};
@@ -65,7 +66,7 @@ const std::vector<Api::Route>& Api::routes() {
       {"GET", "/metrics", &Api::get_metrics},
       {"GET", "/v1/models", &Api::get_models},
       {"POST", "/v1/completions", &Api::post_completion},
-      {"POST", "/v1/chat/completions", &Api::post_chat},
+      {"POST", kChats, &Api::post_completion},
       {"POST", "/tokenize", &Api::post_tokenize},
       {"POST", "/detokenize", &Api::post_detokenize},
       {"POST", "/api/login", &Api::post_login},
@@ -252,14 +253,7 @@ void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) 
 }
 
 void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
-  complete(request, exchange, false);
-}
-
-void Api::post_chat(const HttpRequest& request, const Exchange& exchange) {
-  complete(request, exchange, true);
-}
-
-void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is_chat) {
+  const bool is_chat = request.path == kChats;
   Fields fields(request.body);
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
@@ -282,7 +276,7 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
     return;
   }
   const Urgency urgency = answer->scores_prompts() ? Urgency::asked : Urgency::live;
-  compute_.run(urgency, [this, place, answer, urgency, &model, exchange] {
+  const auto prepare = [this, place, answer, urgency, &model, exchange] {
     const auto pause = [&] {
       require(!exchange->gone(), "the client has gone");
       compute_.serve_others(urgency);
@@ -293,7 +287,8 @@ void Api::complete(const HttpRequest& request, const Exchange& exchange, bool is
     } catch (...) {
       answer->fail();
     }
-  });
+  };
+  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
 }
 
 void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
@@ -318,7 +313,7 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
   Fields fields(request.body);
   const ServedModel& model = models_[model_of(fields)].served;
   const bool stream = fields.boolean("stream", false);
-  compute_.run(inspection->urgency, [this, inspection, fields, stream, &model, exchange]() mutable {
+  const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
     InspectionAnswer answer(exchange, stream);
     const auto pause = [&](double share) {
       require(!exchange->gone(), "the client has gone");
@@ -330,7 +325,8 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
     } catch (...) {
       answer.fail();
     }
-  });
+  };
+  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
 }
 
 }  // namespace headlight::serve

@@ -23,7 +23,6 @@ class Api {
  public:
   struct Options {
     Index default_tokens = 512;
-    Index context_tokens = 0;
     std::string runs = {};  // a folder; see RunFeed
   };
 
@@ -70,14 +69,12 @@ class Api {
   void post_tokenize(const HttpRequest& request, const Exchange& exchange);
   void post_detokenize(const HttpRequest& request, const Exchange& exchange);
   void post_completion(const HttpRequest& request, const Exchange& exchange);
-  void post_chat(const HttpRequest& request, const Exchange& exchange);
   void get_runs(const HttpRequest& request, const Exchange& exchange);
   void post_watch(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
   void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
              const Exchange& exchange);
-  void complete(const HttpRequest& request, const Exchange& exchange, bool is_chat);
   // The one that the request names; without a name the first.
   std::size_t model_of(Fields& fields) const;
   Json model_json(const Model& model) const;

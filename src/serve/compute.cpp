@@ -67,13 +67,13 @@ void Compute::stop() {
 Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests) {
   for (const Request& request : requests) {
     request.options.validate();
-    const Index needed = models_[model].engine->context_of(request);
+    const Index needed = Engine::context_of(request, served_[model].loaded.model->block_size());
     require_value(needed <= options_.context_tokens, "max_tokens",
                   "expected prompt and texts of at most ", options_.context_tokens,
                   " tokens (in blocks of 64) together, got ", needed);
   }
   const std::lock_guard lock(mutex_);
-  if (status_.requests >= options_.slots + options_.queue || stopping_) {
+  if (status_.requests >= most_requests() || stopping_) {
     throw ApiError(429, "queue_full", "the server is busy: try again later");
   }
   ++status_.requests;
@@ -99,15 +99,28 @@ void Compute::cancel(Ticket ticket) {
   wake_.notify_all();
 }
 
-void Compute::run(Urgency urgency, std::function<void()> job) {
+void Compute::run(Urgency urgency, Job job) {
+  const auto number = static_cast<std::size_t>(urgency);
+  std::vector<Job> unwanted;
   const std::lock_guard lock(mutex_);
-  auto& jobs = jobs_[static_cast<std::size_t>(urgency)];
-  if (std::ssize(jobs) >= options_.jobs || stopping_) {
+  unwanted = take_unwanted(number);
+  auto& jobs = jobs_[number];
+  if (std::ssize(jobs) >= most_requests() || stopping_) {
     throw ApiError(429, "queue_full", "too much is being computed: try again later");
   }
   jobs.push_back(std::move(job));
   ++status_.jobs;
   wake_.notify_all();
+}
+
+std::vector<Compute::Job> Compute::take_unwanted(std::size_t urgency) {
+  auto& jobs = jobs_[urgency];
+  const auto begin = std::stable_partition(jobs.begin(), jobs.end(),
+                                           [](const Job& job) { return job.is_wanted(); });
+  std::vector<Job> unwanted(std::make_move_iterator(begin), std::make_move_iterator(jobs.end()));
+  jobs.erase(begin, jobs.end());
+  status_.jobs -= std::ssize(unwanted);
+  return unwanted;
 }
 
 ComputeStatus Compute::status() const {
@@ -228,9 +241,11 @@ void Compute::run_next_jobs(std::size_t before) {
 }
 
 void Compute::run_next_job(std::size_t urgency) {
-  std::function<void()> job;
+  Job job;
+  std::vector<Job> unwanted;
   {
     const std::lock_guard lock(mutex_);
+    unwanted = take_unwanted(urgency);
     auto& jobs = jobs_[urgency];
     if (jobs.empty() || stopping_) {
       return;
@@ -240,7 +255,7 @@ void Compute::run_next_job(std::size_t urgency) {
   }
   part_ = Stopwatch();
   try {
-    job();
+    job.run();
   } catch (...) {  // there was no memory even to tell of a failure
   }
   job = {};

@@ -47,9 +47,12 @@ class Compute {
     Index slots = 16;
     Index queue = 64;
     Index context_tokens = 0;
-    Index jobs = 16;  // that may wait, of each urgency
   };
   using Ticket = std::uint64_t;
+  struct Job {
+    std::function<void()> run;        // must not throw
+    std::function<bool()> is_wanted;  // false: nobody waits for it any more, and it is not begun
+  };
 
   // The models must outlive it.
   Compute(const std::vector<ServedModel>& models, const Options& options);
@@ -61,8 +64,8 @@ class Compute {
   Ticket begin(std::size_t model, std::vector<Request> requests);
   // Their places are free before the next token.
   void cancel(Ticket ticket);
-  // Throws ApiError, 429, when too many wait. A job must not throw.
-  void run(Urgency urgency, std::function<void()> job);
+  // Throws ApiError, 429, when as many of that urgency wait as requests may.
+  void run(Urgency urgency, Job job);
   // By a job of that urgency, amid it and with the models as they were: takes a step for all texts
   // and a job of each urgency above, and goes on with them, in the background with texts alone as
   // well, until that has taken four times as long as the part of the job before it. Throws Error
@@ -97,6 +100,9 @@ class Compute {
   void ended(Ticket ticket, Index texts);
   void publish(double seconds);
   bool has_jobs(std::size_t before) const;
+  Index most_requests() const { return options_.slots + options_.queue; }
+  // Of those that wait, what nobody wants any more; under the lock, behind which they are let go.
+  std::vector<Job> take_unwanted(std::size_t urgency);
 
   Options options_;
   const std::vector<ServedModel>& served_;
@@ -108,7 +114,7 @@ class Compute {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<std::function<void()>> inbox_;  // what the computing thread does before its next step
-  std::array<std::deque<std::function<void()>>, kUrgencies> jobs_;
+  std::array<std::deque<Job>, kUrgencies> jobs_;
   ComputeStatus status_;
   Ticket last_ticket_ = 0;
   bool stopping_ = false;

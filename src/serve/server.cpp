@@ -75,7 +75,6 @@ struct Server::State {
   HttpOptions http_options();
   Access::Options access_options() const;
   Admission admit(const HttpRequest& head);
-  void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
   void stop();
 
   ServeOptions options;
@@ -93,12 +92,9 @@ Server::State::State(std::vector<ServedModel> given, const ServeOptions& options
     : options(options_given), models(std::move(given)), http(http_options()) {
   access = std::make_unique<Access>(access_options());
   compute = std::make_unique<Compute>(models, compute_options(models, options));
-  const Compute::Options computing = compute_options(models, options);
-  api = std::make_unique<Api>(models,
-                              Api::Options{.default_tokens = options.default_tokens,
-                                           .context_tokens = computing.context_tokens,
-                                           .runs = options.runs},
-                              *compute, *access, metrics);
+  api = std::make_unique<Api>(
+      models, Api::Options{.default_tokens = options.default_tokens, .runs = options.runs},
+      *compute, *access, metrics);
   api->set_connections([this] { return http.connections(); });
 }
 
@@ -108,7 +104,7 @@ HttpOptions Server::State::http_options() {
   result.gate = [this](const HttpRequest& head) { return admit(head); };
   result.handler = [this](const HttpRequest& request,
                           const std::shared_ptr<HttpExchange>& exchange) {
-    handle(request, exchange);
+    api->handle(request, exchange);
   };
   result.refusal = [this](int status, std::string_view message) {
     metrics.count_refusal(status);
@@ -140,11 +136,6 @@ Admission Server::State::admit(const HttpRequest& head) {
     metrics.count_refusal(admission.refusal->status);
   }
   return admission;
-}
-
-void Server::State::handle(const HttpRequest& request,
-                           const std::shared_ptr<HttpExchange>& exchange) {
-  api->handle(request, exchange);
 }
 
 void Server::State::stop() {

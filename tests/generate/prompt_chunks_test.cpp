@@ -113,10 +113,10 @@ TEST_CASE("a request waits for room for its keys and values", "[engine]") {
                    .options = {.max_new_tokens = count, .ignore_end_of_text = true},
                    .samples = samples};
   };
-  CHECK(engine.context_of(request(60, 4)) == 64);
-  CHECK(engine.context_of(request(60, 5)) == 128);
-  CHECK(engine.context_of(request(130, 10, 3)) == 128 + 3 * 64);
-  CHECK(engine.context_of(request(500, 1000)) == 512);
+  CHECK(Engine::context_of(request(60, 4), 512) == 64);
+  CHECK(Engine::context_of(request(60, 5), 512) == 128);
+  CHECK(Engine::context_of(request(130, 10, 3), 512) == 128 + 3 * 64);
+  CHECK(Engine::context_of(request(500, 1000), 512) == 512);
   CHECK_THROWS_AS(engine.begin(request(190, 10)), Error);
   engine.begin(request(100, 20));
   engine.begin(request(100, 20));

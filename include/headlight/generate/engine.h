@@ -82,7 +82,7 @@ class Engine {
   EngineStatus status() const;
   // Positions, in whole blocks of 64, that a request takes of context_tokens: those of its prompt
   // and of the tokens that each of its texts may get, at most the model's block.
-  Index context_of(const Request& request) const;
+  static Index context_of(const Request& request, Index block_size);
 
  private:
   struct State;
