@@ -119,22 +119,18 @@ inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
   return rows[0];
 }
 
-// rows[i] += the products of key i with the query, from `keys` on; kWidth keys, or the `count`
-// that are there.
+// rows[i] += the products of key i with the query, from `keys` on. Of `count` keys that are fewer
+// than kWidth the last one stands for those behind it: rows that a variable counts would not stay
+// in registers.
 inline void add_keys(const AttentionStep& step, const float* keys, Index count,
                      Vector (&rows)[kWidth]) {
+  const Index last = count - 1;
   for (Index d = 0; d + kWidth <= step.width; d += kWidth) {
     const Vector query = load_vector(step.query + d);
-    const float* key = keys + d;
-    if (count == kWidth) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kWidth; ++i, key += step.width) {
-        rows[i] += query * load_vector(key);
-      }
-    } else {
-      for (Index i = 0; i < count; ++i, key += step.width) {
-        rows[i] += query * load_vector(key);
-      }
+    for (int i = 0; i < kWidth; ++i) {
+      const Index key = i < last ? i : last;
+      rows[i] += query * load_vector(keys + key * step.width + d);
     }
   }
 }
