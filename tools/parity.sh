@@ -2,19 +2,22 @@
 # Headlight's numbers against PyTorch's, on cases with fresh seeds and sizes; see tests/parity/README.md.
 # Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 when anything differs, and with 3 when PyTorch
 # cannot be installed.
-# usage: parity.sh [--seed N] [--all_texts]
+# usage: parity.sh [--seed N] [--all_texts] [--built]
 #   --seed       repeats a run
 #   --all_texts  every text for every tokenizer, minutes more, instead of a twentieth, drawn anew
+#   --built      with what build/release holds
 # PARITY_VENV: a virtual environment to use
 set -euo pipefail
 cd "$(dirname "$0")/.."
 share=0.05
+built=
 seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 while [ $# -gt 0 ]; do
   case $1 in
     --all_texts) share=1; shift ;;
+    --built) built=yes; shift ;;
     --seed) seed=${2:?--seed needs a number}; shift 2 ;;
-    *) echo "usage: $0 [--seed N] [--all_texts]" >&2; exit 2 ;;
+    *) echo "usage: $0 [--seed N] [--all_texts] [--built]" >&2; exit 2 ;;
   esac
 done
 
@@ -27,8 +30,10 @@ python=$venv/bin/python
   echo "$0: PyTorch cannot be installed" >&2
   exit 3
 }
-cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
-cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
+if [ -z "$built" ]; then
+  cmake --preset release -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >/dev/null
+  cmake --build --preset release --target headlight_parity headlight_gguf_copy headlight_cli >&2
+fi
 
 scratch=$(mktemp -d)
 lane=  # a process group
