@@ -35,7 +35,7 @@ ValueLayout::ValueLayout(Point point, const Shape& shape) {
 
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads) {
   const PointItems kind = items_of(point);
-  if (kind == PointItems::heads || kind == PointItems::maps) {
+  if ((kind == PointItems::heads || kind == PointItems::maps) && heads.count(layer) == items) {
     return heads.numbers[static_cast<std::size_t>(layer)];
   }
   std::vector<Index> numbers(static_cast<std::size_t>(items));

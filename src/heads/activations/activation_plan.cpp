@@ -8,42 +8,15 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/batch.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 namespace {
-
-// Keeps the shapes of one token's values.
-class Shapes final : public ForwardHook {
- public:
-  explicit Shapes(const ActivationPlan& plan) : plan_(plan) {}
-
-  bool wants(Point point, Index layer) const override { return plan_.wants(point, layer); }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    shapes[{place.point, place.layer}] = value.shape();
-    return value;
-  }
-
-  std::map<std::pair<Point, Index>, Shape> shapes;
-
- private:
-  const ActivationPlan& plan_;
-};
 
 // The order of a pass: points before the layers, those of layer 0, ..., those behind.
 std::pair<Index, Point> order_of(Point point, Index layer, Index layers) {
   const Index behind = point == Point::embed ? -1 : layers;
   return {is_in_layer(point) ? layer : behind, point};
-}
-
-// What the items along an axis are known by.
-std::vector<Index> item_numbers(Point point, Index layer, Index count, const HeadLayout& heads) {
-  const PointItems items = items_of(point);
-  if ((items == PointItems::heads || items == PointItems::maps) && heads.count(layer) == count) {
-    return heads.numbers[static_cast<std::size_t>(layer)];
-  }
-  std::vector<Index> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
 }
 
 const char* item_name(Point point) {
@@ -133,15 +106,15 @@ ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<Poi
 }
 
 void ActivationPlan::probe(const std::vector<std::vector<NumberRange>>& items) {
-  Shapes hook(*this);
+  KeepValues hook([this](Point point, Index layer) { return wants(point, layer); });
   run(make_batch({{0}}), hook);
   if (gpt_ != nullptr) {
-    hook.shapes[{Point::logits, 0}] = {1, model_.vocab_size()};
+    hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
   }
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    const auto found = hook.shapes.find({arrays_[i].point, arrays_[i].layer});
-    require(found != hook.shapes.end(), arrays_[i].name(), ": the model does not compute it");
-    complete(arrays_[i], found->second, model_.heads(), items[i]);
+    const auto found = hook.values.find({arrays_[i].point, arrays_[i].layer});
+    require(found != hook.values.end(), arrays_[i].name(), ": the model does not compute it");
+    complete(arrays_[i], found->second.shape(), model_.heads(), items[i]);
   }
 }
 
