@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
-#include <limits>
+
+#include "views/plot/bounds.h"
 
 namespace headlight {
 namespace {
@@ -37,19 +38,6 @@ std::string label(double value) {
 // Colours for 256-colour terminals, dark or light.
 constexpr std::array kSeriesColours{33, 208, 35, 170, 178, 45, 99, 203};
 constexpr const char* kReset = "\x1B[0m";
-
-struct Bounds {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void include(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  // 0 ... 1 within the bounds.
-  double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
-  double at(double share) const { return low + share * (high - low); }
-};
 
 // Cells of 2 x 4 dots, the dots of a Braille character, each cell of the last series that touches
 // it.
@@ -137,6 +125,15 @@ void draw(const ChartSeries& series, const Bounds& across, const Bounds& up, Dot
   }
 }
 
+// The axis below a chart, with what stands under it: ticks, or none, and its name.
+std::string bottom_axis(std::size_t columns, const std::string& ticks, const std::string& name) {
+  std::string text = std::string(9, ' ') + "└";
+  for (std::size_t column = 0; column < columns; ++column) {
+    text += "─";
+  }
+  return text + "\n" + ticks + (name.empty() ? "" : std::string(10, ' ') + name + "\n");
+}
+
 // The begin, the middle and the end of the axis below a chart.
 std::string x_ticks(const Bounds& across, const SeriesChartOptions& options) {
   const auto text = [&](double value) {
@@ -193,12 +190,8 @@ std::string series_chart(const std::vector<ChartSeries>& series,
     text += tick ? label(up.at(share)) + "┤" : std::string(9, ' ') + "│";
     text += canvas.row(line, options.colours) + "\n";
   }
-  text += std::string(9, ' ') + "└";
-  for (int column = 0; column < options.width; ++column) {
-    text += "─";
-  }
-  return text + "\n" + x_ticks(across, options) +
-         (options.x_label.empty() ? "" : std::string(10, ' ') + options.x_label + "\n");
+  return text + bottom_axis(static_cast<std::size_t>(options.width), x_ticks(across, options),
+                            options.x_label);
 }
 
 std::string line_chart(const std::vector<double>& values, const ChartOptions& options) {
@@ -225,12 +218,7 @@ std::string line_chart(const std::vector<double>& values, const ChartOptions& op
     }
     text += "\n";
   }
-  text += std::string(9, ' ') + "└";
-  for (std::size_t column = 0; column < means.size(); ++column) {
-    text += "─";
-  }
-  return text + "\n" +
-         (options.x_label.empty() ? "" : std::string(10, ' ') + options.x_label + "\n");
+  return text + bottom_axis(means.size(), "", options.x_label);
 }
 
 void ChartValues::add(double value) {

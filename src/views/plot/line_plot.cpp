@@ -9,6 +9,7 @@
 #include "base/display_text.h"
 #include "headlight/base/error.h"
 #include "headlight/base/index.h"
+#include "views/plot/bounds.h"
 #include "views/plot/svg.h"
 
 namespace headlight {
@@ -30,16 +31,6 @@ constexpr const char* kFaintCurve = "#c3c6d1";
 constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000", "#b8a800"};
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void include(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
-
 // Ticks at 1, 2 or 5 times a power of ten; the range is widened to whole steps.
 struct Axis {
   double low = 0;
@@ -49,7 +40,7 @@ struct Axis {
   double share(double value) const { return (value - low) / (high - low); }
 };
 
-Axis axis_for(Range range) {
+Axis axis_for(Bounds range) {
   constexpr double kTicks = 6;
   if (range.low == range.high) {
     const double room = range.low == 0 ? 1 : std::abs(range.low) / 2;
@@ -93,8 +84,8 @@ struct Frame {
 
 // What the finite values of a plot span.
 struct Span {
-  Range across;
-  Range up;
+  Bounds across;
+  Bounds up;
 };
 
 Span span_of(const LinePlot& plot) {
@@ -118,8 +109,7 @@ Span span_of(const LinePlot& plot) {
 }
 
 std::string grid_line(double x1, double y1, double x2, double y2) {
-  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
-         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" stroke=\"#e3e5ec\"/>\n";
+  return svg_line(x1, y1, x2, y2, "stroke=\"#e3e5ec\"");
 }
 
 std::string axes(const Frame& frame, const LinePlot& plot) {
@@ -233,9 +223,8 @@ std::string legend(const std::vector<NamedColour>& entries, const LinePlot& plot
   const double left = box.left + 4;
   double y = box.top + 15;
   for (const NamedColour& entry : entries) {
-    out += "<line x1=\"" + svg_number(left) + "\" y1=\"" + svg_number(y - 4) + "\" x2=\"" +
-           svg_number(left + 20) + "\" y2=\"" + svg_number(y - 4) + "\" stroke=\"" + entry.colour +
-           "\" stroke-width=\"3\"/>\n";
+    out += svg_line(left, y - 4, left + 20, y - 4,
+                    std::string("stroke=\"") + entry.colour + "\" stroke-width=\"3\"");
     out +=
         svg_text(left + 26, y, std::string("font-size=\"11\" fill=\"") + kInk + "\"", entry.name);
     y += kLegendLine;
@@ -247,9 +236,8 @@ std::string marks(const LinePlot& plot, const Frame& frame) {
   std::string out;
   for (const double x : plot.marks) {
     if (x >= frame.x.low && x <= frame.x.high) {
-      out += "<line x1=\"" + svg_number(frame.across(x)) + "\" y1=\"" + svg_number(kTop) +
-             "\" x2=\"" + svg_number(frame.across(x)) + "\" y2=\"" + svg_number(kHeight - kBottom) +
-             "\" stroke=\"" + kFaint + "\" stroke-dasharray=\"4 4\"/>\n";
+      out += svg_line(frame.across(x), kTop, frame.across(x), kHeight - kBottom,
+                      std::string("stroke=\"") + kFaint + "\" stroke-dasharray=\"4 4\"");
     }
   }
   return out;
@@ -295,7 +283,7 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
 
 std::string line_panels_svg(const std::vector<LinePlot>& plots) {
   require(!plots.empty(), "[line_panels_svg] expected at least one plot");
-  Range across;
+  Bounds across;
   std::vector<Axis> up;
   for (const LinePlot& plot : plots) {
     const Span span = span_of(plot);

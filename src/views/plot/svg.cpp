@@ -93,4 +93,9 @@ std::string svg_text(double x, double y, const std::string& attributes,
          escape_markup(printable_text(content)) + "</text>\n";
 }
 
+std::string svg_line(double x1, double y1, double x2, double y2, const std::string& attributes) {
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" " + attributes + "/>\n";
+}
+
 }  // namespace headlight

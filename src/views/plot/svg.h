@@ -27,4 +27,7 @@ std::string svg_start(double width, double height, const std::string& title);
 // Any text at a place; `attributes` as in font-size="11".
 std::string svg_text(double x, double y, const std::string& attributes, const std::string& content);
 
+// A line between two places; `attributes` as in stroke="#000".
+std::string svg_line(double x1, double y1, double x2, double y2, const std::string& attributes);
+
 }  // namespace headlight
