@@ -362,8 +362,6 @@ std::string svg_of(const Comparison& comparison) {
   return line_plot_svg(plot);
 }
 
-Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json count_json(double value) { return std::isfinite(value) ? Json(std::llround(value)) : Json(); }
 
 Json curve_json(const LossCurve& curve) { return {{"x", curve.x}, {"loss", curve.loss}}; }
@@ -379,14 +377,14 @@ Json run_json(const ComparedRun& run) {
           {"updates", history.updates},
           {"max_updates", history.max_updates() > 0 ? Json(history.max_updates()) : Json()},
           {"tokens", count_json(history.tokens)},
-          {"tokens_per_second", number_json(history.tokens_per_second())},
-          {"seconds", number_json(history.elapsed_seconds)},
+          {"tokens_per_second", history.tokens_per_second()},
+          {"seconds", history.elapsed_seconds},
           {"seconds_are_partial", history.elapsed_is_partial},
           {"training_loss", last(run.training)},
           {"validation_loss", last(run.validation)},
           {"best_validation_loss", best == nullptr ? Json() : Json(best->loss)},
           {"best_updates", best == nullptr ? Json() : count_json(best->updates)},
-          {"best_bits_per_byte", best == nullptr ? Json() : number_json(best->bits_per_byte)},
+          {"best_bits_per_byte", best == nullptr ? Json() : Json(best->bits_per_byte)},
           {"skipped", history.skipped},
           {"rollbacks", history.rollbacks},
           {"training", curve_json(run.training)},

@@ -68,13 +68,10 @@ Options eval_options() {
 
 void print(const Evaluation& result, bool json) {
   if (json) {
-    Json bits_per_byte;  // null where the bytes are none or not known
-    if (result.bytes > 0) {
-      bits_per_byte = result.bits_per_byte;
-    }
+    const bool knows_bytes = result.bytes > 0;
     print_json({{"loss", result.loss},
                 {"perplexity", result.perplexity},
-                {"bits_per_byte", bits_per_byte},
+                {"bits_per_byte", knows_bytes ? Json(result.bits_per_byte) : Json()},
                 {"tokens", result.tokens},
                 {"bytes", result.bytes}});
     return;

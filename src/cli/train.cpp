@@ -1,5 +1,4 @@
 #include <atomic>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -200,19 +199,13 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
   if (!json) {
     return;
   }
-  Json object{{"iterations", result.iterations},
+  const bool is_validated = result.validation.tokens > 0;
+  print_json({{"iterations", result.iterations},
               {"stopped", result.stopped},
-              {"validation_loss", nullptr},
-              {"best_validation_loss", nullptr},
+              {"validation_loss", is_validated ? Json(result.validation.loss) : Json()},
+              {"best_validation_loss", result.best_validation_loss},
               {"tokens_per_second", progress.tokens_per_second()},
-              {"directory", result.directory.string()}};
-  if (result.validation.tokens > 0) {
-    object["validation_loss"] = result.validation.loss;
-  }
-  if (std::isfinite(result.best_validation_loss)) {
-    object["best_validation_loss"] = result.best_validation_loss;
-  }
-  print_json(object);
+              {"directory", result.directory.string()}});
 }
 
 // Tells what is evaluated; the result goes to stdout.

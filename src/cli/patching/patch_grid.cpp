@@ -121,8 +121,6 @@ std::string by_name(const PatchGridOptions& options) {
                          : (place.empty() ? "layer" : place);
 }
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
 Json cell_json(const MeanPatchCell& mean, const Report& report) {
   const PatchCell& cell = mean.cell;
   Json entry{{"layer", cell.layer},
@@ -160,7 +158,7 @@ Json json_of(const Report& report) {
             {"caution", report.caution.empty() ? Json() : Json(report.caution)},
             {"clean_difference", report.strength.means.clean_difference},
             {"corrupt_difference", report.strength.means.corrupt_difference},
-            {"correlation", number_or_null(report.study.correlation)},
+            {"correlation", report.study.correlation},
             {"cells", Json::array()}};
   for (const MeanPatchCell& mean : report.study.cells) {
     json["cells"].push_back(cell_json(mean, report));

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "base/display_text.h"
 #include "base/json.h"
 #include "views/html/filled_page.h"
@@ -8,14 +6,6 @@
 
 namespace headlight {
 namespace {
-
-Json numbers(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) {
-    list.push_back(std::isfinite(value) ? Json(value) : Json());
-  }
-  return list;
-}
 
 Json labels(const std::vector<std::string>& texts) {
   Json list = Json::array();
@@ -32,9 +22,9 @@ Json grid_json(const MatrixPlot& plot) {
           {"column_title", printable_text(plot.column_title)},
           {"rows", labels(plot.rows)},
           {"columns", labels(plot.columns)},
-          {"values", numbers(plot.values)},
-          {"lows", numbers(plot.lows)},
-          {"highs", numbers(plot.highs)},
+          {"values", plot.values},
+          {"lows", plot.lows},
+          {"highs", plot.highs},
           {"texts", labels(plot.texts)},
           {"limit", plot.limit},
           {"doubtful", plot.doubtful}};
