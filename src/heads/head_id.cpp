@@ -22,6 +22,14 @@ std::string numbers_text(const std::vector<Index>& numbers) {
 
 std::string head_name(const HeadId& id) { return concat_text(id.layer, ".", id.head); }
 
+std::vector<std::string> head_names(std::span<const HeadId> ids) {
+  std::vector<std::string> names;
+  for (const HeadId& id : ids) {
+    names.push_back(head_name(id));
+  }
+  return names;
+}
+
 Index place_of(const HeadId& id, const HeadLayout& layout) {
   require_value(id.layer >= 0 && id.layer < layout.layers(), "heads", "the model has layers 0 to ",
                 layout.layers() - 1, ", got ", head_name(id));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <compare>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "headlight/nn/head_layout.h"
 
@@ -18,6 +20,7 @@ struct HeadId {
 
 // "2.3"
 std::string head_name(const HeadId& id);
+std::vector<std::string> head_names(std::span<const HeadId> ids);
 
 // Where the weights of a head stand among those of its layer's heads. Throws Error for a head that
 // the model does not have.

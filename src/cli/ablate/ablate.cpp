@@ -164,10 +164,7 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
   }
   std::sort(heads.begin(), heads.end());
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  std::vector<std::string> labels;
-  for (const HeadId& head : heads) {
-    labels.push_back(head_name(head));
-  }
+  const std::vector<std::string> labels = head_names(heads);
   MatrixPlot plot{.title = title,
                   .row_title = "first",
                   .column_title = "second",

@@ -156,10 +156,7 @@ std::string square_svg(const std::string& title, const HeadSet& heads, std::vect
   plot.title = title;
   plot.row_title = "head";
   plot.column_title = "head";
-  for (const HeadId& head : heads) {
-    plot.rows.push_back(head_name(head));
-    plot.columns.push_back(head_name(head));
-  }
+  plot.rows = plot.columns = head_names(heads);
   plot.values = std::move(values);
   plot.limit = 1;
   return matrix_plot_svg(plot);
@@ -226,11 +223,7 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
   json["clusters"] = Json::array();
   if (report.distances) {
     for (const HeadSet& cluster : report.distances->clusters) {
-      Json names = Json::array();
-      for (const HeadId& head : cluster) {
-        names.push_back(head_name(head));
-      }
-      json["clusters"].push_back(std::move(names));
+      json["clusters"].push_back(head_names(cluster));
     }
     json["cluster_threshold"] = report.threshold;
     json["compared_queries"] = report.distances->queries;

@@ -38,23 +38,16 @@ std::string curve_svg(const std::vector<PrunePoint>& points) {
 }  // namespace
 
 Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
-  Json heads = Json::array();
-  for (const HeadId& id : outcome.plan.heads) {
-    heads.push_back(head_name(id));
-  }
-  Json kept_heads = Json::array();
-  for (const HeadId& id : HeadSet::all(outcome.model->heads())) {
-    kept_heads.push_back(head_name(id));
-  }
+  const HeadSet kept_heads = HeadSet::all(outcome.model->heads());
   Json curve = Json::array();
   for (const PrunePoint& point : outcome.plan.points) {
     curve.push_back({{"kept", point.kept},
                      {"loss", point.loss},
                      {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}});
   }
-  Json json{{"heads", heads},
+  Json json{{"heads", head_names(outcome.plan.heads)},
             {"kept", kept_heads.size()},
-            {"kept_heads", kept_heads},
+            {"kept_heads", head_names(kept_heads)},
             {"parameters", outcome.model->parameter_count()},
             {"parameters_before", loaded.model->parameter_count()},
             {"curve", curve}};

@@ -10,16 +10,8 @@ Json json_of(const Interval& interval) {
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
 }
 
-Json json_of(const HeadSet& heads) {
-  Json names = Json::array();
-  for (const HeadId& id : heads) {
-    names.push_back(head_name(id));
-  }
-  return names;
-}
-
 Json json_of(const LossWithout& without) {
-  return {{"heads", json_of(without.heads)},
+  return {{"heads", head_names(without.heads)},
           {"loss", json_of(without.loss)},
           {"rise", json_of(without.rise)}};
 }
@@ -68,18 +60,18 @@ Json json_of(const CircuitResult& circuit) {
 }  // namespace
 
 Json json_of(const Findings& findings) {
-  Json json{
-      {"pairs", findings.pairs.size()},
-      {"pairs_done", findings.pairs_done},
-      {"clean_difference", findings.clean_difference},
-      {"corrupt_difference", findings.corrupt_difference},
-      {"heads", Json::array()},
-      {"induction_heads", json_of(findings.has_induction ? findings.induction_heads : HeadSet())},
-      {"receiver", head_name(findings.receiver)},
-      {"source", findings.source ? Json(head_name(*findings.source)) : Json()},
-      {"repetition", json_of(findings.repetition)},
-      {"lens", Json::array()},
-      {"paths", Json::array()}};
+  Json json{{"pairs", findings.pairs.size()},
+            {"pairs_done", findings.pairs_done},
+            {"clean_difference", findings.clean_difference},
+            {"corrupt_difference", findings.corrupt_difference},
+            {"heads", Json::array()},
+            {"induction_heads",
+             head_names(findings.has_induction ? findings.induction_heads : HeadSet())},
+            {"receiver", head_name(findings.receiver)},
+            {"source", findings.source ? Json(head_name(*findings.source)) : Json()},
+            {"repetition", json_of(findings.repetition)},
+            {"lens", Json::array()},
+            {"paths", Json::array()}};
   for (const HeadFinding& head : findings.heads) {
     json["heads"].push_back(json_of(head));
   }
