@@ -153,10 +153,7 @@ class Anatomy {
         const double whole =
             read(watch_.at(Point::resid_post, layer)) -
             (layer == 0 ? parts_.front().logit : read(watch_.at(Point::resid_post, layer - 1)));
-        add({.name = concat_text(layer, ".intervention"),
-             .logit = whole - sum_from(begin),
-             .kind = LogitPartKind::intervention,
-             .layer = layer});
+        add_part(layer, ".intervention", whole - sum_from(begin), LogitPartKind::intervention);
       }
     }
     add({.name = "ln_f.bias", .logit = shift_, .kind = LogitPartKind::norm_bias, .layer = layers_});
@@ -170,15 +167,10 @@ class Anatomy {
       const double before = parts_.back().logit;
       const double after = shift_ + read(watch_.at(Point::resid_post, layer));
       const bool has_mlp = model_.config().mlp;
-      add({.name = concat_text(layer, ".attn"),
-           .logit = has_mlp ? before + read(watch_.at(Point::attn_out, layer)) : after,
-           .kind = LogitPartKind::attention,
-           .layer = layer});
+      const double attention = has_mlp ? before + read(watch_.at(Point::attn_out, layer)) : after;
+      add_part(layer, ".attn", attention, LogitPartKind::attention);
       if (has_mlp) {
-        add({.name = concat_text(layer, ".mlp"),
-             .logit = after,
-             .kind = LogitPartKind::mlp,
-             .layer = layer});
+        add_part(layer, ".mlp", after, LogitPartKind::mlp);
       }
     }
     return std::move(parts_);
@@ -186,6 +178,10 @@ class Anatomy {
 
  private:
   void add(LogitPart part) { parts_.push_back(std::move(part)); }
+  // Of a layer as a whole; `suffix` as in ".mlp.bias".
+  void add_part(Index layer, const char* suffix, double logit, LogitPartKind kind) {
+    add({.name = concat_text(layer, suffix), .logit = logit, .kind = kind, .layer = layer});
+  }
   double sum_from(std::size_t begin) const {
     double sum = 0;
     for (std::size_t i = begin; i < parts_.size(); ++i) {
@@ -200,10 +196,7 @@ class Anatomy {
 
   void add_attention(Index layer) {
     if (by_ == AttributionBy::layer || by_ == AttributionBy::neuron) {
-      add({.name = concat_text(layer, ".attn"),
-           .logit = read(watch_.at(Point::attn_out, layer)),
-           .kind = LogitPartKind::attention,
-           .layer = layer});
+      add_part(layer, ".attn", read(watch_.at(Point::attn_out, layer)), LogitPartKind::attention);
       return;
     }
     const Tensor z = watch_.at(Point::z, layer);
@@ -212,10 +205,7 @@ class Anatomy {
     by_ == AttributionBy::source ? add_sources(layer, z.to_vector(), readout.weights)
                                  : add_heads(layer, z.to_vector(), readout.weights);
     if (readout.bias) {
-      add({.name = concat_text(layer, ".attn.bias"),
-           .logit = *readout.bias,
-           .kind = LogitPartKind::attention_bias,
-           .layer = layer});
+      add_part(layer, ".attn.bias", *readout.bias, LogitPartKind::attention_bias);
     }
   }
 
@@ -292,10 +282,7 @@ class Anatomy {
 
   void add_mlp(Index layer) {
     if (by_ != AttributionBy::neuron) {
-      add({.name = concat_text(layer, ".mlp"),
-           .logit = read(watch_.at(Point::mlp_out, layer)),
-           .kind = LogitPartKind::mlp,
-           .layer = layer});
+      add_part(layer, ".mlp", read(watch_.at(Point::mlp_out, layer)), LogitPartKind::mlp);
       return;
     }
     const Tensor neurons = watch_.at(Point::mlp_post, layer);
@@ -309,10 +296,7 @@ class Anatomy {
            .neuron = static_cast<Index>(n)});
     }
     if (readout.bias) {
-      add({.name = concat_text(layer, ".mlp.bias"),
-           .logit = *readout.bias,
-           .kind = LogitPartKind::mlp_bias,
-           .layer = layer});
+      add_part(layer, ".mlp.bias", *readout.bias, LogitPartKind::mlp_bias);
     }
   }
 
