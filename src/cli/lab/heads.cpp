@@ -132,24 +132,23 @@ void draw(const std::vector<Point>& points, Report& report) {
     distance.x.push_back(heads);
     distance.y.push_back(point.distance);
   }
-  report.figure(
+  constexpr Text kLogHeads{"log2 of the number of heads", "헤드 수의 log2"};
+  draw_curves(
       "loss.svg",
-      line_plot_svg({.title = report.words(
-                         {"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
-                     .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
-                     .y_label = report.words(kHeldOutLoss),
-                     .series = {loss},
-                     .y_from_zero = true,
-                     .points = true}));
-  report.figure(
+      {.title = report.words({"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
+       .x_label = kLogHeads,
+       .y_label = kHeldOutLoss,
+       .series = {loss},
+       .points = true},
+      report);
+  draw_curves(
       "distance.svg",
-      line_plot_svg(
-          {.title = report.words({"How different the heads are", "헤드들이 서로 얼마나 다른가"}),
-           .x_label = report.words({"log2 of the number of heads", "헤드 수의 log2"}),
-           .y_label = report.words({"mean Jensen-Shannon distance", "평균 옌센-섀넌 거리"}),
-           .series = {distance},
-           .y_from_zero = true,
-           .points = true}));
+      {.title = report.words({"How different the heads are", "헤드들이 서로 얼마나 다른가"}),
+       .x_label = kLogHeads,
+       .y_label = {"mean Jensen-Shannon distance", "평균 옌센-섀넌 거리"},
+       .series = {distance},
+       .points = true},
+      report);
 }
 
 struct KnownModel {

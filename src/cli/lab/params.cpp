@@ -5,7 +5,6 @@
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
-#include "headlight/views/line_plot.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli::lab {
@@ -115,14 +114,14 @@ void draw(const std::vector<Count>& counts, Report& report) {
     calculated.y.push_back(4 * d * d + 4 * d);
   }
   report.block(bars(drawn, 0, 40));
-  report.figure("params.svg",
-                line_plot_svg({.title = report.words({"Parameters of multi-head attention",
-                                                      "멀티 헤드 어텐션의 파라미터"}),
-                               .x_label = report.words({"width d", "폭 d"}),
-                               .y_label = report.words({"parameters", "파라미터 수"}),
-                               .series = {calculated, measured},
-                               .y_from_zero = true,
-                               .points = true}));
+  draw_curves(
+      "params.svg",
+      {.title = report.words({"Parameters of multi-head attention", "멀티 헤드 어텐션의 파라미터"}),
+       .x_label = kWidth,
+       .y_label = {"parameters", "파라미터 수"},
+       .series = {calculated, measured},
+       .points = true},
+      report);
 }
 
 struct NamedConfig {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/lab/report.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/ops/layout.h"
 #include "headlight/views/attention_svg.h"
@@ -118,6 +119,15 @@ std::string weights_svg(const std::string& title, const std::vector<std::string>
     layer.heads.push_back(head);
   }
   return attention_svg({.title = title, .tokens = tokens, .layers = {}}, layer);
+}
+
+void draw_curves(const std::string& file, const CurvePlot& plot, Report& report) {
+  report.figure(file, line_plot_svg({.title = plot.title,
+                                     .x_label = report.words(plot.x_label),
+                                     .y_label = report.words(plot.y_label),
+                                     .series = plot.series,
+                                     .y_from_zero = true,
+                                     .points = plot.points}));
 }
 
 }  // namespace headlight::cli::lab

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/lab/lab.h"
 #include "headlight/tensor/tensor.h"
+#include "headlight/views/line_plot.h"
 
 // Pictures: of block characters for terminals, and as SVG.
 namespace headlight::cli::lab {
@@ -28,5 +30,16 @@ std::string side_by_side(const std::vector<std::string>& titles,
 // The attention weights of heads, [T, T] or [H, T, T], as SVG.
 std::string weights_svg(const std::string& title, const std::vector<std::string>& tokens,
                         const Tensor& weights);
+
+// Curves over one axis, from zero on.
+struct CurvePlot {
+  std::string title;
+  Text x_label;
+  Text y_label;
+  std::vector<PlotSeries> series;
+  bool points = false;  // the values are marked
+};
+
+void draw_curves(const std::string& file, const CurvePlot& plot, Report& report);
 
 }  // namespace headlight::cli::lab

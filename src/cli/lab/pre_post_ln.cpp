@@ -176,16 +176,14 @@ void show_gradients(const std::vector<Gradients>& all, Report& report) {
   report.paragraph(kChart);
   report.block(
       side_by_side({all[0].name, all[1].name}, {bars(drawn[0], 3, 22), bars(drawn[1], 3, 22)}));
-  report.figure(
+  draw_curves(
       "gradients.svg",
-      line_plot_svg(
-          {.title =
-               report.words({"Gradient norm before the first update", "첫 갱신 전의 기울기 노름"}),
-           .x_label = report.words({"layer", "층"}),
-           .y_label = report.words({"norm of the layer's matrices", "층의 행렬 전체의 노름"}),
-           .series = series,
-           .y_from_zero = true,
-           .points = true}));
+      {.title = report.words({"Gradient norm before the first update", "첫 갱신 전의 기울기 노름"}),
+       .x_label = {"layer", "층"},
+       .y_label = {"norm of the layer's matrices", "층의 행렬 전체의 노름"},
+       .series = series,
+       .points = true},
+      report);
 }
 
 // One learning rate with both models.
@@ -210,17 +208,15 @@ Comparison compare(double rate, Index iterations, const Settings& settings, cons
 
 void draw_figure(const Comparison& comparison, Report& report) {
   const std::string rate = concat_text(comparison.rate);
-  report.figure(
+  draw_curves(
       "training_" + rate + ".svg",
-      line_plot_svg(
-          {.title = report.words({"Learning rate {0}", "학습률 {0}"}, {rate}),
-           .x_label = report.words(kUpdate),
-           .y_label = report.words(
-               {"held-out loss, nats a token", "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"}),
-           .series = {series_of("post-LN", comparison.post), series_of("pre-LN", comparison.pre),
-                      series_of(report.words({"post-LN, warm-up", "post-LN, 웜업"}),
-                                comparison.warmed)},
-           .y_from_zero = true}));
+      {.title = report.words({"Learning rate {0}", "학습률 {0}"}, {rate}),
+       .x_label = kUpdate,
+       .y_label = kHeldOutLoss,
+       .series = {series_of("post-LN", comparison.post), series_of("pre-LN", comparison.pre),
+                  series_of(report.words({"post-LN, warm-up", "post-LN, 웜업"}),
+                            comparison.warmed)}},
+      report);
 }
 
 void draw_curves(const Comparison& comparison, Report& report) {

@@ -11,7 +11,6 @@
 #include "headlight/ops/reduce.h"
 #include "headlight/ops/softmax.h"
 #include "headlight/tensor/random.h"
-#include "headlight/views/line_plot.h"
 #include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
@@ -155,15 +154,14 @@ void draw_pair(const Distribution& without, const Distribution& with, double hig
   report.block(
       side_by_side({name + ", " + report.words(kWithout), name + ", " + report.words(kWith)},
                    {chart_of(without, highest), chart_of(with, highest)}));
-  report.figure(
+  draw_curves(
       "d_k_" + std::to_string(with.d_k) + ".svg",
-      line_plot_svg(
-          {.title = report.words({"Attention weights at {0}", "{0}일 때의 어텐션 가중치"}, {name}),
-           .x_label = report.words({"attention weight", "어텐션 가중치"}),
-           .y_label = report.words({"share of all weights, %", "전체 가중치에서 차지하는 비율, %"}),
-           .series = {outline(report.words(kWithout), without.histogram),
-                      outline(report.words(kWith), with.histogram)},
-           .y_from_zero = true}));
+      {.title = report.words({"Attention weights at {0}", "{0}일 때의 어텐션 가중치"}, {name}),
+       .x_label = {"attention weight", "어텐션 가중치"},
+       .y_label = {"share of all weights, %", "전체 가중치에서 차지하는 비율, %"},
+       .series = {outline(report.words(kWithout), without.histogram),
+                  outline(report.words(kWith), with.histogram)}},
+      report);
 }
 
 void show_numbers(const std::vector<Distribution>& all, Report& report) {

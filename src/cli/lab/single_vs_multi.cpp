@@ -149,13 +149,13 @@ void show_training(const std::array<Trained, 2>& models, Report& report) {
         line_chart(trained.curve.loss, {.width = 25, .height = 6, .low = 0, .high = high}));
   }
   report.block(side_by_side(titles, charts));
-  report.figure("training.svg",
-                line_plot_svg({.title = report.words({"One head against many, equal parameters",
-                                                      "파라미터 수가 같은 헤드 하나와 여럿"}),
-                               .x_label = report.words(kUpdate),
-                               .y_label = report.words(kHeldOutLoss),
-                               .series = series,
-                               .y_from_zero = true}));
+  draw_curves("training.svg",
+              {.title = report.words({"One head against many, equal parameters",
+                                      "파라미터 수가 같은 헤드 하나와 여럿"}),
+               .x_label = kUpdate,
+               .y_label = kHeldOutLoss,
+               .series = series},
+              report);
 }
 
 void add_row(const std::string& model, const std::string& lost, const Quality& quality, double rise,

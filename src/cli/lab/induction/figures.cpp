@@ -4,9 +4,9 @@
 #include "base/display_text.h"
 #include "cli/lab/induction/show.h"
 #include "cli/lab/induction/words.h"
+#include "cli/lab/pictures.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/views/circuit_plot.h"
-#include "headlight/views/line_plot.h"
 #include "headlight/views/matrix_plot.h"
 #include "views/report/json_output.h"
 
@@ -25,14 +25,13 @@ std::vector<std::string> shown_labels(const std::vector<std::int32_t>& tokens,
 }
 
 void draw_birth(const Subject& subject, Report& report) {
-  report.figure(
-      "birth.svg",
-      line_plot_svg({.title = report.words({"Loss on the second copy of random tokens",
-                                            "무작위 토큰의 두 번째 사본에서 잰 손실"}),
-                     .x_label = report.words({"update", "갱신"}),
-                     .y_label = report.words({"nats a token", "토큰당 nat"}),
-                     .series = {{.name = "", .x = subject.updates, .y = subject.second_copy}},
-                     .y_from_zero = true}));
+  draw_curves("birth.svg",
+              {.title = report.words({"Loss on the second copy of random tokens",
+                                      "무작위 토큰의 두 번째 사본에서 잰 손실"}),
+               .x_label = {"update", "갱신"},
+               .y_label = {"nats a token", "토큰당 nat"},
+               .series = {{.name = "", .x = subject.updates, .y = subject.second_copy}}},
+              report);
 }
 
 // Where a head looks while tokens repeat; what lies in the future stays empty.
@@ -121,15 +120,14 @@ void draw_circuit(const CircuitResult& circuit, Report& report) {
     series.x.push_back(std::log2(static_cast<double>(fit.edges)));
     series.y.push_back(fit.faithfulness);
   }
-  report.figure(
-      "faithfulness.svg",
-      line_plot_svg({.title = report.words({"Faithfulness of the strongest edges",
-                                            "가장 강한 연결만 남겼을 때의 충실도"}),
-                     .x_label = report.words({"log2 of the number of edges", "연결 수의 log2"}),
-                     .y_label = report.words({"faithfulness", "충실도"}),
-                     .series = {series},
-                     .y_from_zero = true,
-                     .points = true}));
+  draw_curves("faithfulness.svg",
+              {.title = report.words(
+                   {"Faithfulness of the strongest edges", "가장 강한 연결만 남겼을 때의 충실도"}),
+               .x_label = {"log2 of the number of edges", "연결 수의 log2"},
+               .y_label = {"faithfulness", "충실도"},
+               .series = {series},
+               .points = true},
+              report);
 }
 
 }  // namespace
