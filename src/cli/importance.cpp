@@ -55,35 +55,23 @@ struct Measures {
   std::vector<HeadEffect> effects;  // empty: left out
 };
 
-std::vector<double> sensitivities(const Measures& measures) {
-  std::vector<double> values;
-  for (const HeadImportance& head : measures.gates.heads) {
-    values.push_back(head.sensitivity.mean);
+template <class Head>
+std::vector<double> means_of(const std::vector<Head>& heads, Interval Head::*measure) {
+  std::vector<double> means;
+  for (const Head& head : heads) {
+    means.push_back((head.*measure).mean);
   }
-  return values;
-}
-
-std::vector<double> taylors(const Measures& measures) {
-  std::vector<double> values;
-  for (const HeadImportance& head : measures.gates.heads) {
-    values.push_back(head.taylor.mean);
-  }
-  return values;
-}
-
-std::vector<double> rises(const Measures& measures) {
-  std::vector<double> values;
-  for (const HeadEffect& effect : measures.effects) {
-    values.push_back(effect.rise.mean);
-  }
-  return values;
+  return means;
 }
 
 Json correlations(const Measures& measures) {
-  Json json{{"sensitivity_taylor", rank_correlation(sensitivities(measures), taylors(measures))}};
+  const auto sensitivity = means_of(measures.gates.heads, &HeadImportance::sensitivity);
+  const auto taylor = means_of(measures.gates.heads, &HeadImportance::taylor);
+  const auto ablation = means_of(measures.effects, &HeadEffect::rise);
+  Json json{{"sensitivity_taylor", rank_correlation(sensitivity, taylor)}};
   if (!measures.effects.empty()) {
-    json["sensitivity_ablation"] = rank_correlation(sensitivities(measures), rises(measures));
-    json["taylor_ablation"] = rank_correlation(taylors(measures), rises(measures));
+    json["sensitivity_ablation"] = rank_correlation(sensitivity, ablation);
+    json["taylor_ablation"] = rank_correlation(taylor, ablation);
   }
   return json;
 }
@@ -155,7 +143,7 @@ void print(const Measures& measures) {
   for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
     order.push_back(i);
   }
-  const std::vector<double> by = sensitivities(measures);
+  const std::vector<double> by = means_of(measures.gates.heads, &HeadImportance::sensitivity);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
   Table table(columns);
