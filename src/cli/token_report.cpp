@@ -45,10 +45,6 @@ std::string percent(double log_probability) {
   return fixed_number(100 * std::exp(log_probability), 2) + "%";
 }
 
-std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
-  return display_label(label_of_id(id, tokenizer));
-}
-
 }  // namespace
 
 TokenReport::TokenReport(const Tokenizer& tokenizer, const Options& options)

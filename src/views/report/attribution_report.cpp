@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "base/display_text.h"
 #include "headlight/views/line_plot.h"
 #include "headlight/views/matrix_plot.h"
 #include "views/report/interval_text.h"
@@ -424,9 +423,8 @@ std::string AttributionReport::caution() const {
   }
   const AttributionTask& task = tasks.front();
   const AttributionResult& result = study.prompts.front();
-  return attribution_caution(
-      result, display_label(label_of_id(task.target, tokenizer)),
-      display_label(label_of_id(task.against.value_or(result.likeliest), tokenizer)));
+  return attribution_caution(result, shown_token(task.target, tokenizer),
+                             shown_token(task.against.value_or(result.likeliest), tokenizer));
 }
 
 std::string AttributionReport::source_label(Index source) const {

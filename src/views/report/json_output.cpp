@@ -13,8 +13,21 @@ std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
   return id < tokenizer.vocab_size() ? tokenizer.token_label(id) : "<|" + std::to_string(id) + "|>";
 }
 
+std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
+  return display_label(label_of_id(id, tokenizer));
+}
+
+std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
+                                      const Tokenizer& tokenizer) {
+  std::vector<std::string> labels;
+  for (const std::int32_t id : ids) {
+    labels.push_back(shown_token(id, tokenizer));
+  }
+  return labels;
+}
+
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer) {
-  return "'" + display_label(label_of_id(id, tokenizer)) + "'";
+  return "'" + shown_token(id, tokenizer) + "'";
 }
 
 Json token_json(std::int32_t id, const Tokenizer& tokenizer) {

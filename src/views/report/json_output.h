@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "base/json.h"
 #include "headlight/text/tokenizer.h"
 #include "heads/head_json.h"
@@ -14,7 +18,10 @@ void print_json(const Json& json);
 // rounded up.
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
 
-// The same in single quotes, as people see it.
+// The same as people see it, of one or of several, and in single quotes.
+std::string shown_token(std::int32_t id, const Tokenizer& tokenizer);
+std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
+                                      const Tokenizer& tokenizer);
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer);
 
 // {id, token}

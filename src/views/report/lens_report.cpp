@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/display_text.h"
 #include "headlight/views/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -17,7 +16,7 @@ constexpr Index kCell = 12;  // columns of a token in a table
 constexpr std::size_t kGapWidth = 2;
 
 std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
-  return terminal_label(terminal_characters(display_label(label_of_id(token, tokenizer))), kCell);
+  return terminal_label(terminal_characters(shown_token(token, tokenizer)), kCell);
 }
 
 std::string percent(double log_probability, int decimals) {
@@ -173,14 +172,6 @@ Tensor list_of(const std::vector<T>& values) {
   return Tensor::from(ids, {std::ssize(ids)});
 }
 
-std::vector<std::string> token_labels(const LensResult& result, const Tokenizer& tokenizer) {
-  std::vector<std::string> labels;
-  for (const std::int32_t token : result.tokens) {
-    labels.push_back(display_label(label_of_id(token, tokenizer)));
-  }
-  return labels;
-}
-
 // The layers and the output; the embeddings alone say so little that they would press all together.
 PlotSeries series_of(const LensMeansResult& result, const char* name, double LensMeans::*value) {
   PlotSeries series;
@@ -252,10 +243,10 @@ MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Token
     plot.rows.push_back(row.place.name);
     for (const LensReading& reading : row.readings) {
       plot.values.push_back(std::exp(reading.log_probability));
-      plot.texts.push_back(display_label(label_of_id(reading.likeliest.front().token, tokenizer)));
+      plot.texts.push_back(shown_token(reading.likeliest.front().token, tokenizer));
     }
   }
-  plot.columns = token_labels(result, tokenizer);
+  plot.columns = shown_tokens(result.tokens, tokenizer);
   return plot;
 }
 
@@ -307,7 +298,8 @@ ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
       {"positions", list_of(result.positions)},
       {"tokens", list_of(result.tokens)},
       {"targets", list_of(result.targets)}};
-  return {std::move(tensors), {{"rows", rows}, {"token_labels", token_labels(result, tokenizer)}}};
+  return {std::move(tensors),
+          {{"rows", rows}, {"token_labels", shown_tokens(result.tokens, tokenizer)}}};
 }
 
 std::string lens_means_text(const LensMeansResult& result) {

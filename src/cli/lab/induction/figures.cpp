@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "base/display_text.h"
 #include "cli/lab/induction/show.h"
 #include "cli/lab/induction/words.h"
 #include "cli/lab/pictures.h"
@@ -14,15 +13,6 @@ namespace headlight::cli::lab {
 namespace {
 
 constexpr double kPrinted = 0.05;  // weights from here on stand in their cells
-
-std::vector<std::string> shown_labels(const std::vector<std::int32_t>& tokens,
-                                      const Subject& subject) {
-  std::vector<std::string> labels;
-  for (const std::int32_t id : tokens) {
-    labels.push_back(display_label(label_of_id(id, *subject.tokenizer)));
-  }
-  return labels;
-}
 
 void draw_birth(const Subject& subject, Report& report) {
   draw_curves("birth.svg",
@@ -41,8 +31,8 @@ std::string map_svg(const Subject& subject, const HeadId& head, const Text& titl
   MatrixPlot plot{.title = report.words(title, {head_name(head)}),
                   .row_title = report.words({"query", "쿼리"}),
                   .column_title = report.words({"key", "키"}),
-                  .rows = shown_labels(tokens, subject),
-                  .columns = shown_labels(tokens, subject),
+                  .rows = shown_tokens(tokens, *subject.tokenizer),
+                  .columns = shown_tokens(tokens, *subject.tokenizer),
                   .values = map_of(subject, head, tokens).to_vector(),
                   .limit = 1};
   for (std::size_t i = 0; i < plot.values.size(); ++i) {
@@ -76,7 +66,7 @@ void draw_positions(const Findings& findings, const Subject& subject, Report& re
                                          "글 한 쌍에서 헤드와 토큰마다 되살린 몫"}),
                   .row_title = report.words({"head", "헤드"}),
                   .column_title = report.words({"token of the clean text", "원문의 토큰"}),
-                  .columns = shown_labels(task.clean, subject),
+                  .columns = shown_tokens(task.clean, *subject.tokenizer),
                   .limit = 1};
   for (const PatchCell& cell : grid.cells) {
     if (cell.position == 0) {

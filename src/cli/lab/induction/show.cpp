@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/display_text.h"
 #include "cli/lab/induction/words.h"
 #include "cli/lab/pictures.h"
 #include "headlight/heads/head_verdict.h"
@@ -103,14 +102,10 @@ constexpr Text kRank{"rank", "순위"};
 constexpr Text kStepLayer{"The largest step, from {0} to {1}, is made by layer {2}.",
                           "가장 크게 오르는 곳은 층 {2}이며, 확률이 {0}에서 {1}로 바뀐다."};
 
-std::string label(std::int32_t id, const Subject& subject) {
-  return display_label(label_of_id(id, *subject.tokenizer));
-}
-
 std::string spaced(const std::vector<std::int32_t>& tokens, const Subject& subject) {
   std::string text;
   for (const std::int32_t id : tokens) {
-    text += (text.empty() ? "" : " ") + label(id, subject);
+    text += (text.empty() ? "" : " ") + shown_token(id, *subject.tokenizer);
   }
   return text;
 }
@@ -121,7 +116,7 @@ void show_pair(const InductionPair& pair, const Subject& subject, Report& report
   const auto line = [&](const Text& name, const std::vector<std::int32_t>& text,
                         std::int32_t next) {
     return "  " + pad_right(report.words(name), width) + "  " + spaced(text, subject) + "  →  " +
-           label(next, subject) + "\n";
+           shown_token(next, *subject.tokenizer) + "\n";
   };
   report.block(line(kClean, pair.task.clean, pair.task.answer.front()) +
                line(kCorrupt, pair.task.corrupt, pair.task.wrong.front()));
@@ -140,10 +135,7 @@ void show_maps(const Findings& findings, const Subject& subject, Report& report)
     return;
   }
   const std::vector<std::int32_t> tokens = repeated_example(subject);
-  std::vector<std::string> labels;
-  for (const std::int32_t id : tokens) {
-    labels.push_back(label(id, subject));
-  }
+  const std::vector<std::string> labels = shown_tokens(tokens, *subject.tokenizer);
   report.paragraph(kMaps, {head_name(*findings.source), head_name(findings.receiver)});
   report.block(side_by_side({head_name(*findings.source), head_name(findings.receiver)},
                             {shades(map_of(subject, *findings.source, tokens), labels),
