@@ -26,6 +26,13 @@ inline void require_shape(const Tensor& x, const Shape& shape, std::string_view 
           x.shape());
 }
 
+// The mask of x broadcasts to it.
+inline void require_mask(const Tensor& mask, const Tensor& x, std::string_view where) {
+  require_type(mask, DType::boolean, where, "mask");
+  require(broadcast_shapes(x.shape(), mask.shape(), where) == x.shape(), "[", where, "] mask ",
+          mask.shape(), " does not broadcast to ", x.shape());
+}
+
 // x seen with a larger shape, without gradient; broadcast axes get stride 0.
 inline Tensor broadcast_view(const Tensor& x, const Shape& shape) {
   Shape strides = Shape::filled(shape.rank(), 0);
@@ -122,6 +129,17 @@ Tensor map_pairs(const Tensor& a, const Tensor& b, F f) {
     }
   });
   return result;
+}
+
+// A new tensor with x where the mask, which broadcasts to it, is false, and `value` elsewhere.
+inline Tensor fill_where(const Tensor& x, const Tensor& mask, double value,
+                         std::string_view where) {
+  return dispatch_floating(x.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    return map_pairs<T, bool>(
+        x, broadcast_view(mask, x.shape()),
+        [filling = static_cast<T>(value)](T kept, bool hidden) { return hidden ? filling : kept; });
+  });
 }
 
 }  // namespace headlight

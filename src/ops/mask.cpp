@@ -9,15 +9,6 @@
 namespace headlight {
 namespace {
 
-// x where the mask is false, else 0.
-Tensor zero_where(const Tensor& x, const Tensor& mask, const char* where) {
-  return dispatch_floating(x.dtype(), where, [&](auto zero) {
-    using T = decltype(zero);
-    return map_pairs<T, bool>(x, broadcast_view(mask, x.shape()),
-                              [](T value, bool hidden) { return hidden ? T{0} : value; });
-  });
-}
-
 // [rows, columns] bool, true where keep(row, column) is false.
 template <class Keep>
 Tensor mask_unless(Index rows, Index columns, Keep keep) {
@@ -36,8 +27,8 @@ Tensor keep_triangle(const Tensor& x, const char* where, Keep keep) {
   require(x.defined() && x.rank() >= 2, "[", where, "] expected at least two axes, got shape ",
           x.shape());
   const Tensor mask = mask_unless(x.size(-2), x.size(-1), keep);
-  return record(where, zero_where(x, mask, where), {x}, [mask, where](auto, const Tensor& grad) {
-    return std::vector<Tensor>{zero_where(grad, mask, where)};
+  return record(where, fill_where(x, mask, 0, where), {x}, [mask, where](auto, const Tensor& grad) {
+    return std::vector<Tensor>{fill_where(grad, mask, 0, where)};
   });
 }
 
@@ -45,18 +36,10 @@ Tensor keep_triangle(const Tensor& x, const char* where, Keep keep) {
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   require(x.defined(), "[masked_fill] the input is undefined");
-  require_type(mask, DType::boolean, "masked_fill", "mask");
-  require(broadcast_shapes(x.shape(), mask.shape(), "masked_fill") == x.shape(),
-          "[masked_fill] mask ", mask.shape(), " does not broadcast to ", x.shape());
-  const Tensor filled = dispatch_floating(x.dtype(), "masked_fill", [&](auto zero) {
-    using T = decltype(zero);
-    return map_pairs<T, bool>(x, broadcast_view(mask, x.shape()), [value](T v, bool hidden) {
-      return hidden ? static_cast<T>(value) : v;
-    });
-  });
-  return record("masked_fill", filled, {x},
+  require_mask(mask, x, "masked_fill");
+  return record("masked_fill", fill_where(x, mask, value, "masked_fill"), {x},
                 [mask = SavedTensor("masked_fill", "mask", mask)](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{zero_where(grad, mask, "masked_fill")};
+                  return std::vector<Tensor>{fill_where(grad, mask, 0, "masked_fill")};
                 });
 }
 
@@ -86,8 +69,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return record(
       "where", value, {a, b},
       [condition = SavedTensor("where", "condition", condition)](auto inputs, const Tensor& grad) {
-        const Tensor b_grad = zero_where(grad, condition, "where");
-        const Tensor a_grad = zero_where(grad, mask_from_keep(condition), "where");
+        const Tensor b_grad = fill_where(grad, condition, 0, "where");
+        const Tensor a_grad = fill_where(grad, mask_from_keep(condition), 0, "where");
         return std::vector<Tensor>{sum_to_shape(a_grad, inputs[0].shape()),
                                    sum_to_shape(b_grad, inputs[1].shape())};
       });

@@ -148,15 +148,8 @@ Tensor log_softmax(const Tensor& x, Index axis) {
 
 Tensor masked_softmax(const Tensor& x, const Tensor& mask) {
   check_axis(x, "masked_softmax");
-  require_type(mask, DType::boolean, "masked_softmax", "mask");
-  require(broadcast_shapes(x.shape(), mask.shape(), "masked_softmax") == x.shape(),
-          "[masked_softmax] mask ", mask.shape(), " does not broadcast to ", x.shape());
-  Tensor value = dispatch_floating(x.dtype(), "masked_softmax", [&](auto zero) {
-    using T = decltype(zero);
-    return map_pairs<T, bool>(x, broadcast_view(mask, x.shape()), [](T score, bool hidden) {
-      return hidden ? -std::numeric_limits<T>::infinity() : score;
-    });
-  });
+  require_mask(mask, x, "masked_softmax");
+  Tensor value = fill_where(x, mask, -std::numeric_limits<double>::infinity(), "masked_softmax");
   softmax_rows(value);
   return record("masked_softmax", value, {x},
                 [value = SavedTensor("masked_softmax", "output", value)](auto, const Tensor& grad) {
