@@ -115,9 +115,7 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
   if (!options.given("pairs")) {
     return {text_task(options, loaded)};
   }
-  for (const char* name : {"text", "token", "against", "position"}) {
-    require(!options.given(name), "--", name, ": does not go with --pairs");
-  }
+  refuse_options(options, {"text", "token", "against", "position"}, "does not go with --pairs");
   std::vector<AttributionTask> tasks;
   for (PatchingTask& pair : read_pairs(options.text("pairs"), loaded)) {
     tasks.push_back({.text = std::move(pair.clean),

@@ -95,9 +95,8 @@ EvaluationOptions evaluation_options(const Options& options) {
 
 // How the tokens are to be shown; none: not at all.
 std::optional<TokenReport::Options> report_options(const Options& options) {
-  for (const char* name : {"view", "limit"}) {
-    require(options.is_set("per_token") || !options.given(name), "--", name,
-            ": expected --per_token beside it");
+  if (!options.is_set("per_token")) {
+    refuse_options(options, {"view", "limit"}, "expected --per_token beside it");
   }
   const std::string view = options.text("view");
   require(!options.given("view") || view == "table" || view == "text",

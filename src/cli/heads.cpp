@@ -259,9 +259,8 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
 
 // What says something about --data only.
 void check_text_options(const Options& options) {
-  for (const char* name : {"annotations", "documents"}) {
-    require(!options.given(name) || options.given("data"), "--", name,
-            ": expected --data beside it");
+  if (!options.given("data")) {
+    refuse_options(options, {"annotations", "documents"}, "expected --data beside it");
   }
 }
 
@@ -279,9 +278,8 @@ void check_display(const Options& options) {
 
 int heads_command(const Options& options) {
   if (options.is_set("over_time")) {
-    for (const char* name : {"text", "data", "heads", "filter", "sort", "intervene"}) {
-      require(!options.given(name), "--", name, ": does not go with --over_time");
-    }
+    refuse_options(options, {"text", "data", "heads", "filter", "sort", "intervene"},
+                   "does not go with --over_time");
     show_heads_over_time(options);
     return 0;
   }

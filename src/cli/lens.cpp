@@ -69,16 +69,12 @@ Options lens_options() {
 void check_source(const Options& options) {
   require(options.given("text") != options.given("data"), "--text: expected a text, or --data",
           options.given("text") ? ", not both" : "");
-  const auto refuse = [&](std::initializer_list<const char*> names, const char* source) {
-    for (const char* name : names) {
-      require(!options.given(name), "--", name, ": expected ", source, " beside it");
-    }
-  };
   if (options.given("text")) {
-    refuse({"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
-           "--data");
+    refuse_options(options,
+                   {"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
+                   "expected --data beside it");
   } else {
-    refuse({"positions", "target", "top_k"}, "--text");
+    refuse_options(options, {"positions", "target", "top_k"}, "expected --text beside it");
   }
 }
 

@@ -82,12 +82,12 @@ void check_choice(const Options& options) {
   const bool finetunes = options.integer("finetune_iters") != 0;
   require(options.given("data") || options.given("finetune_data") || !finetunes,
           "--data: expected a text file to fine-tune on");
-  for (const char* name : {"finetune_data", "learning_rate", "seed"}) {
-    require(finetunes || !options.given(name), "--", name, ": expected --finetune_iters beside it");
+  if (!finetunes) {
+    refuse_options(options, {"finetune_data", "learning_rate", "seed"},
+                   "expected --finetune_iters beside it");
   }
-  for (const char* name : {"by", "rounds"}) {
-    require(found || !options.given(name), "--", name,
-            ": expected --keep or --until_loss beside it");
+  if (!found) {
+    refuse_options(options, {"by", "rounds"}, "expected --keep or --until_loss beside it");
   }
 }
 

@@ -211,9 +211,9 @@ TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
 // What says something about --data only.
 void check_text_options(const Options& options) {
   require(!options.given("text") || !options.given("data"), "expected either --text or --data");
-  for (const char* name : {"documents", "separator", "jsonl", "token_dtype"}) {
-    require(!options.given(name) || !options.given("text"), "--", name,
-            ": does not go with --text");
+  if (options.given("text")) {
+    refuse_options(options, {"documents", "separator", "jsonl", "token_dtype"},
+                   "does not go with --text");
   }
 }
 

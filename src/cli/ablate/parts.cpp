@@ -91,9 +91,8 @@ bool asks_for_parts(const Options& options) {
   const bool is_off = options.given("off");
   const bool is_each = options.given("each");
   require(!is_off || !is_each, "expected either --off or --each");
-  for (const char* name : {"heads", "all", "pairs"}) {
-    require(!options.given(name) || (!is_off && !is_each), "--", name,
-            ": does not go with --off and --each");
+  if (is_off || is_each) {
+    refuse_options(options, {"heads", "all", "pairs"}, "does not go with --off and --each");
   }
   require(is_off || !options.given("scores"), "--scores: expected --off beside it");
   require(is_of_neurons(options) || !options.given("limit"),

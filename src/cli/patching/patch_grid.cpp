@@ -356,9 +356,9 @@ bool asks_for_grid(const Options& options) {
   require(!is_grid || !options.given("path"),
           "--path: does not go with --pairs, --point, --by, --layers, --positions, --group, "
           "--method and --noising");
-  for (const char* name : {"svg", "png", "npz", "html"}) {
-    require(!options.given("path") || !options.given(name), "--", name,
-            ": does not go with --path, which gives a single number");
+  if (options.given("path")) {
+    refuse_options(options, {"svg", "png", "npz", "html"},
+                   "does not go with --path, which gives a single number");
   }
   require(is_grid || !options.given("limit"),
           "--limit: expected --point, --by or --pairs beside it");

@@ -244,9 +244,7 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
   if (!options.given("pairs")) {
     return {task_option(options, loaded)};
   }
-  for (const char* name : {"clean", "corrupt", "answer", "wrong"}) {
-    require(!options.given(name), "--", name, ": does not go with --pairs");
-  }
+  refuse_options(options, {"clean", "corrupt", "answer", "wrong"}, "does not go with --pairs");
   return read_pairs(options.text("pairs"), loaded, groups_option(options));
 }
 

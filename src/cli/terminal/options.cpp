@@ -350,6 +350,13 @@ std::uint64_t seed_option(const Options& options) {
   return static_cast<std::uint64_t>(count_option(options, "seed", 0));
 }
 
+void refuse_options(const Options& options, std::initializer_list<const char*> names,
+                    std::string_view why) {
+  for (const char* name : names) {
+    require(!options.given(name), "--", name, ": ", why);
+  }
+}
+
 std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension) {
   const std::string text = options.text(name);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <set>
@@ -116,6 +117,10 @@ inline constexpr Index kMostSamples = 1'000'000;
 // An option that must be from `least` to `most`.
 Index count_option(const Options& options, const std::string& name, Index least,
                    Index most = std::numeric_limits<Index>::max());
+
+// Throws Error for the first of these options that was given: "--NAME: WHY".
+void refuse_options(const Options& options, std::initializer_list<const char*> names,
+                    std::string_view why);
 
 // A file to write, of which others of the same kind are replaced, and nothing else: a slip must not
 // cost a text or a model. Throws Error otherwise.

@@ -79,8 +79,8 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   const std::vector<std::string> more = options.texts("file");
   names.insert(names.end(), more.begin(), more.end());
   require(names.empty() == options.given("text"), "expected either --text or files");
-  for (const char* name : {"jsonl", "documents", "shard_tokens"}) {
-    require(!options.given(name) || !names.empty(), "--", name, ": expected a file beside it");
+  if (names.empty()) {
+    refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "expected a file beside it");
   }
   Source source{.files = find_text_files(names), .format = text_format(options)};
   source.format.cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end;
