@@ -1,9 +1,10 @@
 #include "base/control_groups.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <sstream>
+
+#include "base/read_number.h"
 
 namespace headlight {
 namespace {
@@ -83,10 +84,8 @@ std::string system_value(const fs::path& path, std::string_view key) {
 }
 
 std::optional<std::int64_t> parse_count(std::string_view text) {
-  std::int64_t value = -1;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && stop == text.data() + text.size() && value >= 0;
-  return whole ? std::optional(value) : std::nullopt;
+  const std::optional<std::int64_t> value = read_number<std::int64_t>(text);
+  return value.value_or(-1) >= 0 ? value : std::nullopt;
 }
 
 // Lines of proc/self/cgroup are number:controllers:path; version 2 names no controllers.

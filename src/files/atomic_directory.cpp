@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <string>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/manifest.h"
@@ -57,10 +57,8 @@ int writer_of(const std::string& name) {
   if (mark == std::string::npos || mark == 0) {
     return 0;
   }
-  int process = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + mark + kMark.size(), end, process);
-  return error == std::errc{} && stop == end && process > 0 ? process : 0;
+  const std::string_view process = std::string_view(name).substr(mark + kMark.size());
+  return std::max(0, read_number<int>(process).value_or(0));
 }
 
 }  // namespace

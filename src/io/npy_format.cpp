@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "headlight/base/error.h"
 #include "io/tensor_file.h"
 
@@ -97,11 +97,9 @@ class DictionaryParser {
       type_ = type.name == name ? &type : type_;
     }
     if (type_ == nullptr && name.starts_with("<U")) {
-      const char* end = name.data() + name.size();
-      const auto [stop, error] = std::from_chars(name.data() + 2, end, characters_);
-      check(
-          error == std::errc{} && stop == end && characters_ > 0 && characters_ <= kMostCharacters,
-          "has texts of no length, or too long");
+      characters_ = read_number<std::size_t>(name.substr(2)).value_or(0);
+      check(characters_ > 0 && characters_ <= kMostCharacters,
+            "has texts of no length, or too long");
     }
     require(has_type(), where_, ": element type ", in_quotes(name),
             " is not <f4, <f2, <f8, <i4, |b1 or <U");

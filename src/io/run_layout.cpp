@@ -1,8 +1,8 @@
 #include "headlight/io/run_layout.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/read_number.h"
 #include "base/zero_padded.h"
 
 namespace headlight {
@@ -23,11 +23,9 @@ std::optional<Index> iteration_of_checkpoint(std::string_view name) {
   if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) {
     return std::nullopt;
   }
-  Index iteration = -1;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, iteration);
-  const bool whole = error == std::errc{} && stop == end && iteration >= 0;
-  return whole && name == checkpoint_name(iteration) ? std::optional(iteration) : std::nullopt;
+  const Index iteration = read_number<Index>(name.substr(kPrefix.size())).value_or(-1);
+  return iteration >= 0 && name == checkpoint_name(iteration) ? std::optional(iteration)
+                                                              : std::nullopt;
 }
 
 std::optional<fs::path> folder_with(const fs::path& path,

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <vector>
 
+#include "base/read_number.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 
@@ -158,9 +158,8 @@ NumberRange parse_range(std::string_view about, std::string_view text) {
     fail_value(about, "expected a number or a range such as 3, 4-8 or 4-, got '", text, "'");
   };
   const auto number = [&](std::string_view digits) {
-    Index value = -1;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || stop != digits.data() + digits.size() || value < 0) {
+    const Index value = read_number<Index>(digits).value_or(-1);
+    if (value < 0) {
       refuse_range();
     }
     return value;

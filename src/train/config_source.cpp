@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/run_layout.h"
@@ -41,12 +42,9 @@ const ConfigField* find_field(std::string_view key) {
 
 template <class T>
 T parse_number(std::string_view key, const std::string& value, const char* expected) {
-  T number{};
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  require_value(error == std::errc{} && stop == end && !value.empty(), key, "expected ", expected,
-                ", got '", value, "'");
-  return number;
+  const std::optional<T> number = read_number<T>(value);
+  require_value(number.has_value(), key, "expected ", expected, ", got '", value, "'");
+  return *number;
 }
 
 bool parse_boolean(std::string_view key, const std::string& value) {

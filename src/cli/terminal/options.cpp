@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cxxopts.hpp>
 #include <filesystem>
 #include <iostream>
 
+#include "base/read_number.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
@@ -33,12 +33,9 @@ std::string with_underscores(std::string name) {
 // A whole text as a number of type T.
 template <class T>
 T parse_number(const std::string& name, const std::string& text, const char* expected) {
-  T value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  require(error == std::errc{} && stop == end && !text.empty(), "--", name, ": expected ", expected,
-          ", got '", text, "'");
-  return value;
+  const std::optional<T> value = read_number<T>(text);
+  require(value.has_value(), "--", name, ": expected ", expected, ", got '", text, "'");
+  return *value;
 }
 
 // Of this machine's threads, when a launcher has started several processes here. Where it has bound

@@ -1,9 +1,9 @@
 #include "cli/terminal/prompt_tokens.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
+#include "base/read_number.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
 #include "views/report/numbers.h"
@@ -43,11 +43,9 @@ namespace {
 // Of "#42".
 std::int32_t numbered_token(const std::string& text, const std::string& about,
                             const Tokenizer& tokenizer) {
-  std::int32_t id = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + 1, end, id);
-  require(error == std::errc{} && stop == end && id >= 0 && id < tokenizer.vocab_size(), about,
-          ": expected a token from #0 to #", tokenizer.vocab_size() - 1, ", got '", text, "'");
+  const auto id = read_number<std::int32_t>(std::string_view(text).substr(1)).value_or(-1);
+  require(id >= 0 && id < tokenizer.vocab_size(), about, ": expected a token from #0 to #",
+          tokenizer.vocab_size() - 1, ", got '", text, "'");
   return id;
 }
 

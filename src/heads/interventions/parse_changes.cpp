@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
+#include "base/read_number.h"
 #include "headlight/base/error.h"
 #include "headlight/files/config_file.h"
 #include "headlight/heads/interventions.h"
@@ -82,13 +82,11 @@ struct ChangeReader {
     }
   }
   double factor(std::string_view text) const {
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end || !std::isfinite(value)) {
+    const std::optional<double> value = read_number<double>(text);
+    if (!value || !std::isfinite(*value)) {
       refuse("a factor such as 0.5, got '" + std::string(text) + "'");
     }
-    return value;
+    return *value;
   }
 };
 
@@ -176,10 +174,8 @@ void read_vector(ChangeReader& reader, Change& change) {
 // Of a text, from 0.
 Index read_token(ChangeReader& reader) {
   const std::string_view word = reader.word();
-  Index number = -1;
-  const char* end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error != std::errc{} || stop != end || number < 0) {
+  const Index number = read_number<Index>(word).value_or(-1);
+  if (number < 0) {
     reader.refuse("the number of a token behind 'at', got '" + std::string(word) + "'");
   }
   return number;

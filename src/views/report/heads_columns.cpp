@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "base/read_number.h"
 #include "base/split.h"
 #include "headlight/base/nearest_name.h"
 #include "views/report/table.h"
@@ -167,11 +167,9 @@ Condition parse_condition(const std::string& part) {
                 "filter", condition.column.name, " cannot be compared by '", condition.comparison,
                 "'");
   if (!condition.column.is_text) {
-    const char* last = condition.text.data() + condition.text.size();
-    const auto [stop, error] = std::from_chars(condition.text.data(), last, condition.number);
-    require_value(error == std::errc{} && stop == last && std::isfinite(condition.number), "filter",
-                  "expected a number after ", condition.column.name, condition.comparison,
-                  ", got '", condition.text, "'");
+    condition.number = read_number<double>(condition.text).value_or(std::nan(""));
+    require_value(std::isfinite(condition.number), "filter", "expected a number after ",
+                  condition.column.name, condition.comparison, ", got '", condition.text, "'");
   }
   return condition;
 }

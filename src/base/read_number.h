@@ -1,0 +1,18 @@
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+namespace headlight {
+
+// The number that a text is; none where it is empty, goes on behind the number or does not fit T.
+template <class T>
+std::optional<T> read_number(std::string_view text) {
+  T number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace headlight
