@@ -40,9 +40,8 @@ std::vector<std::string> chosen_scores(const Options& options, const HeadHistory
   std::vector<std::string> scores;
   for (const std::string& name : split_at_commas(
            options.given("columns") ? options.text("columns") : "induction,previous_token")) {
-    const std::string near = nearest_name(name, known);
     require(history.scores.contains(name), "--columns: expected scores of heads.jsonl, got '", name,
-            "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+            "'", did_you_mean(name, known));
     scores.push_back(name);
   }
   return scores;

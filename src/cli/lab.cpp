@@ -56,9 +56,7 @@ const Experiment& find_experiment(const std::string& name) {
     }
     known.emplace_back(experiment.name);
   }
-  const std::string near = nearest_name(name, known);
-  fail("unknown experiment '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-       " (headlight lab lists them)");
+  fail("unknown experiment '", name, "'", did_you_mean(name, known), " (headlight lab lists them)");
 }
 
 void print_list(const Options& options) {

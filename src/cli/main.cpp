@@ -72,9 +72,7 @@ const Command& find_command(const std::string& name) {
     }
     known.emplace_back(command.name);
   }
-  const std::string near = nearest_name(name, known);
-  fail("unknown command '", name, "'", near.empty() ? "" : "; did you mean '" + near + "'?",
-       " (see headlight --help)");
+  fail("unknown command '", name, "'", did_you_mean(name, known), " (see headlight --help)");
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

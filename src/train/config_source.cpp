@@ -36,8 +36,7 @@ const ConfigField* find_field(std::string_view key) {
   for (const ConfigField& field : config_fields()) {
     known.emplace_back(field.key);
   }
-  const std::string near = nearest_name(canonical_key(key), known);
-  fail("unknown key '", key, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+  fail("unknown key '", key, "'", did_you_mean(canonical_key(key), known));
 }
 
 template <class T>

@@ -10,4 +10,7 @@ namespace headlight {
 // "" when none is near. Wagner and Fischer, "The String-to-String Correction Problem", 1974.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
+// "; did you mean 'CANDIDATE'?", to end a message with; "" when none is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace headlight

@@ -70,8 +70,7 @@ GradientCases chosen_cases(const std::string& op) {
     }
   }
   if (chosen.empty()) {
-    const std::string near = nearest_name(op, names);
-    fail("--op: unknown op '", op, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+    fail("--op: unknown op '", op, "'", did_you_mean(op, names));
   }
   return chosen;
 }

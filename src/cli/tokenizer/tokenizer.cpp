@@ -53,9 +53,8 @@ int run_tokenizer(const std::vector<std::string>& arguments) {
     }
     known.emplace_back(command.name);
   }
-  const std::string near = nearest_name(arguments[0], known);
-  fail("tokenizer: unknown subcommand '", arguments[0], "'",
-       near.empty() ? "" : "; did you mean '" + near + "'?", " (see headlight tokenizer --help)");
+  fail("tokenizer: unknown subcommand '", arguments[0], "'", did_you_mean(arguments[0], known),
+       " (see headlight tokenizer --help)");
 }
 
 }  // namespace headlight::cli

@@ -291,9 +291,7 @@ std::size_t score_index(std::string_view name) {
     }
     names.emplace_back(info.name);
   }
-  const std::string near_name = nearest_name(std::string(name), names);
-  fail("no score is called '", name, "'",
-       near_name.empty() ? "" : "; did you mean '" + near_name + "'?");
+  fail("no score is called '", name, "'", did_you_mean(name, names));
 }
 
 }  // namespace headlight

@@ -224,9 +224,7 @@ const HeadColumn& head_column(const std::string& name, const std::string& option
     }
     names.push_back(column.name);
   }
-  const std::string near = nearest_name(name, names);
-  fail_value(option, "no column is called '", name, "'",
-             near.empty() ? "" : "; did you mean '" + near + "'?");
+  fail_value(option, "no column is called '", name, "'", did_you_mean(name, names));
 }
 
 std::vector<HeadColumn> parse_columns(const std::string& names) {
