@@ -3,11 +3,11 @@
 #include <iostream>
 #include <new>
 
+#include "cli/command_table.h"
 #include "cli/commands.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
-#include "headlight/base/nearest_name.h"
 #include "headlight/files/directory_lock.h"
 #include "headlight/train/checkpoint.h"
 #include "headlight/train/trainer.h"
@@ -19,12 +19,6 @@ constexpr int kFailure = 1;
 constexpr int kBadInput = 2;
 constexpr int kSaveFailed = 3;
 constexpr int kLocked = 4;
-
-struct Command {
-  const char* name;
-  const char* summary;
-  int (*run)(const std::vector<std::string>& arguments);
-};
 
 constexpr std::array kCommands{
     Command{"train", "Train a model from a configuration", run_train},
@@ -55,29 +49,19 @@ void print_usage(std::ostream& out) {
   out << "Headlight " HEADLIGHT_VERSION
          ": train small GPTs on a CPU, generate text, see every attention head\n\n"
          "Usage: headlight <command> [options]\n\nCommands:\n";
-  for (const Command& command : kCommands) {
-    out << "  " << command.name << std::string(12 - std::string_view(command.name).size(), ' ')
-        << command.summary << "\n";
-  }
+  print_commands(kCommands, out);
   out << "\nheadlight <command> --help tells more about each.\n\n"
          "Exit codes: 0 done, 1 failure, 2 bad input, 3 a run could not be saved,\n"
          "4 another process uses the run directory, 130 interrupted at once.\n";
 }
 
-const Command& find_command(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Command& command : kCommands) {
-    if (name == command.name) {
-      return command;
-    }
-    known.emplace_back(command.name);
-  }
-  fail("unknown command '", name, "'", did_you_mean(name, known), " (see headlight --help)");
+const Command& command_of(const std::string& name) {
+  return find_command(kCommands, name, "unknown command", "headlight --help");
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.size() > 1 && arguments[0] == "help") {
-    return find_command(arguments[1]).run({"--help"});
+    return command_of(arguments[1]).run({"--help"});
   }
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
       arguments[0] == "help") {
@@ -88,7 +72,7 @@ int dispatch(const std::vector<std::string>& arguments) {
     std::cout << "headlight " HEADLIGHT_VERSION "\n";
     return 0;
   }
-  return find_command(arguments[0]).run({arguments.begin() + 1, arguments.end()});
+  return command_of(arguments[0]).run({arguments.begin() + 1, arguments.end()});
 }
 
 // Prints what the command has thrown; returns the exit code for it.

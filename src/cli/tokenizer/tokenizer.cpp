@@ -3,25 +3,19 @@
 #include <array>
 #include <iostream>
 
+#include "cli/command_table.h"
 #include "cli/commands.h"
 #include "headlight/base/error.h"
-#include "headlight/base/nearest_name.h"
 
 namespace headlight::cli {
 namespace {
 
-struct Subcommand {
-  const char* name;
-  const char* summary;
-  int (*run)(const std::vector<std::string>& arguments);
-};
-
 constexpr std::array kSubcommands{
-    Subcommand{"train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
-    Subcommand{"encode", "Turn text into token ids, a train.bin or shards", run_tokenizer_encode},
-    Subcommand{"decode", "Turn token ids into text", run_tokenizer_decode},
-    Subcommand{"info", "What a tokenizer consists of", run_tokenizer_info},
-    Subcommand{"show", "Print a text token by token, with the ids", run_tokenizer_show},
+    Command{"train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
+    Command{"encode", "Turn text into token ids, a train.bin or shards", run_tokenizer_encode},
+    Command{"decode", "Turn token ids into text", run_tokenizer_decode},
+    Command{"info", "What a tokenizer consists of", run_tokenizer_info},
+    Command{"show", "Print a text token by token, with the ids", run_tokenizer_show},
 };
 
 void print_usage() {
@@ -30,11 +24,7 @@ void print_usage() {
          "Learn tokenizers and look at what they do. Wherever one is read, it may be a\n"
          "tokenizer.json, nanoGPT's meta.pkl, a folder that holds one (or GPT-2's vocab.json and\n"
          "merges.txt), or a run directory.\n\nSubcommands:\n";
-  for (const Subcommand& command : kSubcommands) {
-    std::cout << "  " << command.name
-              << std::string(12 - std::string_view(command.name).size(), ' ') << command.summary
-              << "\n";
-  }
+  print_commands(kSubcommands, std::cout);
   std::cout << "\nheadlight tokenizer <subcommand> --help tells more about each.\n";
 }
 
@@ -46,15 +36,9 @@ int run_tokenizer(const std::vector<std::string>& arguments) {
     print_usage();
     return 0;
   }
-  std::vector<std::string> known;
-  for (const Subcommand& command : kSubcommands) {
-    if (arguments[0] == command.name) {
-      return command.run({arguments.begin() + 1, arguments.end()});
-    }
-    known.emplace_back(command.name);
-  }
-  fail("tokenizer: unknown subcommand '", arguments[0], "'", did_you_mean(arguments[0], known),
-       " (see headlight tokenizer --help)");
+  const Command& command = find_command(kSubcommands, arguments[0], "tokenizer: unknown subcommand",
+                                        "headlight tokenizer --help");
+  return command.run({arguments.begin() + 1, arguments.end()});
 }
 
 }  // namespace headlight::cli
