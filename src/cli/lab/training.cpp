@@ -52,6 +52,12 @@ Batch held_out_batch(const TokenDataset& dataset) {
   return batch;
 }
 
+// In nats a token.
+double held_out_loss(const Gpt& model, const CopyTask& task) {
+  const NoGrad no_grad;
+  return model.loss(task.held_out).item();
+}
+
 }  // namespace
 
 CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
@@ -85,11 +91,6 @@ TrainConfig lab_training(const Settings& settings, Index iterations, double lear
 std::unique_ptr<Gpt> make_model(const TrainConfig& config) {
   return std::make_unique<Gpt>(config.model(kTaskVocabulary),
                                static_cast<std::uint64_t>(config.seed));
-}
-
-double held_out_loss(const Gpt& model, const CopyTask& task) {
-  const NoGrad no_grad;
-  return model.loss(task.held_out).item();
 }
 
 Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index points) {

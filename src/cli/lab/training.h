@@ -45,9 +45,6 @@ TrainConfig lab_training(const Settings& settings, Index iterations, double lear
 // A model for the copy task; its size and everything else come from `config`.
 std::unique_ptr<Gpt> make_model(const TrainConfig& config);
 
-// Loss on the held-out part of the task, in nats a token.
-double held_out_loss(const Gpt& model, const CopyTask& task);
-
 // What the held-out loss did during a training.
 struct Curve {
   std::vector<double> updates;

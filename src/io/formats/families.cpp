@@ -29,8 +29,7 @@ void refuse_quantization(const ConfigReader& reader) {
                 "quantised weights are not supported; GGUF files are");
 }
 
-}  // namespace
-
+// Throws Error about model_type for one that is not known.
 const ModelFamily& family_of_type(std::string_view type) {
   std::vector<std::string_view> types;
   for (const ModelFamily* family : kFamilies) {
@@ -42,6 +41,8 @@ const ModelFamily& family_of_type(std::string_view type) {
   types.pop_back();
   fail_value("model_type", "expected ", listed(types), ", got ", in_quotes(std::string(type)));
 }
+
+}  // namespace
 
 const ModelFamily& family_for(const GptConfig& config) {
   const auto found =

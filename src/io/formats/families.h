@@ -39,9 +39,6 @@ extern const ModelFamily kGemma3;
 // What no family can express: GPT-2's names, and keys of our own.
 extern const ModelFamily kHeadlight;
 
-// Throws Error about model_type for one that is not known.
-const ModelFamily& family_of_type(std::string_view type);
-
 // The first that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
 

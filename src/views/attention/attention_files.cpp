@@ -9,6 +9,23 @@
 #include "views/png/png.h"
 
 namespace headlight {
+namespace {
+
+// ids, labels and text of every document; layers and heads.
+std::string attention_tokens_json(const RecordedAttention& recorded) {
+  Json json;
+  for (const RecordedDocument& document : recorded.documents) {
+    json["documents"].push_back(
+        {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});
+  }
+  for (const RecordedLayer& layer : recorded.layers) {
+    json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace
+
 NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch) {
   NamedTensors arrays;
@@ -33,18 +50,6 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
     arrays.emplace_back("tokens", pad_sequences(sequences, tokenizer.end_of_text()).tokens);
   }
   return arrays;
-}
-
-std::string attention_tokens_json(const RecordedAttention& recorded) {
-  Json json;
-  for (const RecordedDocument& document : recorded.documents) {
-    json["documents"].push_back(
-        {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});
-  }
-  for (const RecordedLayer& layer : recorded.layers) {
-    json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
-  }
-  return json.dump(1) + "\n";
 }
 
 std::vector<std::pair<std::string, std::string>> attention_files(

@@ -19,9 +19,6 @@ namespace headlight {
 NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch);
 
-// ids, labels and text of every document; layers and heads.
-std::string attention_tokens_json(const RecordedAttention& recorded);
-
 struct AttentionFilesOptions {
   std::set<std::string> formats = {};
   AttentionPageOptions page = {};
