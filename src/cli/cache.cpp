@@ -149,7 +149,7 @@ ActivationFiles write_with_progress(const Options& options, const LoadedModel& l
 
 Json json_of(const ActivationFiles& written) {
   Json json{{"files", Json::array()},
-            {"index", written.index.empty() ? Json() : Json(written.index.string())},
+            {"index", text_or_null(written.index.string())},
             {"arrays", Json::array()},
             {"rows", written.rows},
             {"bytes", written.bytes}};

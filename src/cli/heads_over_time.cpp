@@ -266,7 +266,7 @@ void show_heads_over_time(const Options& options) {
   const std::string caution = births_caution(history, births, language);
   if (options.json()) {
     Json json = report_json(history, scores, births, files);
-    json["caution"] = caution.empty() ? Json() : Json(caution);
+    json["caution"] = text_or_null(caution);
     print_json(json);
   } else {
     std::cout << times_text(history, language) << (caution.empty() ? "" : caution + "\n") << "\n"

@@ -11,7 +11,6 @@
 #include "headlight/io/model_directory.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
-#include "views/report/numbers.h"
 #include "views/report/table.h"
 
 namespace headlight::cli {
@@ -77,8 +76,7 @@ Json correlations(const Measures& measures) {
 }
 
 Json json_of(const Measures& measures) {
-  const std::string caution = few_documents_caution(measures.gates.sequences);
-  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
+  Json json{{"caution", text_or_null(few_documents_caution(measures.gates.sequences))},
             {"loss", measures.gates.loss},
             {"sequences", measures.gates.sequences},
             {"tokens", measures.gates.tokens},
@@ -158,11 +156,7 @@ void print(const Measures& measures) {
     }
     table.add(cells);
   }
-  const std::string caution = few_documents_caution(measures.gates.sequences);
-  std::cout << caution << (caution.empty() ? "" : "\n");
-  std::cout << "loss " << fixed_number(measures.gates.loss, 4) << " nats a token over "
-            << measures.gates.tokens << " tokens of "
-            << counted(measures.gates.sequences, "sequence") << "\n\n"
+  std::cout << loss_heading(measures.gates.loss, measures.gates.tokens, measures.gates.sequences)
             << table.text() << "\nrank correlation";
   const Json agreement = correlations(measures);
   for (const auto& [names, value] : agreement.members()) {

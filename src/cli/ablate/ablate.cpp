@@ -91,8 +91,7 @@ AblationOptions ablation_options(const Options& options) {
 }
 
 Json json_of(const AblationResult& result, AblationMode mode) {
-  const std::string caution = few_documents_caution(result.sequences);
-  Json json{{"caution", caution.empty() ? Json() : Json(caution)},
+  Json json{{"caution", text_or_null(few_documents_caution(result.sequences))},
             {"loss", interval_json(result.loss)},
             {"mode", name_of(mode)},
             {"sequences", result.sequences},
@@ -112,18 +111,11 @@ Json json_of(const AblationResult& result, AblationMode mode) {
   return json;
 }
 
-void print_loss(const AblationResult& result) {
-  const std::string caution = few_documents_caution(result.sequences);
-  std::cout << caution << (caution.empty() ? "" : "\n");
-  std::cout << "loss " << fixed_number(result.loss.mean, 4) << " nats a token over "
-            << result.tokens << " tokens of " << counted(result.sequences, "sequence") << "\n\n";
-}
-
 void print(AblationResult result) {
   std::stable_sort(
       result.heads.begin(), result.heads.end(),
       [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean > b.rise.mean; });
-  print_loss(result);
+  std::cout << loss_heading(result.loss.mean, result.tokens, result.sequences);
   Table heads({{"head", true}, {"rise of the loss (95 %)", true}});
   for (const HeadEffect& effect : result.heads) {
     heads.add({head_name(effect.head), change_text(effect.rise, result.sequences)});
@@ -245,7 +237,7 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
     json["parts"] = parts_json(report);
     print_json(json);
   } else {
-    print_loss(whole);
+    std::cout << loss_heading(whole.loss.mean, whole.tokens, whole.sequences);
     std::cout << parts_table(report, options);
   }
 }

@@ -94,11 +94,10 @@ std::string caution_of(const CircuitResult& result, std::size_t pairs) {
 
 Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks) {
   const std::size_t pairs = tasks.size();
-  const std::string caution = caution_of(result, pairs);
   Json json{{"metric", metric_name(tasks)},
             {"pairs", pairs},
             {"pairs_done", result.pairs_done},
-            {"caution", caution.empty() ? Json() : Json(caution)},
+            {"caution", text_or_null(caution_of(result, pairs))},
             {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
             {"edges", result.edges.size()},

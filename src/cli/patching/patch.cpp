@@ -145,7 +145,7 @@ Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
 Json json_of(const PatchingResult& result, const PatchingTask& task, const Tokenizer& tokenizer) {
   const std::string caution = caution_of(result, task, tokenizer);
   Json json{{"task", strength_name(result.strength())},
-            {"caution", caution.empty() ? Json() : Json(caution)},
+            {"caution", text_or_null(caution)},
             {"metric", metric_name({task})},
             {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},

@@ -155,7 +155,7 @@ Json json_of(const Report& report) {
             {"metric", metric_name(report.tasks)},
             {"pairs", report.study.pairs.size()},
             {"pairs_done", report.strength.clear},
-            {"caution", report.caution.empty() ? Json() : Json(report.caution)},
+            {"caution", text_or_null(report.caution)},
             {"clean_difference", report.strength.means.clean_difference},
             {"corrupt_difference", report.strength.means.corrupt_difference},
             {"correlation", report.study.correlation},

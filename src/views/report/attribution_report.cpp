@@ -451,7 +451,7 @@ std::string attribution_text(const AttributionReport& report, Index limit) {
 Json attribution_json(const AttributionReport& report) {
   const std::string caution = report.caution();
   const AttributionStudy& study = report.study;
-  Json json{{"caution", caution.empty() ? Json() : Json(caution)}, {"by", name_of(report.by)}};
+  Json json{{"caution", text_or_null(caution)}, {"by", name_of(report.by)}};
   if (report.is_one()) {
     json.update(prompt_json(report, 0));
   } else {

@@ -201,12 +201,11 @@ std::vector<LayerMeans> layer_means(const HeadScores& scores) {
 }
 
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads) {
-  const std::string caution = verdict_caution(heads, report.language);
   Json json{{"model_fingerprint", report.scores.model_fingerprint},
             {"sequences", report.scores.sequences},
             {"tokens", report.scores.tokens},
             {"random_tokens", report.random_tokens},
-            {"caution", caution.empty() ? Json(nullptr) : Json(caution)},
+            {"caution", text_or_null(verdict_caution(heads, report.language))},
             {"heads", Json::array()},
             {"layers", Json::array()}};
   for (const ScoredHead& head : heads) {

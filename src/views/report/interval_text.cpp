@@ -1,6 +1,8 @@
 #include "views/report/interval_text.h"
 
 #include "base/json.h"
+#include "headlight/base/error.h"
+#include "views/report/numbers.h"
 #include "views/report/table.h"
 
 namespace headlight {
@@ -13,6 +15,13 @@ std::string change_text(const Interval& change, Index documents) {
             signed_number(change.high, kDecimals) + ")";
   }
   return text + (documents < kEnoughDocuments ? " ?" : "");
+}
+
+std::string loss_heading(double loss, Index tokens, Index documents) {
+  const std::string caution = few_documents_caution(documents);
+  return concat_text(caution, caution.empty() ? "" : "\n", "loss ", fixed_number(loss, 4),
+                     " nats a token over ", tokens, " tokens of ", counted(documents, "sequence"),
+                     "\n\n");
 }
 
 Json interval_json(const Interval& interval) {

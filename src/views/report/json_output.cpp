@@ -9,6 +9,8 @@ namespace headlight {
 
 void print_json(const Json& json) { std::cout << json.dump() << "\n"; }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer) {
   return id < tokenizer.vocab_size() ? tokenizer.token_label(id) : "<|" + std::to_string(id) + "|>";
 }

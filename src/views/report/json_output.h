@@ -14,6 +14,9 @@ namespace headlight {
 // example) become U+FFFD, which JSON can hold.
 void print_json(const Json& json);
 
+// null where there is no text, as of a caution.
+Json text_or_null(const std::string& text);
+
 // Tokenizer::token_label, and "<|209|>" for an id that the model alone has: its vocabulary may be
 // rounded up.
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
