@@ -87,15 +87,23 @@ struct Q8_0 {
   }
 };
 
+// Fills a block of 32: number(i, half) is that in the lower (0) or upper (1) half of byte i.
+template <class Number>
+void fill_halves(float* values, const Number& number) {
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 16; ++i) {
+      values[16 * half + i] = number(i, half);
+    }
+  }
+}
+
 struct Q4_0 {
   static constexpr GgufBlock kBlock{32, 18};
   static void read(const Byte* block, float* values) {
     const float scale = read_half(block);
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 16; ++i) {
-        values[16 * half + i] = scale * static_cast<float>(nibble(block[2 + i], half) - 8);
-      }
-    }
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(nibble(block[2 + i], half) - 8);
+    });
   }
 };
 
@@ -104,16 +112,14 @@ struct Q4_1 {
   static void read(const Byte* block, float* values) {
     const float scale = read_half(block);
     const float least = read_half(block + 2);
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 16; ++i) {
-        values[16 * half + i] = scale * static_cast<float>(nibble(block[4 + i], half)) + least;
-      }
-    }
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(nibble(block[4 + i], half)) + least;
+    });
   }
 };
 
 // Numbers of 5 bits: the highest ones of all 32 come first.
-int five_bits(const Byte* block, int half, int i) {
+int five_bits(const Byte* block, int i, int half) {
   const int place = 16 * half + i;
   return nibble(block[4 + i], half) | bit(block[place / 8], place % 8) << 4;
 }
@@ -122,11 +128,9 @@ struct Q5_0 {
   static constexpr GgufBlock kBlock{32, 22};
   static void read(const Byte* block, float* values) {
     const float scale = read_half(block);
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 16; ++i) {
-        values[16 * half + i] = scale * static_cast<float>(five_bits(block + 2, half, i) - 16);
-      }
-    }
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(five_bits(block + 2, i, half) - 16);
+    });
   }
 };
 
@@ -135,11 +139,9 @@ struct Q5_1 {
   static void read(const Byte* block, float* values) {
     const float scale = read_half(block);
     const float least = read_half(block + 2);
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 16; ++i) {
-        values[16 * half + i] = scale * static_cast<float>(five_bits(block + 4, half, i)) + least;
-      }
-    }
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(five_bits(block + 4, i, half)) + least;
+    });
   }
 };
 
