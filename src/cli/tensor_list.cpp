@@ -99,14 +99,6 @@ TensorList list_gguf(const std::filesystem::path& path) {
   return list;
 }
 
-Index element_count(const Shape& shape) {
-  Index count = 1;
-  for (const Index size : shape) {
-    count *= size;
-  }
-  return count;
-}
-
 Json json_of(const TensorList& list) {
   Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", Json::object()}};
   for (const auto& [key, value] : list.metadata) {
@@ -118,7 +110,7 @@ Json json_of(const TensorList& list) {
         {{"name", tensor.name},
          {"dtype", tensor.dtype},
          {"shape", std::vector<Index>(tensor.shape.begin(), tensor.shape.end())}});
-    elements += element_count(tensor.shape);
+    elements += numel(tensor.shape);
   }
   json["elements"] = elements;
   return json;
@@ -145,7 +137,7 @@ void print_text(const TensorList& list) {
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
     std::cout << tensor.name << "  " << tensor.dtype << " " << tensor.shape << "\n";
-    elements += element_count(tensor.shape);
+    elements += numel(tensor.shape);
   }
   std::cout << "\n" << list.tensors.size() << " tensors, " << grouped(elements) << " elements\n";
   for (const auto& [key, value] : list.metadata) {
