@@ -177,6 +177,14 @@ NumberRange parse_range(std::string_view about, std::string_view text) {
   return range;
 }
 
+std::string range_text(const NumberRange& range) {
+  if (!range.last) {
+    return range.first == 0 ? "*" : std::to_string(range.first) + "-";
+  }
+  const bool is_one = *range.last == range.first;
+  return std::to_string(range.first) + (is_one ? "" : "-" + std::to_string(*range.last));
+}
+
 PointRange parse_point(std::string_view about, std::string_view text) {
   std::string_view rest = text;
   if (std::optional<PointRange> range = take_hook_name(about, rest)) {

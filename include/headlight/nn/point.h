@@ -100,6 +100,8 @@ struct NumberRange {
 
 // "3", "4-8", "4-" or "*". Throws Error about `about` for other text.
 NumberRange parse_range(std::string_view about, std::string_view text);
+// As parse_range() reads it.
+std::string range_text(const NumberRange& range);
 
 // A point of some layers, and of some heads, neurons or elements there.
 struct PointRange {

@@ -27,14 +27,6 @@ std::vector<PartSet> parts_of(const Options& options, const LoadedModel& loaded)
   return parts;
 }
 
-std::string range_text(const NumberRange& range) {
-  if (!range.last) {
-    return range.first == 0 ? "*" : std::to_string(range.first) + "-";
-  }
-  const bool is_one = *range.last == range.first;
-  return std::to_string(range.first) + (is_one ? "" : "-" + std::to_string(*range.last));
-}
-
 // As parse_point() reads it, "z.5.1".
 std::string target_text(const PointRange& target) {
   std::string text(name_of(target.point));

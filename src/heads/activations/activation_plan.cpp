@@ -32,14 +32,6 @@ const char* item_name(Point point) {
   return "elements";
 }
 
-std::string range_text(const NumberRange& range) {
-  const std::string first = std::to_string(range.first);
-  if (!range.last) {
-    return first + "-";
-  }
-  return *range.last == range.first ? first : first + "-" + std::to_string(*range.last);
-}
-
 // Keeps of an array the items that some ranges name.
 void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
                   const std::vector<NumberRange>& ranges) {
