@@ -30,16 +30,9 @@ FileWriter::~FileWriter() {
 
 void FileWriter::write(std::span<const std::byte> bytes) {
   require(descriptor_ >= 0, "[FileWriter::write] ", shown(path_), " is already closed");
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written <= 0) {
-      fail_system("write", path_, written < 0 ? errno : EIO);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
+  transfer_all(bytes.size(), "write", path_, [&](std::size_t done) {
+    return ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+  });
 }
 
 void FileWriter::write(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hex_text.h"
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
@@ -40,12 +41,7 @@ std::string checksum(const InputFile& file) {
   }
   XXH64_canonical_t canonical;
   XXH64_canonicalFromHash(&canonical, XXH3_64bits_digest(state.get()));
-  std::string text;
-  for (const unsigned char byte : canonical.digest) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 0xF];
-  }
-  return text;
+  return hex_text(canonical.digest);
 }
 
 struct Content {

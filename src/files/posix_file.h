@@ -1,5 +1,9 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <string_view>
 
@@ -11,6 +15,23 @@ namespace headlight {
 // open(2), again while a signal interrupts it, as one can on a slow or distant disk, and with a
 // higher limit of open files where the system allows one. -1: failed.
 int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
+
+// Calls transfer(bytes done) until it has moved as many bytes, again while a signal interrupts it;
+// it gives what read(2) and write(2) give. Throws Error when it fails or there are no more.
+template <class Transfer>
+void transfer_all(std::size_t bytes, std::string_view action, const std::filesystem::path& path,
+                  const Transfer& transfer) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ::ssize_t moved = transfer(done);
+    if (moved < 0 && errno == EINTR) {
+      continue;
+    }
+    if (moved <= 0) {
+      fail_system(action, path, moved < 0 ? errno : EIO);
+    }
+    done += static_cast<std::size_t>(moved);
+  }
+}
 
 // fsync(2), again while a signal interrupts it.
 int sync_descriptor(int descriptor);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "base/hex_text.h"
 #include "headlight/base/error.h"
 #include "headlight/tensor/dtype.h"
 #include "io/tensor_file.h"
@@ -33,12 +34,7 @@ class Hash {
   std::string text() const {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_.get()));
-    std::string digits;
-    for (const unsigned char byte : canonical.digest) {
-      digits += "0123456789abcdef"[byte >> 4];
-      digits += "0123456789abcdef"[byte & 0xF];
-    }
-    return digits;
+    return hex_text(canonical.digest);
   }
 
  private:

@@ -10,25 +10,6 @@
 #include "headlight/base/error.h"
 
 namespace headlight {
-namespace {
-
-// Calls transfer(bytes done) until it has moved as many bytes; -1: failed, 0: there are no more.
-template <class Transfer>
-void transfer_all(std::size_t bytes, std::string_view action, const std::filesystem::path& path,
-                  const Transfer& transfer) {
-  for (std::size_t done = 0; done < bytes;) {
-    const ::ssize_t moved = transfer(done);
-    if (moved < 0 && errno == EINTR) {
-      continue;
-    }
-    if (moved <= 0) {
-      fail_system(action, path, moved < 0 ? errno : EIO);
-    }
-    done += static_cast<std::size_t>(moved);
-  }
-}
-
-}  // namespace
 
 std::size_t ArraysInMemory::add(const Shape& shape) {
   arrays_.push_back(Tensor::empty(shape));
