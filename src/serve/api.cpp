@@ -21,9 +21,7 @@ namespace {
 constexpr std::size_t kShownCharacters = 100;  // of a name that is wrong
 constexpr const char* kChats = "/v1/chat/completions";
 
-HttpResponse json_response(const Json& json) {
-  return {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = json.dump()};
-}
+HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
 std::string type_of_file(std::string_view name) {
   if (name.ends_with(".html")) {
@@ -156,7 +154,7 @@ void Api::get_health(const HttpRequest&, const Exchange& exchange) {
   if (closing_) {
     throw ApiError(503, "closing", "the server ends");
   }
-  exchange->send(json_response({{"status", "ok"}}));
+  exchange->send(response_of({{"status", "ok"}}));
 }
 
 void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
@@ -187,7 +185,7 @@ void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
   Json list = Json::array();
   for (const Model& model : models_) {
     if (request.path == std::string(kOne) + model.served.name) {
-      exchange->send(json_response(model_json(model)));
+      exchange->send(response_of(model_json(model)));
       return;
     }
     list.push_back(model_json(model));
@@ -195,7 +193,7 @@ void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
   if (request.path.starts_with(kOne)) {
     throw ApiError(404, "model_not_found", "there is no model of this name", "model");
   }
-  exchange->send(json_response({{"object", "list"}, {"data", std::move(list)}}));
+  exchange->send(response_of({{"object", "list"}, {"data", std::move(list)}}));
 }
 
 std::size_t Api::model_of(Fields& fields) const {
@@ -221,7 +219,7 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   if (!access_.is_key(key)) {
     throw ApiError(401, "invalid_api_key", "this is not the server's key", "key");
   }
-  HttpResponse response = json_response({{"status", "ok"}});
+  HttpResponse response = response_of({{"status", "ok"}});
   response.headers.emplace_back("Set-Cookie", access_.session_cookie());
   exchange->send(std::move(response));
 }
@@ -241,7 +239,7 @@ void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
     tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}}
                                  : Json(id));
   }
-  exchange->send(json_response({{"tokens", std::move(tokens)}}));
+  exchange->send(response_of({{"tokens", std::move(tokens)}}));
 }
 
 void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
@@ -249,7 +247,7 @@ void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) 
   const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
   const std::vector<std::int32_t> ids = fields.tokens("tokens", tokenizer.vocab_size());
   fields.refuse_others();
-  exchange->send(json_response({{"content", tokenizer.decode(ids)}}));
+  exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
 }
 
 void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
@@ -298,7 +296,7 @@ void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answ
 }
 
 void Api::get_runs(const HttpRequest&, const Exchange& exchange) {
-  exchange->send(json_response({{"runs", runs_.names()}}));
+  exchange->send(response_of({{"runs", runs_.names()}}));
 }
 
 void Api::post_watch(const HttpRequest& request, const Exchange& exchange) {

@@ -28,8 +28,6 @@ std::string_view without_name(std::string_view message, std::string_view about) 
   return has_name ? message.substr(about.size() + 2) : message;
 }
 
-}  // namespace
-
 std::string error_body(int status, std::string_view message, std::string_view about,
                        std::string_view code) {
   const std::string text =
@@ -41,6 +39,8 @@ std::string error_body(int status, std::string_view message, std::string_view ab
                    {"code", code.empty() ? Json() : Json(code)}};
   return Json{{"error", error}}.dump();
 }
+
+}  // namespace
 
 HttpResponse error_response(int status, std::string_view message, std::string_view about,
                             std::string_view code) {

@@ -19,9 +19,7 @@ class ApiError : public Error {
   std::string code_;
 };
 
-// The body of an error, in OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
-std::string error_body(int status, std::string_view message, std::string_view about = {},
-                       std::string_view code = {});
+// In OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
 HttpResponse error_response(int status, std::string_view message, std::string_view about = {},
                             std::string_view code = {});
 // Of the exception that is being handled.

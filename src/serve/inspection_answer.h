@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "serve/http/http.h"
+#include "serve/json_answer.h"
 
 namespace headlight::serve {
 
@@ -12,20 +12,17 @@ class InspectionAnswer {
  public:
   // Events {"progress": 0.25} come first when it is to `stream`.
   InspectionAnswer(std::shared_ptr<HttpExchange> exchange, bool stream)
-      : exchange_(std::move(exchange)), stream_(stream) {}
+      : answer_(std::move(exchange)), stream_(stream) {}
 
   // The share that is done, 0 to 1; told in steps that can be seen.
   void progress(double share);
   void end(std::string json);
   // With the exception that is being handled.
-  void fail();
+  void fail() { answer_.fail(); }
 
  private:
-  void tell(const std::string& json);
-
-  std::shared_ptr<HttpExchange> exchange_;
+  JsonAnswer answer_;
   bool stream_;
-  bool has_begun_ = false;
   double told_ = 0;
 };
 

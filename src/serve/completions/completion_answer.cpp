@@ -6,7 +6,6 @@
 
 #include "base/stopwatch.h"
 #include "headlight/base/utf8.h"
-#include "serve/api_error.h"
 #include "serve/text_scores.h"
 
 namespace headlight::serve {
@@ -29,7 +28,7 @@ CompletionAnswer::CompletionAnswer(CompletionRequest request, AnswerSource sourc
                                    std::shared_ptr<HttpExchange> exchange)
     : request_(std::move(request)),
       source_(std::move(source)),
-      exchange_(std::move(exchange)),
+      answer_(std::move(exchange)),
       created_(seconds_since_1970()) {
   for (const auto& prompt : request_.prompts) {
     prompt_tokens_ += std::ssize(prompt);
@@ -197,20 +196,7 @@ void CompletionAnswer::tell(Json choice) {
   if (request_.include_usage) {
     event["usage"] = nullptr;
   }
-  tell_event(event);
-}
-
-void CompletionAnswer::tell_event(const Json& event) {
-  std::string text = "data: " + event.dump() + "\n\n";
-  if (has_begun_) {
-    exchange_->write(std::move(text));
-    return;
-  }
-  has_begun_ = true;
-  exchange_->begin({.status = 200,
-                    .headers = {{"Content-Type", "text/event-stream; charset=utf-8"},
-                                {"X-Accel-Buffering", "no"}},
-                    .body = std::move(text)});
+  answer_.tell(event.dump());
 }
 
 void CompletionAnswer::finish() {
@@ -225,30 +211,21 @@ void CompletionAnswer::finish() {
     }
     whole["choices"] = std::move(choices);
     whole["usage"] = usage();
-    exchange_->send(
-        {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = whole.dump()});
+    answer_.send(whole.dump());
     return;
   }
   if (request_.include_usage) {
     whole["choices"] = Json::array();
     whole["usage"] = usage();
-    tell_event(whole);
+    answer_.tell(whole.dump());
   }
-  exchange_->write("data: [DONE]\n\n");
-  exchange_->end();
+  answer_.end();
 }
 
 void CompletionAnswer::fail() {
-  const HttpResponse response = current_error_response();
-  if (std::exchange(is_over_, true)) {
-    return;
+  if (!std::exchange(is_over_, true)) {
+    answer_.fail();
   }
-  if (!has_begun_) {
-    exchange_->send(response);
-    return;
-  }
-  exchange_->write("data: " + response.body + "\n\n");
-  exchange_->end();
 }
 
 Json CompletionAnswer::frame() const {

@@ -8,7 +8,7 @@
 #include "headlight/nn/gpt.h"
 #include "serve/completions/completion_request.h"
 #include "serve/completions/token_log.h"
-#include "serve/http/http.h"
+#include "serve/json_answer.h"
 
 namespace headlight::serve {
 
@@ -55,7 +55,6 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   Json piece_json(Index number, std::string_view text,
                   const std::vector<TokenLog::Entry>& entries) const;
   void tell(Json choice);
-  void tell_event(const Json& event);
   void finish();
   Json frame() const;
   Json usage() const;
@@ -65,7 +64,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
 
   CompletionRequest request_;
   AnswerSource source_;
-  std::shared_ptr<HttpExchange> exchange_;
+  JsonAnswer answer_;
   Index created_;                      // seconds since 1970
   std::shared_ptr<ForwardHook> hook_;  // null: the model as it is
   std::vector<std::vector<TokenChoice>> prompt_choices_;
@@ -75,7 +74,6 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   Index prompt_tokens_ = 0;
   Index reused_tokens_ = 0;
   Index new_tokens_ = 0;
-  bool has_begun_ = false;  // the stream
   bool is_over_ = false;
 };
 

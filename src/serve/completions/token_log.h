@@ -27,8 +27,6 @@ class TokenLog {
   void push(TokenChoice choice, bool is_first = false);
   // Those that begin before that byte of the text and have not been taken yet.
   std::vector<Entry> take(std::size_t end);
-  // Where the text ends.
-  Index character() const { return character_; }
 
  private:
   StreamingDecoder decoder_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hex_text.h"
 #include "headlight/base/error.h"
 #include "serve/api_error.h"
 #include "serve/http/address.h"
@@ -28,12 +29,7 @@ bool equals_secret(std::string_view text, std::string_view secret) {
 std::string random_secret() {
   unsigned char bytes[32];
   require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes, "the system has no random numbers");
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += "0123456789abcdef"[byte >> 4U];
-    text += "0123456789abcdef"[byte & 15U];
-  }
-  return text;
+  return hex_text(bytes);
 }
 
 // "localhost" of "localhost:8080", "[::1]" of "[::1]:8080".

@@ -158,7 +158,7 @@ void HttpServer::close(int seconds) {
                                                         state.sessions.end());
     for (const std::shared_ptr<HttpSession>& session : all) {
       if (session->is_idle()) {
-        session->shut();
+        session->give_up();
       }
     }
     state.deadline.expires_after(std::chrono::seconds(seconds));

@@ -4,6 +4,16 @@
 #include <cstdio>
 
 namespace headlight::serve {
+namespace {
+
+// "Not Found" for 404.
+std::string_view status_name(int status) {
+  const auto name =
+      boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
+  return {name.data(), name.size()};
+}
+
+}  // namespace
 
 std::string answer_head(const HttpResponse& response,
                         std::initializer_list<HttpHeaders> more_headers, BodyFraming framing,
@@ -35,11 +45,5 @@ std::string body_chunk(std::string_view piece) {
 }
 
 std::string last_chunk() { return "0\r\n\r\n"; }
-
-std::string_view status_name(int status) {
-  const auto name =
-      boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
-  return {name.data(), name.size()};
-}
 
 }  // namespace headlight::serve

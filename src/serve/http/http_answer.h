@@ -23,7 +23,4 @@ std::string answer_head(const HttpResponse& response,
 std::string body_chunk(std::string_view piece);
 std::string last_chunk();
 
-// "Not Found" for 404.
-std::string_view status_name(int status);
-
 }  // namespace headlight::serve

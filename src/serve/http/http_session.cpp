@@ -403,8 +403,6 @@ void HttpSession::linger(std::size_t discarded) {
                           });
 }
 
-void HttpSession::shut() { give_up(); }
-
 void HttpSession::give_up() {
   if (phase_ == Phase::closed) {
     return;

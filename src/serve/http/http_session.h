@@ -56,7 +56,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void read_head();
   // Between two requests.
   bool is_idle() const { return phase_ == Phase::reading; }
-  void shut();
+  // Closes it, whatever it is at.
+  void give_up();
 
   // For the request of this number; nothing where its answer is complete or its client gone.
   void send(std::uint64_t number, HttpResponse response);
@@ -90,7 +91,6 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void take_sent(const boost::system::error_code& error, std::size_t count);
   void finish();
   void linger(std::size_t discarded);
-  void give_up();
   bool is_for(std::uint64_t number, Phase phase) const {
     return number == number_ && phase == phase_;
   }
