@@ -2,6 +2,7 @@
 
 // Is called when the server wants its key, and returns a promise that it has been given.
 let login = null;
+let pending = null;  // that promise, while it is open: questions asked side by side share one
 
 export function setLogin(ask) {
   login = ask;
@@ -12,7 +13,8 @@ async function post(path, body, signal) {
     const answer = await fetch(path, body === undefined ? {signal} : {
       method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal});
     if (answer.status === 401 && login !== null && path !== '/api/login') {
-      await login();
+      pending ??= login().finally(() => { pending = null; });
+      await pending;
     } else if (answer.ok) {
       return answer;
     } else {

@@ -1,4 +1,4 @@
-import {eventReader} from '../../../../src/serve/page/server.js';
+import {ask, eventReader, setLogin} from '../../../../src/serve/page/server.js';
 import {equal, test} from '../harness.js';
 
 const kStream = 'data: {"a":1}\n\n: a comment\n\ndata: {"b":"x y"}\n\ndata: [DONE]\n\n';
@@ -23,4 +23,27 @@ test('an error in a stream is thrown', () => {
     ({message} = error);
   }
   equal(message, 'no room');
+});
+
+test('questions that are refused side by side ask for one key', async () => {
+  const real = window.fetch;
+  let enter = null;
+  let logins = 0;
+  let isKnown = false;
+  window.fetch = async (path) => Response.json({path}, {status: isKnown ? 200 : 401});
+  setLogin(() => {
+    ++logins;
+    return new Promise((resolve) => { enter = resolve; });
+  });
+  try {
+    const answers = Promise.all([ask('/one'), ask('/two')]);
+    await new Promise((resolve) => { setTimeout(resolve, 20); });
+    equal(logins, 1);
+    isKnown = true;
+    enter();
+    equal(await answers, [{path: '/one'}, {path: '/two'}]);
+  } finally {
+    window.fetch = real;
+    setLogin(null);
+  }
 });
