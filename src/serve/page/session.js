@@ -87,7 +87,11 @@ export const readAddress = () => readQuery(location.search, session);
 
 export function writeAddress() {
   const query = queryOf(session, location.search);
-  history.replaceState(null, '', `${location.pathname}${query ? `?${query}` : ''}${location.hash}`);
+  try {
+    history.replaceState(null, '', `${location.pathname}${query ? `?${query}` : ''}${location.hash}`);
+  } catch {
+    // Browsers refuse when the address changes too often; the page works without, and the next change writes it all.
+  }
 }
 
 // Who wants to know that something has changed: 'text', 'model', 'changes', 'classes', 'scored', 'pair' or 'part'.

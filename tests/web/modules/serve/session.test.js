@@ -1,4 +1,4 @@
-import {newSession, queryOf, readQuery} from '../../../../src/serve/page/session.js';
+import {changed, listen, newSession, queryOf, readQuery} from '../../../../src/serve/page/session.js';
 import {equal, test} from '../harness.js';
 
 const read = (query) => {
@@ -42,4 +42,16 @@ test('an address says nothing that the page does not know', () => {
 
 test('what others keep in the address stays', () => {
   equal(queryOf({...newSession(), text: 'a'}, 'lang=ko&text=b'), 'lang=ko&text=a');
+});
+
+test('a change is told also when the browser refuses the address', () => {
+  let told = 0;
+  listen(['frozen'], () => { ++told; });
+  history.replaceState = () => { throw new DOMException('too many calls', 'SecurityError'); };
+  try {
+    changed('frozen');
+  } finally {
+    delete history.replaceState;
+  }
+  equal(told, 1);
 });
