@@ -261,6 +261,10 @@ patches() {
   wait_for "$(count_of '#carried-result .likely') === 12"
   expect 'texts of other lengths can be dragged from' "$(text_of '#carried-result h2')" 'stream behind layer 1: 12 t → 14 t'
   expect 'and wholly' "$(text_of '#carried-result .recovered b')" 1.00
+  expect 'that there is no map is still told' "/tokens/.test($(text_of '#pair-problem'))" true
+  js 'location.reload()' >/dev/null
+  wait_for "document.documentElement.dataset.ready && $(text_of '#carried-result .recovered b') === '1.00'"
+  expect 'a link leads back to what was carried without a map' "/tokens/.test($(text_of '#pair-problem'))" true
 }
 
 watches() {

@@ -125,7 +125,11 @@ const showChosen = latest(0, async (signal) => {
     }
     await showCarry(task, ...pieces, signal);
   }
-}, (message) => { byId('pair-problem').textContent = message; });
+}, (message) => {
+  if (message !== '') {
+    byId('carried-result').replaceChildren(element('p', {className: 'problem', textContent: message}));
+  }
+});
 
 function choose(carry) {
   session.carry = carry;
@@ -133,11 +137,9 @@ function choose(carry) {
   showChosen();
 }
 
-async function patch(signal) {
+async function showMap(signal) {
   const {point, by} = kCarried[session.carried];
   const {model, clean, corrupt} = session;
-  fillLayers();
-  await readTexts(signal);
   const bar = byId('patching');
   const waiting = setTimeout(() => { bar.hidden = false; }, 250);
   try {
@@ -155,7 +157,19 @@ async function patch(signal) {
     clearTimeout(waiting);
     bar.hidden = true;
   }
-  showChosen();
+}
+
+async function patch(signal) {
+  fillLayers();
+  await readTexts(signal);
+  try {
+    await showMap(signal);
+  } finally {
+    // Texts of different lengths have no map, but a token is carried all the same.
+    if (!signal.aborted) {
+      showChosen();
+    }
+  }
 }
 
 // What a drag carries: the point of the map, in a layer and of a head that the reader chooses.
