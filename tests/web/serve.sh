@@ -267,6 +267,26 @@ patches() {
   expect 'a link leads back to what was carried without a map' "/tokens/.test($(text_of '#pair-problem'))" true
 }
 
+# slow_down PATH MILLISECONDS: what is asked there from now on is asked later.
+slow_down() {
+  js "(() => { const real = window.fetch; window.fetch = async (path, ...rest) => {
+    if (path === '$1') { await new Promise((resolve) => setTimeout(resolve, $2)); }
+    return real(path, ...rest); }; })()" >/dev/null
+}
+
+forgets_old_texts() {
+  open_site '?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d'
+  wait_for "$(count_of '#pair-grid td') === 4"
+  slow_down /api/ablate 500
+  click '#pair-grid [data-place="1"]'
+  wait_for "$(text_of '#carried-result h2') === 'head 0.1'"
+  set_text corrupt 'the red hog sat'
+  expect 'another text takes back what was chosen' "$(count_of '#carried-result .hint')" 1
+  sleep 1.5
+  expect 'and its answer never comes' "$(count_of '#carried-result .hint')" 1
+  expect 'without a word of that' "$(text_of '#pair-problem')" ''
+}
+
 watches() {
   open_part train
   wait_for "$(count_of '#chart .curve') === 2"
@@ -317,6 +337,7 @@ classes_heads
 switches_heads
 reads_layers
 patches
+forgets_old_texts
 watches
 speaks_korean
 complaints=$(console | grep -v ' 400 (Bad Request)' || true)

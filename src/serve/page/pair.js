@@ -115,7 +115,9 @@ async function findTask(signal) {
     }
     return {id: tokens[0].id, token: tokens[0].piece};
   };
-  task = {answer: await given('answer', first), wrong: await given('wrong', second)};
+  const found = {answer: await given('answer', first), wrong: await given('wrong', second)};
+  signal.throwIfAborted();
+  task = found;
 }
 
 const showChosen = latest(0, async (signal) => {
@@ -160,6 +162,7 @@ async function showMap(signal) {
 }
 
 async function patch(signal) {
+  task = null;
   fillLayers();
   await readTexts(signal);
   try {
@@ -201,6 +204,7 @@ export function openPair() {
     session.carry = null;
     task = null;
     byId('carried-result').replaceChildren(element('p', {className: 'hint', textContent: say('carry_hint')}));
+    showChosen();  // nothing is chosen: this gives up what was asked about the texts before
   };
   const now = latest(kPause, patch, (message) => { byId('pair-problem').textContent = message; });
   byId('carried').append(...Object.keys(kCarried).map((name) =>
