@@ -210,6 +210,25 @@ switches_heads() {
   expect 'nothing is wrong' "$(text_of '#heads-problem')" ''
 }
 
+# Not the end of the script: which way of opening the view fails is worth knowing.
+shows_neurons() { wait_for "$(count_of '.neurons')" || true; }
+
+multiplies_neurons() {
+  open_site '?text=The+cat&part=heads#neuron/0.1'
+  shows_neurons
+  expect 'an address of the neuron view asks for vectors at once' "$(count_of '.neurons') + ' ' +
+    performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/attention')).length" '1 1'
+  local way
+  for way in 'press 3' "js \"document.getElementById('tab-model').focus()\"; press right; press right" \
+    "js \"location.hash = '#neuron/0.1'\""; do
+    open_site '?text=The+cat&part=heads'
+    wait_for "$(count_of '.thumbnails button') === 4"
+    eval "$way" >/dev/null
+    shows_neurons
+    expect "the neuron view has its vectors, opened by: $way" "$(count_of '.neurons')" 1
+  done
+}
+
 reads_layers() {
   open_part layers
   wait_for "$(count_of '#lens tbody tr') === 3"
@@ -335,6 +354,7 @@ writes
 writes_with_switches
 classes_heads
 switches_heads
+multiplies_neurons
 reads_layers
 patches
 forgets_old_texts

@@ -14,7 +14,7 @@ import {say} from './words.js';
 
 let isOpen = false;
 let shape = '';   // of the model that the board shows
-let shown = null;  // the answers that are shown
+let shown = null;  // the answers that are shown, and whether these have vectors
 
 function withClasses(doc) {
   return {...doc, scores: Object.fromEntries([...session.classes].map(
@@ -69,18 +69,22 @@ function showNext({before, after}, isChanged) {
     (isChanged ? ` → ${loss(after.loss)}` : '') + ` ${say('nats')}`;
 }
 
+// Queries and keys are large, and only the neuron view shows them.
+const needsVectors = () => isOpen ? view.tab === 'neuron' : location.hash.startsWith('#neuron');
+
 async function follow(signal) {
   if (session.text === '') {
     throw new Error(say('too_long'));
   }
   const question = {model: session.model, text: session.text};
   const intervene = intervention();
-  const maps = {...question, vectors: view.tab === 'neuron'};
+  const vectors = needsVectors();
+  const maps = {...question, vectors};
   const [plain, changed, scores] = await Promise.all([
     ask('/api/attention', maps, signal),
     intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
     ask('/api/ablate', {...question, intervene, top_k: 10}, signal)]);
-  shown = {plain, changed};
+  shown = {plain, changed, vectors};
   showViews(plain, changed);
   showNext(scores, intervene !== '');
   showSurprise(scores, intervene !== '');
@@ -106,5 +110,10 @@ export function openHeads() {
       showViews(shown.plain, shown.changed);
     }
   });
-  byId('tab-neuron').addEventListener('click', follows);
+  // The neuron view is opened by clicks, keys and addresses; whichever it was, the page notes its view.
+  new MutationObserver(() => {
+    if (needsVectors() && shown !== null && !shown.vectors) {
+      follows();
+    }
+  }).observe(document.body, {attributeFilter: ['data-view']});
 }
