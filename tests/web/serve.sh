@@ -112,11 +112,46 @@ writes() {
     "document.querySelectorAll('.piece')[11].ariaLabel.split(' ')[0]" "$other"
   expect 'what stood before it stays' "[...document.querySelectorAll('.piece.given')].map((node) => node.textContent).join('')" 'The cat'
   click '#keep'
+  wait_for "document.getElementById('text').value !== 'The cat'"
   expect 'what was written becomes the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 12" true
   click '#clear'
   expect 'and is cleared' "$(count_of .piece)" 0
   js "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))" >/dev/null
   wait_for "$(count_of .piece) > 12"
+}
+
+# write_tokens NAME:ID ...: in place of the model's answer these tokens come, and writing does not end.
+write_tokens() {
+  local tokens
+  tokens=$(jq -cn '[$ARGS.positional[] | capture("^(?<name>.*):(?<id>[0-9]+)$") | .id |= tonumber]' --args "$@")
+  js "(() => {
+    const real = window.fetch;
+    const tokens = $tokens;
+    const logprobs = {tokens: tokens.map(({name}) => name), token_ids: tokens.map(({id}) => id),
+      token_logprobs: tokens.map((_, i) => i === 0 ? null : -1), text_offset: tokens.map((_, i) => i),
+      top_tokens: tokens.map(({id, name}) => [{id, token: name, logprob: -1}, {id: 2, token: 'other', logprob: -2}])};
+    const event = new TextEncoder().encode('data: ' + JSON.stringify({choices: [{logprobs}]}) + '\\n\\n');
+    window.fetch = async (path, ...rest) => path !== '/v1/completions' ? real(path, ...rest)
+      : new Response(new ReadableStream({start(stream) { stream.enqueue(event); }}));
+  })()" >/dev/null
+  click '#go'
+  wait_for "$(count_of .piece) === $#"
+}
+
+ids_of() { # TEXT
+  curl -sS -H 'Content-Type: application/json' --data "$(jq -n --arg content "$1" '{$content}')" "$site/tokenize" | jq -r '.tokens[]'
+}
+
+keeps_text() {
+  open_site '?text=Hi'
+  local ids
+  ids=($(ids_of ' at'))
+  # The model knows the numbers: 0 is no text, whatever its name.
+  write_tokens "<s>:0" "▁a:${ids[1]}" "t:${ids[2]}" '</s>:0'
+  expect 'special tokens look like none of the text' "$(count_of '.piece.special')" 2
+  click '#keep'
+  wait_for "document.getElementById('text').value !== 'Hi'"
+  expect 'and are not written into it' "document.getElementById('text').value" at
 }
 
 written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
@@ -352,6 +387,7 @@ start_browser 1280 900 light
 opens
 writes
 writes_with_switches
+keeps_text
 classes_heads
 switches_heads
 multiplies_neurons

@@ -3,7 +3,9 @@
 export const percent = (probability) => probability >= 0.1 ? `${(100 * probability).toFixed(0)} %`
   : probability >= 0.001 ? `${(100 * probability).toFixed(1)} %` : '< 0.1 %';
 
-export const isSpecial = (name) => /^<\|.*\|>$/.test(name);
+// By the names that such tokens mostly have, of Llama, Mistral and Gemma, too.
+export const isSpecial = (name) =>
+  /^(<\|.*\|>|<\/?s>|<(bos|eos|pad|unk|(start|end)_of_turn)>|\[\/?INST\])$/.test(name);
 
 // What a token's name stands for: text, or "bytes:\xe2\x80" where it is no whole one.
 export function bytesOf(name) {
@@ -25,11 +27,6 @@ export function readTokens({tokens, token_ids: ids, token_logprobs: values, top_
     id: ids[i], name, probability: values[i] === null ? null : Math.exp(values[i]),
     likely: tops[i].map(({id, token, logprob}) => ({id, name: token, probability: Math.exp(logprob)})),
   }));
-}
-
-export function textOf(tokens) {
-  const bytes = tokens.filter(({name}) => !isSpecial(name)).flatMap(({name}) => [...bytesOf(name)]);
-  return new TextDecoder().decode(Uint8Array.from(bytes));
 }
 
 // What stands for each token where a text is shown: a character of several tokens at the first of them,

@@ -2,9 +2,9 @@
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention} from './changes.js';
 import {closeChoices, enterChoices, hideChoices, listenToChoices, showChoices} from './choices_box.js';
-import {follow} from './server.js';
+import {ask, follow} from './server.js';
 import {changed, kSettings, listen, session} from './session.js';
-import {isSpecial, percent, readTokens, shownTexts, shownToken, textOf} from './tokens.js';
+import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
 import {say} from './words.js';
 
 const kLikely = 11;  // ten others, whichever was taken
@@ -218,6 +218,15 @@ function onKey(event) {
   }
 }
 
+// The server knows what is no text: special tokens, and the blank that some models read before the first word.
+async function keep(useText) {
+  try {
+    useText((await ask('/detokenize', {model: session.model, tokens: tokens.map(({id}) => id)})).content);
+  } catch (error) {
+    byId('write-problem').textContent = `${say('failed')} ${error.message}`;
+  }
+}
+
 // `release` takes all switches back.
 export function openWriting(useText, release) {
   byId('settings').append(...kSettings.map(settingBox));
@@ -225,7 +234,7 @@ export function openWriting(useText, release) {
   addEventListener('keydown', onKey);
   byId('stop').addEventListener('click', stop);
   byId('clear').addEventListener('click', clear);
-  byId('keep').addEventListener('click', () => useText(textOf(tokens)));
+  byId('keep').addEventListener('click', () => keep(useText));
   byId('write-release').addEventListener('click', release);
   byId('numbers').addEventListener('click', () => {
     const isOn = byId('written').classList.toggle('with-numbers');

@@ -1,4 +1,4 @@
-import {percent, readTokens, shownTexts, shownToken, textOf} from '../../../../src/serve/page/tokens.js';
+import {isSpecial, percent, readTokens, shownTexts, shownToken} from '../../../../src/serve/page/tokens.js';
 import {equal, near, test} from '../harness.js';
 
 const named = (...names) => names.map((name) => ({name}));
@@ -10,12 +10,12 @@ test('blanks, line ends and bytes can be seen', () => {
 test('a character of several tokens stands at the first of them', () => {
   const tokens = named('a', 'bytes:\\xea\\xb3', 'bytes:\\xa0', ' b');
   equal(shownTexts(tokens), ['a', '고', '', ' b'].map((text) => text === '고' ? '\uace0' : text));
-  equal(textOf(tokens), 'a\uace0 b');
   equal(shownTexts(named('a', 'bytes:\\xea'))[1], '\uFFFD', 'what has no end yet:');
 });
 
-test('special tokens are no text', () => {
-  equal(textOf(named('<|endoftext|>', 'a', ' b')), 'a b');
+test('special tokens are known by their names', () => {
+  const names = ['<|endoftext|>', '<s>', '</s>', '<bos>', '<end_of_turn>', '[INST]', 'a', '<', '<b>', 'a <s>', '[1]'];
+  equal(names.filter(isSpecial), names.slice(0, 6));
 });
 
 test('tokens of an answer have their numbers, probabilities and what else was likely', () => {
