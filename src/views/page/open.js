@@ -78,11 +78,20 @@ export function openPage(data) {
   document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
+// The keyboard stays where it is: on what takes the place of the element that it was on.
+function keepFocus(replace) {
+  const reached = () => [...document.querySelectorAll(
+    ':is(#tools, #stage) :is(button, select, summary, [tabindex])')];
+  const place = reached().indexOf(document.activeElement);
+  replace();
+  reached()[place]?.focus({preventScroll: true});
+}
+
 // Shows other documents with what the reader has chosen, as far as they have it.
 export function renewPage(data) {
   renewDocuments(data);
   setPalettes(data);
   fillPickers();
   byId('hide-first').disabled = longest === 1;
-  render();
+  keepFocus(render);
 }

@@ -36,3 +36,19 @@ test('a head or a document that is no longer there gives way to the first', () =
   renewPage({...data, documents: [data.documents[0]], beside: -1});
   equal([view.doc, view.head], [0, documents[0].heads[0].name]);
 });
+
+test('the keyboard stays on its element when the same documents come with other scores', () => {
+  const data = sampleData();
+  const scored = {...data, documents: data.documents.map((doc) => ({...doc, scores: {'0.0': ['other', 0.5]}}))};
+  const reach = (address, selector) => {
+    history.replaceState(null, '', address);
+    openPage(data);
+    byId('stage').querySelectorAll(selector)[1].focus();
+    renewPage(scored);
+    return document.activeElement;
+  };
+  equal(reach('#', '.thumbnails button').head?.name, '0.1');
+  const {id, className} = reach('#neuron/1.0', '[role=listbox]').firstElementChild ?? {};
+  equal([id, className], ['token-1-0', '']);
+  document.activeElement.blur();
+});
