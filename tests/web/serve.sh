@@ -35,6 +35,7 @@ expect() {
   fi
 }
 count_of() { echo "document.querySelectorAll('$1').length"; }
+hidden() { echo "String(document.querySelector('$1').hidden)"; }
 text_of() { echo "document.querySelector('$1')?.textContent"; }
 set_text() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('input')); })()" >/dev/null; }
 open_part() {
@@ -110,6 +111,7 @@ writes() {
   wait_for "$(count_of .piece) > 15 && document.getElementById('go').hidden === false"
   expect 'the text goes on from another choice' \
     "document.querySelectorAll('.piece')[11].ariaLabel.split(' ')[0]" "$other"
+  expect 'with the keyboard at it' "document.activeElement.dataset.token" 11
   expect 'what stood before it stays' "[...document.querySelectorAll('.piece.given')].map((node) => node.textContent).join('')" 'The cat'
   click '#keep'
   wait_for "document.getElementById('text').value !== 'The cat'"
@@ -117,7 +119,12 @@ writes() {
   click '#clear'
   expect 'and is cleared' "$(count_of .piece)" 0
   js "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))" >/dev/null
-  wait_for "$(count_of .piece) > 12"
+  wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
+  click '#clear'
+  js "document.getElementById('go').focus()" >/dev/null
+  press enter
+  wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
+  expect 'the keyboard stays on the button that starts and stops' "document.activeElement.id" go
 }
 
 # write_tokens NAME:ID ...: in place of the model's answer these tokens come, and writing does not end.
@@ -140,6 +147,23 @@ write_tokens() {
 
 ids_of() { # TEXT
   curl -sS -H 'Content-Type: application/json' --data "$(jq -n --arg content "$1" '{$content}')" "$site/tokenize" | jq -r '.tokens[]'
+}
+
+leaves_boxes() {
+  open_site '?text=Hi'
+  js "document.getElementById('go').focus()" >/dev/null
+  write_tokens a:3 b:4 c:5
+  js "document.querySelectorAll('.piece')[1].focus()" >/dev/null
+  press enter
+  expect 'a token has others' "document.activeElement.className" likely
+  press escape
+  press enter
+  press escape
+  js "document.querySelectorAll('.piece')[2].focus()" >/dev/null
+  press escape
+  expect 'Escape that leaves a box leaves the writing' "$(hidden '#choices') + $(hidden '#go')" truetrue
+  press escape
+  expect 'the next one stops it' "$(hidden '#go')" false
 }
 
 keeps_text() {
@@ -213,6 +237,10 @@ switches_heads() {
   wait_for "$(count_of '.thumbnails button') === 4 && document.querySelectorAll('.cell').length === 6"
   wait_for "$(count_of '#next .likely') === 10"
   expect 'the loss of the text' "/^Loss [0-9.]+ nats/.test($(text_of '#loss'))" true
+  js "document.querySelector('#surprise [tabindex=\"0\"]').focus()" >/dev/null
+  press right
+  wait_for "/ nats/.test($(text_of '#tip'))"
+  expect 'a token tells the keyboard what it costs' "document.activeElement.textContent + document.getElementById('tip').hidden" hfalse
   check_access 'heads'
   click '.cell[aria-label="head 0.1"]'
   wait_for "$(count_of '.thumbnails') === 2"
@@ -272,6 +300,13 @@ reads_layers() {
   point '#lens tbody td:nth-of-type(3)'
   wait_for "!document.getElementById('tip').hidden"
   expect 'a cell tells five tokens' "$(count_of '#tip .tip-row')" 5
+  js "document.querySelector('#lens [tabindex=\"0\"]').focus()" >/dev/null
+  press down
+  press right
+  wait_for "!document.getElementById('tip').hidden"
+  expect 'arrows lead through cells' "(({parentNode: row, cellIndex}) => [row.rowIndex, cellIndex].join())(document.activeElement)" 2,2
+  expect 'which tell the keyboard as much' "$(count_of '#tip .tip-row')" 5
+  expect 'and are one stop of Tab' "$(count_of '#lens [tabindex="0"]')" 1
   check_access 'layers'
 }
 
@@ -387,6 +422,7 @@ start_browser 1280 900 light
 opens
 writes
 writes_with_switches
+leaves_boxes
 keeps_text
 classes_heads
 switches_heads

@@ -73,6 +73,14 @@ export function closeChoices() {
   opened = null;
 }
 
+// By Escape, which stops writing only where there is no box to leave.
+export function leaveChoices(event) {
+  if (!byId('choices').hidden) {
+    event.stopPropagation();
+    closeChoices();
+  }
+}
+
 export function hideChoices() {
   clearTimeout(hiding);
   hiding = setTimeout(closeChoices, 150);
@@ -116,7 +124,7 @@ export function listenToChoices() {
     const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
     if (event.key === 'Escape') {
       const token = opened;
-      closeChoices();
+      leaveChoices(event);
       token?.focus();
       closeChoices();
     } else if (step) {

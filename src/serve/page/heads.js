@@ -6,6 +6,7 @@ import {documents, view} from '/views/state.js';
 import {buildBoard, openBoard, showChanges, showClasses, showShifts} from './board.js';
 import {commandOf, intervention} from './changes.js';
 import {likelyRow} from './choices_box.js';
+import {listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
 import {showSurprise} from './surprise.js';
@@ -94,6 +95,7 @@ export const headsCommand = () => commandOf('attention', {text: session.text, ou
 
 export function openHeads() {
   openBoard();
+  listenToArrows(byId('surprise'), 'span');
   const tell = (message) => { byId('heads-problem').textContent = message; };
   const now = latest(60, follow, tell);
   const follows = () => {

@@ -1,7 +1,7 @@
 // The logit lens: what each layer would say, for every token.
 import {byId, element} from '/views/dom.js';
-import {hideTip, showTip} from '/views/tip.js';
 import {commandOf, intervention} from './changes.js';
+import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
 import {percent, shownToken} from './tokens.js';
@@ -9,19 +9,20 @@ import {say} from './words.js';
 
 const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? say('behind').replace('{layer}', row) : row;
 
+const tipOf = ({entropy, rank, top}) => [
+  [`${say('entropy')} ${entropy.toFixed(2)}`, ...rank === null || rank === undefined ? [] : [`${say('rank')} ${rank}`]]
+    .join(' · '),
+  ...top.map(({token, probability}) => element('div', {className: 'tip-row'},
+    element('b', {textContent: shownToken(token)}), ` ${percent(probability)}`))];
+
 function cellOf(reading, position) {
   const [best] = reading.top;
   const follows = position.target && position.target.id === best.id;
-  const cell = element('td', {className: follows ? 'follows' : ''},
+  const cell = element('td', {className: follows ? 'follows' : '', tabIndex: -1},
     element('bdi', {textContent: shownToken(best.token), translate: false}));
   cell.style.setProperty('--share', `${(100 * best.probability).toFixed(0)}%`);
   cell.classList.toggle('strong', best.probability > 0.68);
-  cell.addEventListener('pointermove', (event) => showTip(event,
-    [`${say('entropy')} ${reading.entropy.toFixed(2)}`,
-     ...reading.rank === null || reading.rank === undefined ? [] : [`${say('rank')} ${reading.rank}`]].join(' · '),
-    ...reading.top.map(({token, probability}) => element('div', {className: 'tip-row'},
-      element('b', {textContent: shownToken(token)}), ` ${percent(probability)}`))));
-  cell.addEventListener('pointerleave', hideTip);
+  listenForTip(cell, () => tipOf(reading));
   return cell;
 }
 
@@ -31,11 +32,13 @@ function show({positions, rows}) {
   byId('lens').replaceChildren(element('thead', {}, head), element('tbody', {}, ...[...rows].reverse().map((row) =>
     element('tr', {}, element('th', {scope: 'row', textContent: rowName(row)}),
       ...row.readings.map((reading, i) => cellOf(reading, positions[i]))))));
+  byId('lens').querySelector('tbody td').tabIndex = 0;
 }
 
 export const layersCommand = () => commandOf('lens', {text: session.text});
 
 export function openLayers() {
+  listenToArrows(byId('lens'), 'tbody td');
   const now = latest(120, async (signal) => {
     if (session.text === '') {
       throw new Error(say('too_long'));

@@ -1,6 +1,6 @@
 // The text with what each token costs, and how switches change that.
 import {byId, element} from '/views/dom.js';
-import {hideTip, showTip} from '/views/tip.js';
+import {listenForTip} from './reach.js';
 import {shownToken} from './tokens.js';
 
 const kMost = 6;  // nats on which the colour is full; of a change half as many
@@ -11,11 +11,10 @@ export function showSurprise({tokens, before, after}, isChanged) {
     const changed = cost === null ? null : -after.logprobs[i];
     const amount = cost === null ? 0 : isChanged ? (changed - cost) / (kMost / 2) : cost / kMost;
     const node = element('span', {className: isChanged ? (amount > 0 ? 'worse' : 'better') : 'cost',
-                                  textContent: token});
+                                  textContent: token, tabIndex: i === 0 ? 0 : -1});
     node.style.setProperty('--amount', `${(70 * Math.min(1, Math.abs(amount))).toFixed(0)}%`);
     const text = cost === null ? '–' : isChanged ? `${cost.toFixed(2)} → ${changed.toFixed(2)}` : cost.toFixed(2);
-    node.addEventListener('pointermove', (event) => showTip(event, `${text} nats`, shownToken(token)));
-    node.addEventListener('pointerleave', hideTip);
+    listenForTip(node, () => [`${text} nats`, shownToken(token)]);
     return node;
   }));
 }

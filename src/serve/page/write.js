@@ -1,7 +1,7 @@
 // Writing: the text goes on token by token, and any token can be taken back for another.
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention} from './changes.js';
-import {closeChoices, enterChoices, hideChoices, listenToChoices, showChoices} from './choices_box.js';
+import {closeChoices, enterChoices, hideChoices, leaveChoices, listenToChoices, showChoices} from './choices_box.js';
 import {ask, follow} from './server.js';
 import {changed, kSettings, listen, session} from './session.js';
 import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
@@ -66,14 +66,23 @@ function takeEvent({choices: [choice]}) {
   }
 }
 
+// One of the two buttons is there; the keyboard stays on it.
+function swapButtons(shown, hidden) {
+  const isReached = document.activeElement === byId(hidden);
+  byId(shown).hidden = false;
+  byId(hidden).hidden = true;
+  if (isReached) {
+    byId(shown).focus();
+  }
+}
+
 // From the text in the box or, with tokens, behind these.
 async function goOn() {
   controller?.abort();
   const mine = new AbortController();
   controller = mine;
   closeChoices();
-  byId('go').hidden = true;
-  byId('stop').hidden = false;
+  swapButtons('stop', 'go');
   byId('write-problem').textContent = '';
   written = intervention();
   showSwitches();
@@ -99,14 +108,14 @@ function goOnFrom(i, other) {
   const {likely} = tokens[i];
   tokens = [...tokens.slice(0, i), {...other, likely, given: false}];
   showTokens();
+  nodes[i].focus();  // it was on the button, which goOn() takes away
   goOn();
 }
 
 function stop() {
   controller?.abort();
   controller = null;
-  byId('go').hidden = false;
-  byId('stop').hidden = true;
+  swapButtons('go', 'stop');
 }
 
 function clear() {
@@ -174,7 +183,7 @@ function listenToTokens() {
     if (step) {
       nodes[Math.max(0, Math.min(nodes.length - 1, i + step))].focus();
     } else if (event.key === 'Escape') {
-      closeChoices();
+      leaveChoices(event);
     } else {
       openToken(i);
       enterChoices();
