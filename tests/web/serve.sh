@@ -237,6 +237,7 @@ switches_heads() {
   wait_for "$(count_of '.thumbnails button') === 4 && document.querySelectorAll('.cell').length === 6"
   wait_for "$(count_of '#next .likely') === 10"
   expect 'the loss of the text' "/^Loss [0-9.]+ nats/.test($(text_of '#loss'))" true
+  wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
   js "document.querySelector('#surprise [tabindex=\"0\"]').focus()" >/dev/null
   press right
   wait_for "/ nats/.test($(text_of '#tip'))"
