@@ -59,7 +59,8 @@ function showSoon() {
 }
 
 function takeEvent({choices: [choice]}) {
-  if (choice?.logprobs) {
+  // The token that ends a text comes with the last event; the text can go on without it.
+  if (choice?.logprobs && choice.finish_reason !== 'stop') {
     const {text_offset: offsets} = choice.logprobs;
     tokens.push(...readTokens(choice.logprobs).map((token, i) => ({...token, given: offsets[i] < given})));
     showSoon();
