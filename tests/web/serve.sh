@@ -127,22 +127,26 @@ writes() {
   expect 'the keyboard stays on the button that starts and stops' "document.activeElement.id" go
 }
 
-# write_tokens NAME:ID ...: in place of the model's answer these tokens come, and writing does not end.
+# write_tokens NAME:ID ...: in place of the model's answer these tokens come, and the one that ends a text, but not the
+# end of the answer.
 write_tokens() {
   local tokens
   tokens=$(jq -cn '[$ARGS.positional[] | capture("^(?<name>.*):(?<id>[0-9]+)$") | .id |= tonumber]' --args "$@")
   js "(() => {
     const real = window.fetch;
     const tokens = $tokens;
-    const logprobs = {tokens: tokens.map(({name}) => name), token_ids: tokens.map(({id}) => id),
+    const event = (tokens, finish_reason) => 'data: ' + JSON.stringify({choices: [{finish_reason, logprobs: {
+      tokens: tokens.map(({name}) => name), token_ids: tokens.map(({id}) => id),
       token_logprobs: tokens.map((_, i) => i === 0 ? null : -1), text_offset: tokens.map((_, i) => i),
-      top_tokens: tokens.map(({id, name}) => [{id, token: name, logprob: -1}, {id: 2, token: 'other', logprob: -2}])};
-    const event = new TextEncoder().encode('data: ' + JSON.stringify({choices: [{logprobs}]}) + '\\n\\n');
+      top_tokens: tokens.map(({id, name}) => [{id, token: name, logprob: -1}, {id: 2, token: 'other', logprob: -2}])}}]}) +
+      '\\n\\n';
+    const events = new TextEncoder().encode(event(tokens, null) + event([{name: '<|endoftext|>', id: 0}], 'stop'));
     window.fetch = async (path, ...rest) => path !== '/v1/completions' ? real(path, ...rest)
-      : new Response(new ReadableStream({start(stream) { stream.enqueue(event); }}));
+      : new Response(new ReadableStream({start(stream) { stream.enqueue(events); }}));
   })()" >/dev/null
   click '#go'
-  wait_for "$(count_of .piece) === $#"
+  wait_for "$(count_of .piece) >= $#"
+  expect 'the token that ends a text is not shown' "$(count_of .piece)" $#
 }
 
 ids_of() { # TEXT
