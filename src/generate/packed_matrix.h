@@ -27,7 +27,6 @@ class PackedMatrix {
   Index rows() const { return rows_; }
   Index columns() const { return columns_; }
   Index panels() const { return kernels::panel_count(rows_); }
-  Index panel_bytes() const { return panel_bytes_; }
 
   // The rows of panels [begin, end) of y = weight x + bias, for `batch` vectors. The padding of the
   // last panel gets 0.

@@ -8,8 +8,13 @@
 namespace headlight {
 namespace {
 
-// Bytes of panels that stay in the second-level cache while all rows of x meet them.
-constexpr Index kChunkBytes = 256 * 1024;
+// Panels that stay in the second-level cache, a stretch of their columns at a time, while all rows
+// of x meet them. Each chunk rounds x for itself, so that few large ones cost the least.
+constexpr Index kMostPanels = 24;
+
+Index panels_of_chunk(Index panels) {
+  return std::clamp<Index>(divided_up(panels, kernels::max_threads()), 1, kMostPanels);
+}
 
 }  // namespace
 
@@ -36,7 +41,7 @@ Tensor PackedProducts::multiply(const Linear& linear, const Tensor& x) const {
   const StepVectors from{rows.data<float>(), rows.size(1)};
   const StepVectors to{padded.data<float>(), padded.size(1)};
   kernels::parallel_for(
-      matrix.panels(), std::max<Index>(1, kChunkBytes / matrix.panel_bytes()),
+      matrix.panels(), panels_of_chunk(matrix.panels()),
       [&](Index begin, Index end) { matrix.multiply(begin, end, x.size(0), from, to); });
   return to_contiguous(slice(padded, 1, 0, matrix.rows()));
 }

@@ -19,11 +19,11 @@ constexpr Index kTogether = 16;  // vectors that meet a panel together
 // Of them, those whose sums stay in registers: where one register holds the sums of a panel, a pair
 // of weights that is read once for all of them costs the least.
 constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
-constexpr Index kStretch = 1024;                   // columns that meet them: the first cache
-constexpr int kPairs = kScaleBlock / 2;            // of columns, in a block
-constexpr Index kBlocks = kStretch / kScaleBlock;  // of a stretch
+constexpr Index kStretch = 1024;         // columns that meet them: the first cache
+constexpr int kPairs = kScaleBlock / 2;  // of columns, in a block
+constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // of vectors, rounded at a time
 constexpr Index kBlockBytes = kPanelRows * (4 + kScaleBlock);
-constexpr Index kAhead = 8192;  // bytes: with 16 vectors a block takes longer than with one
+constexpr Index kAhead = 14;  // blocks that are asked for before they are read
 
 inline Integers add_products(Halves a, Halves b, Integers sums) {
 #if defined(__AVX512VNNI__)
@@ -47,28 +47,29 @@ inline Integers add_products(Halves a, Halves b, Integers sums) {
 
 // A stretch of some vectors, each block of 32 columns as scale * q: q is a whole number of 16 bits,
 // the scale a power of two. That is 2^-15 of the block's largest, where its weights keep 2^-8.
+// Of up to kVectors vectors, and as many columns as leave room for them.
+template <Index kVectors>
 class Rounded {
  public:
   Rounded(const float* x, Index x_stride, Index count, Index columns) {
     for (Index b = 0; b < count; ++b) {
       for (Index k = 0; k < columns; k += kScaleBlock) {
         const Index rest = columns - k;
-        const Index block = k / kScaleBlock;
-        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock,
-                    quanta_[block][b], scales_[block][b]);
+        const Index place = place_of(b, k / kScaleBlock);
+        round_block(x + b * x_stride + k, rest < kScaleBlock ? rest : kScaleBlock, quanta_[place],
+                    scales_[place]);
       }
     }
   }
 
-  // Columns 2 j and 2 j + 1 of a block in every lane.
-  Halves pair(Index b, Index block, int j) const {
-    std::int32_t word;
-    __builtin_memcpy(&word, quanta_[block][b] + 2 * j, sizeof word);
-    return reinterpret_cast<Halves>(Integers{} + word);
-  }
-  float scale(Index b, Index block) const { return scales_[block][b]; }
+  // [vectors from b on, 32], of a block.
+  const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
+  // [vectors from b on]
+  const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
 
  private:
+  // Block by block, as they are read.
+  static Index place_of(Index b, Index block) { return block * kVectors + b; }
   // What lies behind `count` columns becomes 0.
   static void round_block(const float* x, Index count, std::int16_t* quanta, float& scale) {
     std::uint32_t largest = 0;  // as bits, so that what is no number is larger than numbers
@@ -103,10 +104,16 @@ class Rounded {
     return whole > 32767 ? 32767 : whole;
   }
 
-  // Block by block, as they are read.
-  alignas(64) std::int16_t quanta_[kBlocks][kTogether][kScaleBlock];
-  float scales_[kBlocks][kTogether];
+  alignas(64) std::int16_t quanta_[kBlocks][kScaleBlock];
+  float scales_[kBlocks];
 };
+
+// Two neighbouring columns in every lane.
+inline Halves pair_at(const std::int16_t* quanta) {
+  std::int32_t word;
+  __builtin_memcpy(&word, quanta, sizeof word);
+  return reinterpret_cast<Halves>(Integers{} + word);
+}
 
 constexpr int kWords = kPairs / 2;  // of four weights, in a row's block
 
@@ -120,11 +127,21 @@ inline Vector words_of(const char* block, int g, int part) {
   return load_vector(block + (1 + g) * kPanelRows * 4 + part * kVectorBytes);
 }
 
-inline void prefetch_block(const char* block) {
-  for (Index offset = 0; offset < kBlockBytes; offset += 64) {
-    __builtin_prefetch(block + offset);
+// The blocks of a stretch in a panel, behind which comes the same stretch of the next panel.
+struct Stretch {
+  const char* block(Index number) const { return first + number * kBlockBytes; }
+  void ask_behind(Index number) const {
+    const Index next = number + kAhead;
+    const char* wanted = next < blocks ? block(next) : block(next - blocks) + panel_bytes;
+    for (Index offset = 0; offset < kBlockBytes; offset += 64) {
+      __builtin_prefetch(wanted + offset);
+    }
   }
-}
+
+  const char* first;
+  Index blocks;
+  Index panel_bytes;
+};
 
 // total += the sums of a block of columns, scaled.
 inline void add_sums(const Integers (&sums)[kParts], const Lanes& scales, float scale,
@@ -152,13 +169,16 @@ struct Block {
 
 // kCount vectors with a block. The loop over pairs stays one: unrolled, its sums leave registers.
 template <int kCount>
-void add_block(const Block& block, const Rounded& x, Index number, Index first, Lanes* totals) {
+void add_block(const Block& block, const Rounded<kTogether>& x, Index number, Index first,
+               Lanes* totals) {
+  const std::int16_t* quanta = x.quanta(first, number);
+  const float* scales = x.scales(first, number);
   Integers sums[kCount][kParts] = {};
 #pragma GCC unroll 1
   for (int j = 0; j < kPairs; ++j) {
 #pragma GCC unroll 16
     for (int b = 0; b < kCount; ++b) {
-      const Halves pair = x.pair(first + b, number, j);
+      const Halves pair = pair_at(quanta + b * kScaleBlock + 2 * j);
 #pragma GCC unroll 4
       for (int p = 0; p < kParts; ++p) {
         sums[b][p] = add_products(block.pairs[j][p], pair, sums[b][p]);
@@ -167,14 +187,14 @@ void add_block(const Block& block, const Rounded& x, Index number, Index first, 
   }
 #pragma GCC unroll 16
   for (int b = 0; b < kCount; ++b) {
-    add_sums(sums[b], block.scales, x.scale(first + b, number), totals[first + b]);
+    add_sums(sums[b], block.scales, scales[b], totals[first + b]);
   }
 }
 
-void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, Lanes* totals) {
-  for (Index number = 0; number < blocks; ++number) {
-    prefetch_block(panel + number * kBlockBytes + kAhead);
-    const Block block(panel + number * kBlockBytes);
+void add_panel(const Stretch& weights, const Rounded<kTogether>& x, Index count, Lanes* totals) {
+  for (Index number = 0; number < weights.blocks; ++number) {
+    weights.ask_behind(number);
+    const Block block(weights.block(number));
     for_tiles<kTile>(0, count, [&](auto size, Index first) {
       add_block<decltype(size)::value>(block, x, number, first, totals);
     });
@@ -182,18 +202,19 @@ void add_panel(const char* panel, const Rounded& x, Index blocks, Index count, L
 }
 
 // For one vector, a block is taken apart as it is used.
-void add_panel_to_one(const char* panel, const Rounded& x, Index blocks, Lanes& total) {
-  Lanes result = total;
-  for (Index number = 0; number < blocks; ++number) {
-    const char* block = panel + number * kBlockBytes;
-    prefetch_block(block + kAhead);
+void add_panel(const Stretch& weights, const Rounded<1>& x, Index, Lanes* totals) {
+  Lanes result = totals[0];
+  for (Index number = 0; number < weights.blocks; ++number) {
+    const char* block = weights.block(number);
+    weights.ask_behind(number);
+    const std::int16_t* quanta = x.quanta(0, number);
     Integers even[kParts] = {};
     Integers odd[kParts] = {};
     for (int g = 0; g < kWords; ++g) {
       for (int p = 0; p < kParts; ++p) {
         const Vector words = words_of(block, g, p);
-        even[p] = add_products(even_bytes(words), x.pair(0, number, g), even[p]);
-        odd[p] = add_products(odd_bytes(words), x.pair(0, number, kWords + g), odd[p]);
+        even[p] = add_products(even_bytes(words), pair_at(quanta + 2 * g), even[p]);
+        odd[p] = add_products(odd_bytes(words), pair_at(quanta + 2 * (kWords + g)), odd[p]);
       }
     }
     for (int p = 0; p < kParts; ++p) {
@@ -201,41 +222,51 @@ void add_panel_to_one(const char* panel, const Rounded& x, Index blocks, Lanes& 
     }
     Lanes scales;
     load(block, scales);
-    add_sums(even, scales, x.scale(0, number), result);
+    add_sums(even, scales, *x.scales(0, number), result);
   }
-  total = result;
+  totals[0] = result;
 }
 
-// Columns k ... of vectors b ... with all panels; later columns add to what earlier ones left in y.
+constexpr Index columns_of_stretch(Index vectors) { return kTogether * kStretch / vectors; }
+
+// Columns k ... of up to kVectors vectors b ... with all panels; later columns add to what earlier
+// ones left in y.
+template <Index kVectors>
 void multiply_stretch(const PanelProduct& product, Index b, Index k) {
-  const Index vectors = product.batch - b < kTogether ? product.batch - b : kTogether;
-  const Index columns = product.columns - k < kStretch ? product.columns - k : kStretch;
-  const Rounded x(product.x + b * product.x_stride + k, product.x_stride, vectors, columns);
-  const Index blocks = (columns + kScaleBlock - 1) / kScaleBlock;
-  const char* panel = static_cast<const char*>(product.panels) + k / kScaleBlock * kBlockBytes;
-  for (Index i = 0; i < product.count; ++i, panel += product.panel_bytes) {
+  constexpr Index kColumns = columns_of_stretch(kVectors);
+  const Index vectors = product.batch - b < kVectors ? product.batch - b : kVectors;
+  const Index columns = product.columns - k < kColumns ? product.columns - k : kColumns;
+  const Rounded<kVectors> x(product.x + b * product.x_stride + k, product.x_stride, vectors,
+                            columns);
+  Stretch weights{.first = static_cast<const char*>(product.panels) + k / kScaleBlock * kBlockBytes,
+                  .blocks = (columns + kScaleBlock - 1) / kScaleBlock,
+                  .panel_bytes = product.panel_bytes};
+  for (Index i = 0; i < product.count; ++i, weights.first += product.panel_bytes) {
     float* y = product.y + b * product.y_stride + i * kPanelRows;
-    Lanes totals[kTogether] = {};
+    Lanes totals[kVectors] = {};
     for (Index v = 0; v < vectors && k > 0; ++v) {
       load(y + v * product.y_stride, totals[v]);
     }
-    if (vectors == 1) {
-      add_panel_to_one(panel, x, blocks, totals[0]);
-    } else {
-      add_panel(panel, x, blocks, vectors, totals);
-    }
+    add_panel(weights, x, vectors, totals);
     for (Index v = 0; v < vectors; ++v) {
       store(totals[v], y + v * product.y_stride);
     }
   }
 }
 
-void multiply(const PanelProduct& product) {
-  for (Index b = 0; b < product.batch; b += kTogether) {
-    for (Index k = 0; k < product.columns; k += kStretch) {
-      multiply_stretch(product, b, k);
+// All vectors meet a stretch before the next one is read.
+template <Index kVectors>
+void multiply_all(const PanelProduct& product) {
+  for (Index k = 0; k < product.columns; k += columns_of_stretch(kVectors)) {
+    for (Index b = 0; b < product.batch; b += kVectors) {
+      multiply_stretch<kVectors>(product, b, k);
     }
   }
+}
+
+// One vector meets whole panels, in the order of memory.
+void multiply(const PanelProduct& product) {
+  product.batch == 1 ? multiply_all<1>(product) : multiply_all<kTogether>(product);
 }
 
 }  // namespace
