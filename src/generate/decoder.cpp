@@ -7,18 +7,24 @@
 #include "generate/packed_products.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
+#include "kernels/gemm/products.h"
 #include "kernels/loops.h"
 
 namespace headlight {
+namespace {
+
+// Tokens up to which the panels of steps, as they lie in memory, are multiplied sooner than tiles
+// have packed the model's own matrices.
+constexpr Index kFewTokens = 32;
+
+}  // namespace
 
 struct Decoder::State {
   State(const LanguageModel& whole_model, WeightFormat weight_format)
       : whole(whole_model), format(weight_format) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
-      if (format == WeightFormat::int8 && kernels::multiplies_int8_fast()) {
-        products.emplace(*packed);
-      }
+      products.emplace(*packed);
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -29,6 +35,13 @@ struct Decoder::State {
     require(packed.has_value(), "[Decoder] a model of type '", whole.model_type(),
             "' has no steps, expected a Gpt");
     return *packed;
+  }
+  // Who multiplies a prompt of so many tokens; null: the model itself.
+  const WeightProducts* products_for(Index tokens) const {
+    const bool is_own = kernels::gemm_engine() == kernels::ProductEngine::tiles;
+    const bool is_fast = format == WeightFormat::int8 ? kernels::multiplies_int8_fast()
+                                                      : is_own && tokens <= kFewTokens;
+    return is_fast ? &*products : nullptr;
   }
   // Memory for a step; it only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -42,7 +55,7 @@ struct Decoder::State {
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
-  std::optional<PackedProducts> products;  // of prompts, where they are faster than the model's own
+  std::optional<PackedProducts> products;  // with what is packed
   std::optional<StepWorkspace> workspace;
 };
 
@@ -121,7 +134,7 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
   KeyValueCache* const caches[] = {&cache};
   const NoGrad no_grad;
   const Batch batch = continue_sequences({tokens}, {cache.length()});
-  const WeightProducts* products = state_->products ? &*state_->products : nullptr;
+  const WeightProducts* products = state_->products_for(std::ssize(tokens));
   const Tensor all =
       gpt.residual(batch, gpt.config().n_layer,
                    {.hook = hook, .products = products, .caches = caches});  // [T, C]

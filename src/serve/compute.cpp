@@ -18,9 +18,9 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
           .tokens = a.tokens + b.tokens};
 }
 
-// A step waits for a part of a prompt. Short parts cost int8 nothing; with the other formats a part
-// takes a pass over the float32 weights, whatever its length.
-Index prompt_chunk(WeightFormat format) { return format == WeightFormat::int8 ? 32 : 64; }
+// Positions of a prompt that are read at a time. Steps of others wait for them, so they are as few
+// as are read about as fast as more.
+constexpr Index kPromptChunk = 32;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void Compute::make_engine(std::size_t model) {
   models_[model].engine =
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
                                EngineOptions{.together = options_.slots,
-                                             .prompt_chunk = prompt_chunk(options_.weights),
+                                             .prompt_chunk = kPromptChunk,
                                              .context_tokens = options_.context_tokens});
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/panels/panels.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
+#include "support/products.h"
 
 namespace decoder_test {
 
@@ -90,6 +91,25 @@ double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
 
 std::vector<float> copied(std::span<const float> logits) { return {logits.begin(), logits.end()}; }
 
+// By taking the model's own matrices away.
+bool prompt_meets_packed_matrices(WeightFormat format, Index tokens) {
+  const Gpt gpt(small_config());
+  liven(gpt, 7);
+  Decoder decoder(gpt, format);
+  const auto logits = [&] {
+    KeyValueCache cache = gpt.make_cache();
+    decoder.read(draw_ids(tokens, 53), cache);
+    return copied(decoder.logits(0));
+  };
+  const std::vector<float> before = logits();
+  for (auto& [name, parameter] : gpt.parameters()) {
+    if (parameter.rank() == 2 && name.starts_with("h.")) {
+      parameter.fill(0);
+    }
+  }
+  return logits() == before;
+}
+
 }  // namespace
 
 TEST_CASE("a decoder gives the logits of the model, whatever its shape") {
@@ -142,22 +162,15 @@ TEST_CASE("a decoder rounds the weights of a model that is not rounded") {
   CHECK(largest_difference(logits(late), coarse) < 0.2);
 }
 
-TEST_CASE("a prompt meets the matrices that steps meet where int8 is fast") {
-  const Gpt gpt(small_config());
-  liven(gpt, 7);
-  Decoder decoder(gpt, WeightFormat::int8);
-  const auto logits = [&] {
-    KeyValueCache cache = gpt.make_cache();
-    decoder.read(draw_ids(20, 53), cache);
-    return copied(decoder.logits(0));
-  };
-  const std::vector<float> before = logits();
-  for (auto& [name, parameter] : gpt.parameters()) {
-    if (parameter.rank() == 2 && name.starts_with("h.")) {
-      parameter.fill(0);
-    }
+TEST_CASE("a prompt meets the matrices that steps meet where that is fast") {
+  CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
+  for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
+    const ProductsScope own(kernels::Products::own);
+    CHECK(prompt_meets_packed_matrices(format, 32));
+    CHECK(!prompt_meets_packed_matrices(format, 33));
+    const ProductsScope blas(kernels::Products::blas);
+    CHECK(!prompt_meets_packed_matrices(format, 32));
   }
-  CHECK((logits() == before) == kernels::multiplies_int8_fast());
 }
 
 TEST_CASE("the bits of a step depend on neither the threads nor the other sequences") {

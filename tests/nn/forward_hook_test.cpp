@@ -327,7 +327,7 @@ TEST_CASE("looking changes no bit, but for patterns, which take whole matrices",
 TEST_CASE("a change does the same in a forward pass, behind a cache and step by step", "[nn]") {
   const Ids tokens{1, 5, 3, 8, 2, 12, 7};
   for (const auto& [threads, format, limit] :
-       {std::tuple{1, WeightFormat::float32, 1e-5}, std::tuple{2, WeightFormat::float32, 1e-5},
+       {std::tuple{1, WeightFormat::float32, 2e-5}, std::tuple{2, WeightFormat::float32, 2e-5},
         std::tuple{2, WeightFormat::int8, 5e-3}}) {
     const ThreadScope scope(threads);
     for (const GptConfig& config : all_kinds()) {

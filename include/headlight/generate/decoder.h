@@ -23,7 +23,8 @@ struct DecodeItem {
 //
 // A prompt is read as a matrix by the model itself: its own float32 weights stay anyway, and need
 // not be unpacked. round_weights() first, when prompt and output shall be read with the same ones.
-// Only int8 weights are multiplied as steps do it where that is faster (x86-64).
+// What steps multiply with takes their place where that is faster: int8 weights (x86-64), and up to
+// 32 tokens at a time, unless the products are BLAS's.
 //
 // A model other than Gpt has no steps: whoever generates with it asks for the logits of the whole
 // context again and again.
