@@ -57,7 +57,7 @@ models_and_files() {
 }
 tokenizers() {
   check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
-  check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500
+  check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500 --share "$share"
 }
 set -m
 tokenizers &

@@ -23,7 +23,7 @@ from tokenizers import Tokenizer, pre_tokenizers
 from transformers.tokenization_utils_base import generate_merges
 
 from check_tokenizer import ROOT, differences, every_code_point, known_to_python, random_strings
-from check_tokenizer import with_added_tokens
+from check_tokenizer import share_of, with_added_tokens
 from tokenizer_kinds import BY_PCRE2, BYTES, KINDS, MARK
 
 # The value of tokenizer.ggml.pre for each kind; None: SentencePiece.
@@ -129,6 +129,7 @@ def main():
     parser.add_argument("program", help="path of headlight")
     parser.add_argument("--gguf", type=pathlib.Path, nargs="*", default=[], help="files of models")
     parser.add_argument("--strings", type=int, default=2000)
+    parser.add_argument("--share", type=float, default=1.0, help="of all code points, drawn anew")
     options = parser.parse_args()
     corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8")
     strings = random_strings(options.strings)
@@ -139,7 +140,8 @@ def main():
             path = pathlib.Path(name) / f"{kind}.gguf"
             pairs[kind] = path, write(path, KINDS[kind](corpus), pre, kind.startswith("Gemma"))
         for kind, (path, tokenizer) in pairs.items():
-            texts = with_added_tokens(strings, tokenizer) + every_code_point()
+            texts = with_added_tokens(strings, tokenizer)
+            texts += share_of(every_code_point(), options.share)
             if kind in BY_PCRE2:
                 texts = [known_to_python(text) for text in texts]
             wrong += differences(f"GGUF, {kind}", options.program, path, tokenizer, texts)
