@@ -44,6 +44,25 @@ void copy_elements(Tensor& to, const Tensor& from) {
   });
 }
 
+// True when every element of a view is one of `capacity` elements, also where sums overflow.
+bool stays_inside(const Shape& shape, const Shape& strides, Index begin, Index offset,
+                  Index capacity) {
+  Index lowest = 0;
+  Index highest = 0;
+  bool overflows = __builtin_add_overflow(begin, offset, &lowest);
+  highest = lowest;
+  for (Index axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 0) {
+      return true;
+    }
+    Index reach = 0;
+    overflows = overflows || __builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach);
+    Index& end = reach < 0 ? lowest : highest;
+    overflows = overflows || __builtin_add_overflow(end, reach, &end);
+  }
+  return !overflows && lowest >= 0 && highest < capacity;
+}
+
 void fill_elements(Tensor& to, double value) {
   Tensor single = Tensor::empty({}, DType::float64);
   *single.data<double>() = value;
@@ -143,6 +162,13 @@ void Tensor::fill(double value) {
 }
 
 Tensor Tensor::strided_view(const Shape& shape, const Shape& strides, Index offset) const {
+  require(defined(), "[strided_view] the tensor is undefined");
+  require(shape.rank() == strides.rank(), "[strided_view] expected a stride for each of the axes ",
+          shape, ", got ", strides);
+  const auto capacity = static_cast<Index>(storage_->bytes() / element_size(dtype_));
+  require(stays_inside(shape, strides, offset_, offset, capacity), "[strided_view] shape ", shape,
+          " with strides ", strides, " from element ", offset, " leaves the storage of ", capacity,
+          " elements");
   Tensor view = *this;
   view.node_ = nullptr;
   view.shape_ = shape;

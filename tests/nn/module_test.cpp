@@ -5,6 +5,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/reduce.h"
 #include "nn/nn_support.h"
+#include "io/temporary_folder.h"
 #include "support/catch.h"
 
 namespace module_test {
@@ -50,6 +51,23 @@ GptConfig small_config() {
 }
 
 }  // namespace
+
+TEST_CASE("a name is registered once") {
+  struct Twice : Module {
+    explicit Twice(bool part) {
+      register_parameter("weight", Tensor::zeros({2}));
+      if (part) {
+        register_module("weight", other);
+      } else {
+        register_parameter("weight", Tensor::zeros({2}));
+      }
+    }
+    Linear other{LinearOptions{.inputs = 2, .outputs = 2}, RandomStream{}};
+  };
+  for (const bool part : {false, true}) {
+    CHECK(contains(error_of([&] { Twice{part}; }), "'weight' is registered twice"));
+  }
+}
 
 TEST_CASE("a module lists its own parameters first and then its parts by dotted name") {
   const Scaled module;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "io/temporary_folder.h"
 #include "support/tensors.h"
 
 namespace tensor_test {
@@ -16,6 +17,23 @@ constexpr Index kHuge = std::numeric_limits<Index>::max();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
+
+TEST_CASE("a view that leaves the storage is refused") {
+  const Tensor x = Tensor::arange(64, DType::float32);  // fills its block
+  CHECK(x.strided_view({4, 4}, {16, 1}, 12).numel() == 16);
+  CHECK(x.strided_view({64}, {-1}, 63).numel() == 64);
+  CHECK(x.strided_view({0}, {1}, 4000).numel() == 0);
+  constexpr Index kHuge = Index{1} << 62;
+  const std::vector<std::tuple<Shape, Shape, Index>> outside{
+      {{4, 4}, {1 << 20, 1}, 0}, {{2}, {1}, 1 << 20}, {{2}, {-1}, 0}, {{1}, {1}, -1},
+      {{9}, {kHuge}, 0},         {{1}, {1}, kHuge}};
+  for (const auto& [shape, strides, offset] : outside) {
+    CHECK(contains(error_of([&] { static_cast<void>(x.strided_view(shape, strides, offset)); }),
+                   "leaves the storage"));
+  }
+  CHECK(contains(error_of([] { static_cast<void>(Tensor().strided_view({1}, {1})); }),
+                 "the tensor is undefined"));
+}
 
 TEST_CASE("factories fill a tensor of the wanted shape and type") {
   CHECK(Tensor::empty({2, 3}).shape() == Shape{2, 3});

@@ -56,6 +56,8 @@ class Module {
   void register_module(const std::string& name, Module& part);
 
  private:
+  // Throws Error when a parameter, buffer or part has this name.
+  void require_new(const std::string& name) const;
   void collect(const std::string& prefix, bool buffers, NamedTensors& into) const;
 
   NamedTensors parameters_;

@@ -44,8 +44,13 @@ void append_text(std::string& out, DType dtype);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
 // The DType that a C++ type is stored as: dtype_of<float>() == DType::float32.
+// Other types do not compile.
 template <class T>
-constexpr DType dtype_of();
+constexpr DType dtype_of() {
+  static_assert(sizeof(T) == 0,
+                "a tensor holds float, double, BFloat16, std::int32_t (token ids) or bool");
+  return {};
+}
 template <>
 constexpr DType dtype_of<float>() {
   return DType::float32;

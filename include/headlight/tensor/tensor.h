@@ -89,7 +89,7 @@ class Tensor {
   void fill(double value);
 
   // Another view of the same elements, without gradient; offset in elements from this view's first.
-  // The caller guarantees that every index stays inside the storage.
+  // Throws Error when an element would be outside the storage.
   Tensor strided_view(const Shape& shape, const Shape& strides, Index offset = 0) const;
   // True when the elements are this handle's alone, so that overwriting them surprises nobody.
   bool owns_storage_alone() const { return storage_.use_count() == 1; }
