@@ -287,7 +287,7 @@ void DecoderStep::Layer::turn_all() {
     }
   }
   me_.barrier();
-  if (plan.rope) {
+  if (plan.rope || layer_.plan.qk_norm) {
     for (const auto& [point, part] : {std::pair{Point::rot_q, 0}, std::pair{Point::rot_k, 1}}) {
       step_.visit(me_, {point, number_}, projection(part),
                   {plan.part_heads(part), plan.head_width});

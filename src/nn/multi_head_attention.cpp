@@ -132,16 +132,20 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
     require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
             "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
   }
+  require(options_.window == 0 || masks.causal,
+          "[MultiHeadAttention] a window needs masks.causal, got window ", options_.window);
   check_mask(masks.bias, query, key);
   AttentionResult result = scaled_dot_product_attention(
       split_heads(project(query, 0)), split_heads(project(key, 1)), split_heads(project(value, 2)),
       {.mask = whole_mask(masks, query, key),
        .causal = masks.causal,
+       .window = options_.window,
        .enable_gqa = options_.key_heads < options_.heads,
        .bias = masks.bias,
        .scale = options_.scale,
        .dropout = context.training ? options_.dropout : 0,
-       .random = context.random.fork(options_.dropout_label)});
+       .random = context.random.fork(options_.dropout_label),
+       .key_ends = options_.key_ends});
   const Tensor joined =
       reshape(transpose(result.output, 1, 2), {query.size(0), query.size(1), inner_width()});
   return {c_proj_->forward(joined), result.weights};
@@ -211,8 +215,9 @@ Tensor MultiHeadAttention::queries_and_keys_normalized(const Tensor& qkv) const 
 Tensor MultiHeadAttention::queries_and_keys_turned(const Tensor& qkv,
                                                    const std::vector<Index>& offsets,
                                                    const ForwardContext& context) const {
+  const std::initializer_list<Point> points{Point::rot_q, Point::rot_k};
   if (!options_.rope) {
-    return qkv;
+    return q_norm_ ? parts_visited(qkv, points, context.hook) : qkv;
   }
   std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
@@ -225,7 +230,7 @@ Tensor MultiHeadAttention::queries_and_keys_turned(const Tensor& qkv,
   const Tensor turned = reshape(
       rope(reshape(qkv, heads), Tensor::from(positions, {qkv.size(0)}), *options_.rope, together),
       qkv.shape());
-  return parts_visited(turned, {Point::rot_q, Point::rot_k}, context.hook);
+  return parts_visited(turned, points, context.hook);
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,

@@ -3,9 +3,11 @@
 #include <cstdio>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "nn/nn_support.h"
 #include "nn/reference_model.h"
+#include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
@@ -319,6 +321,19 @@ TEST_CASE("attention refuses sizes that do not fit") {
                     "[MultiHeadAttention] a fused projection needs equal widths, got query 8, key "
                     "6, value 8");
   CHECK_THROWS_AS(MultiHeadAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
+}
+
+TEST_CASE("a window hides the same keys in both ways through attention") {
+  const MultiHeadAttention attention({.width = 4, .heads = 2, .window = 2, .dtype = kDouble},
+                                     RandomStream{7});
+  const Tensor x = random_normal({5, 4}, RandomStream{8}, 0, 1, kDouble);
+  const Tensor batch = reshape(x, {1, 5, 4});
+  const AttentionResult whole = attention.forward(batch, batch, batch, {.causal = true});
+  CHECK(whole.weights.to_vector()[2 * 5] == 0);  // key 0 of query 2
+  const Tensor ragged = attention.forward_ragged(x, {0, 5}, {});
+  CHECK(largest_difference(reshape(whole.output, {5, 4}), ragged) < 1e-12);
+  CHECK(contains(error_of([&] { attention.forward(batch, batch, batch); }),
+                 "a window needs masks.causal"));
 }
 
 TEST_CASE("attention refuses inputs that do not fit") {
