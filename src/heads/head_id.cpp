@@ -3,23 +3,6 @@
 #include "headlight/base/error.h"
 
 namespace headlight {
-namespace {
-
-// "0 to 3", or "0, 2 and 5" of a layer that lost some.
-std::string numbers_text(const std::vector<Index>& numbers) {
-  if (!numbers.empty() && numbers.back() + 1 == std::ssize(numbers)) {
-    return concat_text("0 to ", numbers.back());
-  }
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    text += i == 0 ? "" : i + 1 == numbers.size() ? " and " : ", ";
-    text += std::to_string(numbers[i]);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string head_name(const HeadId& id) { return concat_text(id.layer, ".", id.head); }
 
 std::vector<std::string> head_names(std::span<const HeadId> ids) {

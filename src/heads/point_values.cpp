@@ -35,8 +35,13 @@ ValueLayout::ValueLayout(Point point, const Shape& shape) {
 
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads) {
   const PointItems kind = items_of(point);
-  if ((kind == PointItems::heads || kind == PointItems::maps) && heads.count(layer) == items) {
-    return heads.numbers[static_cast<std::size_t>(layer)];
+  if (kind != PointItems::features && heads.count(layer) > 0) {
+    const std::vector<Index>& numbers = kind == PointItems::key_heads
+                                            ? heads.key_numbers_of(layer)
+                                            : heads.numbers[static_cast<std::size_t>(layer)];
+    if (std::ssize(numbers) == items) {
+      return numbers;
+    }
   }
   std::vector<Index> numbers(static_cast<std::size_t>(items));
   std::iota(numbers.begin(), numbers.end(), Index{0});

@@ -95,6 +95,7 @@ GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers 
   }
   config.head_width = config.n_head * width == config.n_embd ? 0 : width;
   config.head_numbers.clear();
+  config.key_head_numbers.clear();
   if (!std::all_of(numbers.begin(), numbers.end(), counts_from_zero)) {
     config.head_numbers = std::move(numbers);
   }
@@ -109,6 +110,22 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptCo
     to[i].second.copy_from(rearranged(model.weights()[i], model.config(), layout));
   }
   return result;
+}
+
+// The numbers of the key heads that the new model keeps.
+HeadNumbers key_numbers_of(const HeadLayout& whole, const Layout& layout) {
+  HeadNumbers numbers(layout.size());
+  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
+    for (const Index place : layout[layer].key_heads) {
+      numbers[layer].push_back(
+          whole.key_numbers_of(static_cast<Index>(layer))[static_cast<std::size_t>(place)]);
+    }
+  }
+  return numbers;
+}
+
+const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
+  return layout.key_numbers.empty() ? layout.numbers : layout.key_numbers;
 }
 
 // `kept` and the smallest other numbers, `count` in all, rising.
@@ -151,6 +168,10 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   if (shares_keys(model.config())) {
     config.n_kv_head = 0;
     config.key_groups = key_groups_of(model.config(), layout);
+  }
+  const HeadNumbers key_numbers = key_numbers_of(whole, layout);
+  if (key_numbers != all_key_numbers(config.head_layout())) {
+    config.key_head_numbers = key_numbers;
   }
   return rebuilt(model, layout, config);
 }

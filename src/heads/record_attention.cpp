@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/nn/forward_hook.h"
+#include "headlight/nn/gpt.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
 #include "heads/layer_maps.h"
@@ -83,16 +85,18 @@ void require_memory(const LanguageModel& model, const HeadSet& chosen,
           " MiB: choose fewer documents, layers or tokens");
 }
 
-// Keeps queries and keys [N, H, D] of some layers.
+// Keeps queries [N, H, D] and keys [N, G, D] of some layers as the scores read them: normalised
+// and rotated where the model does that, since rot_q comes behind q.
 class KeepVectors final : public ForwardHook {
  public:
   explicit KeepVectors(const HeadSet& chosen) : chosen_(chosen) {}
 
   bool wants(Point point, Index layer) const override {
-    return (point == Point::q || point == Point::k) && !chosen_.of_layer(layer).empty();
+    return (is_query(point) || point == Point::k || point == Point::rot_k) &&
+           !chosen_.of_layer(layer).empty();
   }
   Tensor visit(const Place& place, const Tensor& value) override {
-    (place.point == Point::q ? queries : keys)[place.layer] = to_contiguous(value);
+    (is_query(place.point) ? queries : keys)[place.layer] = to_contiguous(value);
     return value;
   }
 
@@ -100,6 +104,8 @@ class KeepVectors final : public ForwardHook {
   std::map<Index, Tensor> keys;
 
  private:
+  static bool is_query(Point point) { return point == Point::q || point == Point::rot_q; }
+
   const HeadSet& chosen_;
 };
 
@@ -136,7 +142,7 @@ Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Inde
   return result;
 }
 
-// Vectors [N, H, D] of the heads at these places as [B, T, heads, D].
+// Vectors [N, H or G, D] of the query or key heads at these places as [B, T, heads, D].
 Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
                       const RecordedAttention& recorded) {
   const Index width = vectors.size(2);
@@ -158,6 +164,28 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
     target += longest * count * width;
   }
   return result;
+}
+
+// Adds queries and keys, and what the scores do with them.
+void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageModel& model,
+                 const std::vector<Index>& places, const RecordedAttention& recorded) {
+  require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),
+          "a model of type '", model.model_type(),
+          "' gives no ForwardHook the queries and keys of layer ", layer.layer);
+  const HeadLayout layout = model.heads();
+  std::vector<Index> key_places;
+  for (const Index place : places) {
+    key_places.push_back(layout.key_place(layer.layer, place));
+  }
+  layer.queries = padded_vectors(hook.queries.at(layer.layer), places, recorded);
+  layer.keys = padded_vectors(hook.keys.at(layer.layer), key_places, recorded);
+  layer.scale = 1 / std::sqrt(static_cast<double>(layer.queries.size(-1)));
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    const BlockPlan plan = block_plan(gpt->config(), layer.layer);
+    layer.scale = plan.attention.scale > 0 ? plan.attention.scale : layer.scale;
+    layer.window = plan.attention.window;
+    layer.rotated = plan.qk_norm || plan.attention.rope.has_value();
+  }
 }
 
 void require_numbers(const RecordedLayer& layer) {
@@ -216,6 +244,8 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
       };
       maps.layers.back().queries = heads_first(layer.queries);
       maps.layers.back().keys = heads_first(layer.keys);
+      maps.layers.back().scale = layer.scale;
+      maps.layers.back().window = layer.window;
     }
   }
   return maps;
@@ -245,10 +275,7 @@ RecordedAttention record_attention_batch(const LanguageModel& model, const Token
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
     require_numbers(recorded.layers.back());
     if (options.vectors) {
-      require(hook.queries.contains(layer) && hook.keys.contains(layer), "a model of type '",
-              model.model_type(), "' gives no ForwardHook the queries and keys of layer ", layer);
-      recorded.layers.back().queries = padded_vectors(hook.queries.at(layer), places, recorded);
-      recorded.layers.back().keys = padded_vectors(hook.keys.at(layer), places, recorded);
+      add_vectors(recorded.layers.back(), hook, model, places, recorded);
     }
   }
   return recorded;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace headlight {
@@ -20,21 +21,58 @@ void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
 }
 
-void check_head_numbers(const GptConfig& config) {
-  const auto& layers = config.head_numbers;
-  require_value(layers.empty() || std::ssize(layers) == config.n_layer, "head_numbers", "expected ",
+// G of a layer.
+Index key_heads_of(const GptConfig& config, Index layer) {
+  if (!config.key_groups.empty()) {
+    return std::ssize(config.key_groups[static_cast<std::size_t>(layer)]);
+  }
+  return config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer);
+}
+
+// Checks the lists of head_numbers or key_head_numbers.
+void check_numbers(const GptConfig& config, const char* name,
+                   const std::vector<std::vector<Index>>& layers,
+                   const std::function<Index(Index)>& heads_of) {
+  require_value(layers.empty() || std::ssize(layers) == config.n_layer, name, "expected ",
                 config.n_layer, " lists, got ", layers.size());
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const std::vector<Index>& numbers = layers[layer];
-    const Index heads = config.heads(static_cast<Index>(layer));
-    require_value(std::ssize(numbers) == heads, "head_numbers", "expected ", heads, " for layer ",
-                  layer, ", got ", numbers.size());
+    const Index heads = heads_of(static_cast<Index>(layer));
+    require_value(std::ssize(numbers) == heads, name, "expected ", heads, " for layer ", layer,
+                  ", got ", numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       require_value(
           numbers[i] >= 0 && numbers[i] < kLargestSize && (i == 0 || numbers[i - 1] < numbers[i]),
-          "head_numbers", "expected rising numbers from 0 for layer ", layer, ", got ", numbers[i]);
+          name, "expected rising numbers from 0 for layer ", layer, ", got ", numbers[i]);
     }
   }
+}
+
+void check_head_numbers(const GptConfig& config) {
+  check_numbers(config, "head_numbers", config.head_numbers,
+                [&](Index layer) { return config.heads(layer); });
+  check_numbers(config, "key_head_numbers", config.key_head_numbers,
+                [&](Index layer) { return key_heads_of(config, layer); });
+}
+
+std::vector<Index> counted(Index count) {
+  std::vector<Index> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), Index{0});
+  return numbers;
+}
+
+// [H]: the place of the key head that each query head of a layer reads.
+std::vector<Index> key_places_of(const GptConfig& config, Index layer) {
+  const Index key_heads = key_heads_of(config, layer);
+  std::vector<Index> places;
+  for (Index key_head = 0; key_head < key_heads; ++key_head) {
+    const Index size = config.key_groups.empty()
+                           ? config.heads(layer) / key_heads
+                           : config.key_groups[static_cast<std::size_t>(layer)]
+                                              [static_cast<std::size_t>(key_head)];
+    places.insert(places.end(), static_cast<std::size_t>(size), key_head);
+  }
+  return places;
 }
 
 void check_key_heads(const GptConfig& config) {
@@ -120,8 +158,16 @@ HeadLayout GptConfig::head_layout() const {
   HeadLayout layout{.numbers = head_numbers,
                     .head_width = head_width > 0 ? head_width : n_embd / n_head};
   for (Index layer = layout.layers(); layer < n_layer; ++layer) {
-    layout.numbers.emplace_back(static_cast<std::size_t>(heads(layer)));
-    std::iota(layout.numbers.back().begin(), layout.numbers.back().end(), Index{0});
+    layout.numbers.push_back(counted(heads(layer)));
+  }
+  layout.key_numbers = key_head_numbers;
+  if (n_kv_head > 0 || !key_groups.empty()) {
+    for (Index layer = 0; layer < n_layer; ++layer) {
+      layout.key_places.push_back(key_places_of(*this, layer));
+      if (key_head_numbers.empty()) {
+        layout.key_numbers.push_back(counted(key_heads_of(*this, layer)));
+      }
+    }
   }
   return layout;
 }

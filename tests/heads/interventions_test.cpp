@@ -254,10 +254,10 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
   config.mlp = false;
   const Fixture f(config);
   CHECK(f.refusal("off 3.0") == "intervene: the model has layers 0 to 2, got z.3");
-  CHECK(f.refusal("off 2.2") == "intervene: blocks.2.attn.hook_z has numbers up to 1, got 2");
-  CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z has numbers up to 1, got 2");
+  CHECK(f.refusal("off 2.2") == "intervene: blocks.2.attn.hook_z has numbers 0 to 1, got 2");
+  CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z has numbers 0 to 1, got 2");
   CHECK(f.refusal("off resid_pre.0.6") ==
-        "intervene: blocks.0.hook_resid_pre has numbers up to 5, got 6");
+        "intervene: blocks.0.hook_resid_pre has numbers 0 to 5, got 6");
   CHECK(f.refusal("off mlp.1") == "intervene: this model computes no mlp_out");
   CHECK(f.refusal("off rot_q") == "intervene: this model computes no rot_q");
   CHECK(f.refusal("off logits").starts_with("intervene: logits are what comes out"));

@@ -1,9 +1,11 @@
 #include "headlight/heads/record_attention.h"
 
+#include "headlight/heads/activation_cache.h"
 #include "headlight/heads/prune.h"
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
@@ -236,6 +238,99 @@ TEST_CASE("recorded queries and keys explain the weights, pads are zeros") {
   REQUIRE(weight(maps.layers[1].keys, {1, 2, 5}) == weight(layer.keys, {1, 2, 1, 5}));
 }
 
+namespace {
+
+GptConfig small_config() {
+  return {.vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 6, .n_embd = 24};
+}
+
+// Models whose scores are more than q . k / sqrt(D) of the projections.
+std::vector<std::pair<std::string, GptConfig>> scored_configs() {
+  std::vector<std::pair<std::string, GptConfig>> configs;
+  configs.emplace_back("three heads a key head, rotated", small_config());
+  configs.back().second.n_kv_head = 2;
+  configs.back().second.position = PositionKind::rope;
+  configs.emplace_back("rotated and normalised", configs.back().second);
+  configs.back().second.qk_norm = true;
+  configs.emplace_back("normalised alone", small_config());
+  configs.back().second.qk_norm = true;
+  configs.emplace_back("a window and a scale of its own", small_config());
+  configs.back().second.windows = {2, 0};
+  configs.back().second.attention_scale = 1;
+  return configs;
+}
+
+// The largest difference of a recorded weight from softmax(scale * q . k) over the keys in sight.
+double largest_softmax_error(const RecordedLayer& layer, Index length) {
+  double error = 0;
+  for (Index h = 0; h < std::ssize(layer.heads); ++h) {
+    for (Index query = 0; query < length; ++query) {
+      const Index first = layer.window > 0 ? std::max<Index>(0, query + 1 - layer.window) : 0;
+      std::vector<double> powers;
+      for (Index key = first; key <= query; ++key) {
+        double score = 0;
+        for (Index d = 0; d < layer.queries.size(-1); ++d) {
+          score += static_cast<double>(weight(layer.queries, {0, query, h, d})) *
+                   static_cast<double>(weight(layer.keys, {0, key, h, d}));
+        }
+        powers.push_back(std::exp(layer.scale * score));
+      }
+      const double sum = std::accumulate(powers.begin(), powers.end(), 0.0);
+      for (Index key = first; key <= query; ++key) {
+        const double expected = powers[static_cast<std::size_t>(key - first)] / sum;
+        const auto recorded = static_cast<double>(weight(layer.weights, {0, h, query, key}));
+        error = std::max(error, std::abs(recorded - expected));
+      }
+    }
+  }
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("queries and keys of every kind of attention explain its weights") {
+  for (const auto& [name, config] : scored_configs()) {
+    CAPTURE(name);
+    Gpt gpt(config);
+    std::uint64_t number = 0;
+    for (auto& [unused, parameter] : gpt.parameters()) {
+      parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.3));
+    }
+    const RecordedAttention recorded =
+        record_attention_batch(gpt, ByteTokenizer(), {"abcdefg"}, {.vectors = true});
+    for (const RecordedLayer& layer : recorded.layers) {
+      CHECK(largest_softmax_error(layer, 7) < 1e-4);
+      CHECK(layer.rotated == (config.qk_norm || config.position == PositionKind::rope));
+    }
+  }
+}
+
+TEST_CASE("key heads keep their numbers when others are pruned") {
+  GptConfig config = small_config();
+  config.n_kv_head = 3;
+  const Gpt whole(config);
+  const auto pruned = prune_heads(whole, {{0, 2}, {0, 3}, {0, 4}, {1, 0}});
+  const HeadLayout layout = pruned->heads();
+  CHECK(layout.key_numbers[0] == std::vector<Index>{0, 2});
+  CHECK(layout.key_places[0] == std::vector<Index>{0, 0, 1});
+  CHECK(layout.key_numbers[1] == std::vector<Index>{0, 1, 2});
+  const auto again = prune_heads(*pruned, {{0, 0}, {0, 1}});
+  CHECK(again->heads().key_numbers[0] == std::vector<Index>{2});
+  const auto keys = [](const Gpt& gpt, const char* name) {
+    const ActivationContexts contexts(ByteTokenizer(), {"abc"}, kBlock);
+    return cache_activations(gpt, contexts, {.points = {parse_point("names", name)}})
+        .front()
+        .second.to_vector();
+  };
+  CHECK(keys(*pruned, "k.0.2") == keys(whole, "k.0.2"));
+  CHECK(contains(error_of([&] { keys(*pruned, "k.0.1"); }), "0 and 2 (others were pruned), got 1"));
+}
+
+TEST_CASE("keys of heads that were pruned without sharing keep the heads' numbers") {
+  const auto pruned = prune_heads(model(), {{0, 1}});
+  CHECK(pruned->heads().key_numbers_of(0) == std::vector<Index>{0, 2});
+}
+
 TEST_CASE("one text gives the maps of its tokens") {
   ByteTokenizer tokenizer;
   CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});
@@ -319,7 +414,7 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
   CHECK(one.layers[0].weights.to_vector() == whole.layers[0].weights.to_vector());
   CHECK(error_of([&] {
           record_attention_batch(*pruned, ByteTokenizer(), {"a"}, {.heads = {{0, 0}}});
-        }) == "heads: layer 0 has heads 1 and 2, got 0.0");
+        }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
 
 }  // namespace record_attention_test

@@ -15,9 +15,11 @@ struct LayerAttention {
   std::vector<Index> heads;  // numbers of the heads in that layer, one per row of `weights`
   Tensor weights;            // [H, T, T] float32: weights[head][query][key]; rows sum to 1
   // What the weights are the softmax of, for the neuron view: weights[h][q] = softmax over k of
-  // queries[h][q] . keys[h][k] / sqrt(D). [H, T, D] float32 each; undefined when not recorded.
+  // scale * queries[h][q] . keys[h][k]. [H, T, D] float32 each; undefined when not recorded.
   Tensor queries = {};
   Tensor keys = {};
+  double scale = 0;  // 0: 1 / sqrt(D)
+  Index window = 0;  // keys that a query sees at most, its own included; 0: all
 };
 
 // What a head was found to do.

@@ -30,10 +30,14 @@ struct RecordedLayer {
   Index layer = 0;
   std::vector<Index> heads;  // ascending, one per row of axis 1
   Tensor weights;            // [B, H, T, T] float32; rows and columns of pads are 0
-  // [B, T, H, D] float32, pads are 0: the axes of TransformerLens' hook_q and hook_k. Undefined
-  // unless `vectors` was set.
+  // [B, T, H, D] float32, pads are 0: the axes of TransformerLens' hook_rot_q and hook_rot_k, or
+  // of hook_q and hook_k in a model that neither rotates nor normalises them. keys[..., h, :] are
+  // those that query head h reads. Undefined unless `vectors` was set.
   Tensor queries = {};
   Tensor keys = {};
+  double scale = 0;      // score = scale * query . key
+  Index window = 0;      // keys that a query sees at most, its own included; 0: all
+  bool rotated = false;  // `queries` and `keys` are rot_q and rot_k
 };
 
 struct RecordedAttention {

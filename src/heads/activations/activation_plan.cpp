@@ -39,7 +39,7 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
     const bool is_there = std::any_of(numbers.begin(), numbers.end(),
                                       [&](Index number) { return range.contains(number); });
     require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": there are ",
-            item_name(array.point), " 0 to ", numbers.back(), ", got ", range_text(range));
+            item_name(array.point), " ", numbers_text(numbers), ", got ", range_text(range));
   }
   for (std::size_t place = 0; place < numbers.size(); ++place) {
     const bool is_chosen =

@@ -42,7 +42,7 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
   const bool has_last =
       !wanted.last || std::find(numbers.begin(), numbers.end(), *wanted.last) != numbers.end();
   require_value(!places.empty() && has_last, about, point_name(target.point, layer),
-                " has numbers up to ", numbers.back(), ", got ",
+                " has numbers ", numbers_text(numbers), ", got ",
                 wanted.last.value_or(wanted.first));
   return places;
 }

@@ -102,6 +102,7 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
   config.heads_per_layer = reader.integers("heads_per_layer");
   config.windows = reader.integers("windows");
   config.head_numbers = read_lists(reader, "head_numbers");
+  config.key_head_numbers = read_lists(reader, "key_head_numbers");
   config.key_groups = read_lists(reader, "key_groups");
   return config;
 }
@@ -215,6 +216,9 @@ Json headlight_config_json(const GptConfig& config) {
   json["attention_scale"] = config.attention_scale;
   if (!config.head_numbers.empty()) {
     json["head_numbers"] = config.head_numbers;
+  }
+  if (!config.key_head_numbers.empty()) {
+    json["key_head_numbers"] = config.key_head_numbers;
   }
   if (!config.key_groups.empty()) {
     json["key_groups"] = config.key_groups;

@@ -33,8 +33,9 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
     const std::string prefix = concat_text("blocks.", layer.layer, ".attn.");
     arrays.emplace_back(prefix + "hook_pattern", layer.weights);
     if (layer.queries.defined()) {
-      arrays.emplace_back(prefix + "hook_q", layer.queries);
-      arrays.emplace_back(prefix + "hook_k", layer.keys);
+      const std::string kind = layer.rotated ? "hook_rot_" : "hook_";
+      arrays.emplace_back(prefix + kind + "q", layer.queries);
+      arrays.emplace_back(prefix + kind + "k", layer.keys);
     }
     const std::vector<std::int32_t> heads(layer.heads.begin(), layer.heads.end());
     arrays.emplace_back(prefix + "heads", Tensor::from(heads, {std::ssize(heads)}));

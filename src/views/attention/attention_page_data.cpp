@@ -182,7 +182,10 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
   if (layer.queries.defined()) {
     const Tensor queries = to_contiguous(layer.queries);
     const Tensor keys = to_contiguous(layer.keys);
-    out += concat_text(",\n\"width\":", queries.size(2), ",\"vectors\":[");
+    out += concat_text(",\n\"width\":", queries.size(2), ",\"scale\":",
+                       layer.scale > 0 ? layer.scale
+                                       : 1 / std::sqrt(static_cast<double>(queries.size(2))),
+                       ",\"window\":", layer.window, ",\"vectors\":[");
     for (Index h = 0; h < weights.heads(); ++h) {
       out += std::string(h == 0 ? "\n" : ",\n") + "{\"queries\":" + embedded_vectors(queries, h) +
              ",\"keys\":" + embedded_vectors(keys, h) + "}";

@@ -156,7 +156,7 @@ TEST_CASE("what heads of a pruned model look at is written under their numbers",
   CHECK(same_bits(one.at("blocks.1.attn.hook_pattern"),
                   both.strided_view({1, 1, 4, 4}, {16, 16, 4, 1}, 16).clone()));
   CHECK(refusal(changed(arguments, {"--heads", "0"})) ==
-        "error: --heads: layer 0 has heads 1 and 2, got 0.0");
+        "error: --heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
 
 TEST_CASE("scores of the heads of a pruned model have their numbers, also over time", "[cli]") {

@@ -45,7 +45,7 @@ function sampleDocument(title, tokens) {
   };
   return {title, tokens, labels: tokens.map((token) => token.replace(' ', '·').replace('\n', '⏎')),
           scores: {'0.1': ['previous token', 0.75], '1.2': ['other', 0.5]}, causal: true,
-          layers: [layer(0), {...layer(1), width: 2, vectors: [vectors, vectors, vectors]}]};
+          layers: [layer(0), {...layer(1), width: 2, scale: 1 / Math.sqrt(2), window: 0, vectors: [vectors, vectors, vectors]}]};
 }
 
 // 256 greys, dark ones with white text; on the dark ground the other way round.
