@@ -30,23 +30,23 @@ TokenDataset stream_dataset(TokenSequence ids) {
 }
 
 TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
-                              std::int32_t end_of_text) {
+                              const DocumentEnds& ends) {
   std::erase_if(documents, [](const auto& ids) { return ids.empty(); });
   require(!documents.empty(), "[document_dataset] no document has a token");
   for (auto& ids : documents) {
     ids.reserve(ids.size() + 2);
-    ids.insert(ids.begin(), end_of_text);
-    ids.push_back(end_of_text);
+    ids.insert(ids.begin(), ends.begin);
+    ids.push_back(ends.end);
   }
   TokenDataset dataset{TokenSequences(std::make_move_iterator(documents.begin()),
                                       std::make_move_iterator(documents.end())),
-                       0, true, end_of_text};
+                       0, true, ends.end};
   dataset.token_count = count_tokens(dataset.sequences);
   return dataset;
 }
 
 TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& options,
-                            const Encode& encode, std::int32_t end_of_text) {
+                            const Encode& encode, const DocumentEnds& ends) {
   if (options.mode == DocumentSplit::none) {
     return stream_dataset(encode(text));
   }
@@ -55,7 +55,7 @@ TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& o
     documents.push_back(encode(document));
     document = {};  // a corpus need not lie in memory as text and as ids
   }
-  return document_dataset(std::move(documents), end_of_text);
+  return document_dataset(std::move(documents), ends);
 }
 
 Index kept_for_training(Index total, double validation_fraction) {

@@ -8,36 +8,36 @@
 namespace headlight {
 namespace {
 
-TokenDataset join_streams(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+TokenDataset join_streams(std::vector<TokenDataset> parts, const DocumentEnds& ends) {
   std::vector<TokenSequence> ids;
   for (TokenDataset& part : parts) {
     // A file of ids may end with the separator already.
-    if (!ids.empty() && ids.back().back() != end_of_text) {
-      ids.push_back({end_of_text});
+    if (!ids.empty() && ids.back().back() != ends.end) {
+      ids.push_back({ends.end});
     }
     ids.push_back(part.sequences.take().front());
   }
   return stream_dataset(join_sequences(std::move(ids)));
 }
 
-// A stream between two ends of text, where it lies.
-TokenSequences document_of(TokenDataset stream, std::int32_t end_of_text) {
+// A stream between the ends of a document; its ids are not copied.
+TokenSequences document_of(TokenDataset stream, const DocumentEnds& ends) {
   std::vector<TokenSequence> parts;
-  parts.push_back({end_of_text});
+  parts.push_back({ends.begin});
   parts.push_back(stream.sequences.take().front());
-  parts.push_back({end_of_text});
+  parts.push_back({ends.end});
   return {join_sequences(std::move(parts))};
 }
 
-TokenDataset join_documents(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+TokenDataset join_documents(std::vector<TokenDataset> parts, const DocumentEnds& ends) {
   TokenDataset whole;
   whole.documents = true;
-  whole.end_of_text = end_of_text;
+  whole.end_of_text = ends.end;
   std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
     const bool is_stream = !part.documents && !part.sequences.empty();
     whole.token_count += part.token_count + (is_stream ? 2 : 0);
-    sequences.push_back(is_stream ? document_of(std::move(part), end_of_text)
+    sequences.push_back(is_stream ? document_of(std::move(part), ends)
                                   : std::move(part.sequences));
   }
   whole.sequences = join_lists(std::move(sequences));
@@ -46,19 +46,19 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, std::int32_t end_of
 
 }  // namespace
 
-TokenDataset join_datasets(std::vector<TokenDataset> parts, std::int32_t end_of_text) {
+TokenDataset join_datasets(std::vector<TokenDataset> parts, const DocumentEnds& ends) {
   require(!parts.empty(), "[join_datasets] there is no dataset");
   if (parts.size() == 1) {
     return std::move(parts.front());
   }
   const bool documents = std::any_of(parts.begin(), parts.end(),
                                      [](const TokenDataset& part) { return part.documents; });
-  return documents ? join_documents(std::move(parts), end_of_text)
-                   : join_streams(std::move(parts), end_of_text);
+  return documents ? join_documents(std::move(parts), ends)
+                   : join_streams(std::move(parts), ends);
 }
 
 TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Index>& weights,
-                          std::int32_t end_of_text) {
+                          const DocumentEnds& ends) {
   require(parts.size() == weights.size(), "[mix_datasets] ", parts.size(), " parts and ",
           weights.size(), " weights");
   const bool documents = std::any_of(parts.begin(), parts.end(),
@@ -69,16 +69,16 @@ TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Ind
     const TokenDataset& part = parts[i];
     const Index count = documents ? std::ssize(part.sequences) : part.token_count;
     shares.push_back({.first = first, .count = count, .weight = weights[i]});
-    const bool adds_end = !documents && part.sequences.front().back() != end_of_text;
+    const bool adds_end = !documents && part.sequences.front().back() != ends.end;
     first += count + (adds_end ? 1 : 0);
   }
-  TokenDataset whole = join_datasets(std::move(parts), end_of_text);
+  TokenDataset whole = join_datasets(std::move(parts), ends);
   whole.shares = std::move(shares);
   return whole;
 }
 
 DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fraction,
-                        std::int32_t end_of_text) {
+                        const DocumentEnds& ends) {
   if (parts.size() == 1) {
     return split_dataset(std::move(parts.front()), validation_fraction);
   }
@@ -109,12 +109,12 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
   require(!train.empty(), "[split_dataset] validation fraction ", validation_fraction, " of ", seen,
           " documents leaves none for training");
   DatasetSplit whole;
-  whole.train = join_datasets(std::move(train), end_of_text);
+  whole.train = join_datasets(std::move(train), ends);
   if (validation.empty()) {
     whole.validation.documents = whole.train.documents;
     whole.validation.end_of_text = whole.train.end_of_text;
   } else {
-    whole.validation = join_datasets(std::move(validation), end_of_text);
+    whole.validation = join_datasets(std::move(validation), ends);
   }
   return whole;
 }

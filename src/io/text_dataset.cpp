@@ -113,7 +113,7 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   if (parts.empty()) {
     return {};
   }
-  return documents ? document_dataset(std::move(parts), tokenizer.end_of_text())
+  return documents ? document_dataset(std::move(parts), document_ends(tokenizer))
                    : stream_dataset(joined(std::move(parts), count));
 }
 
@@ -126,6 +126,11 @@ void require_any(bool any, const std::vector<TextFile>& files, const TextFormat&
 }
 
 }  // namespace
+
+DocumentEnds document_ends(const Tokenizer& tokenizer) {
+  return {tokenizer.prepends_end_of_text() ? tokenizer.begin_of_text() : tokenizer.end_of_text(),
+          tokenizer.end_of_text()};
+}
 
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                           const Tokenizer& tokenizer, std::vector<std::string>& warnings) {

@@ -12,6 +12,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/io/text_dataset.h"
 #include "io/shards/document_index.h"
 #include "io/shards/shard_manifest.h"
 
@@ -86,17 +87,17 @@ class FileTokens final : public TokenSource {
   Index vocab_size_;
 };
 
-// How the documents of a file carry <|endoftext|>.
-struct DocumentEnds {
-  std::int32_t end_of_text = 0;
-  bool adds_first = false;  // it is not in the file, in front of a document
-  bool adds_last = false;   // the same behind it
+// The tokens around the documents of a file, and which of them the file leaves out.
+struct FileEnds {
+  DocumentEnds ids;
+  bool adds_first = false;
+  bool adds_last = false;
 };
 
-// One document with <|endoftext|> around it.
+// One document with its ends around it.
 class DocumentTokens final : public TokenSource {
  public:
-  DocumentTokens(TokenSequence file, Index begin, Index length, const DocumentEnds& ends,
+  DocumentTokens(TokenSequence file, Index begin, Index length, const FileEnds& ends,
                  std::string name)
       : file_(std::move(file)),
         begin_(begin),
@@ -121,38 +122,37 @@ class DocumentTokens final : public TokenSource {
     own = own.first(own.size() - (has_last && ends_.adds_last && !own.empty() ? 1 : 0));
     file_.read(begin_ + std::max<Index>(0, begin - (ends_.adds_first ? 1 : 0)), own);
     if (has_first) {
-      set_end(ids.front(), ends_.adds_first, "begins");
+      set_end(ids.front(), ends_.adds_first, ends_.ids.begin, "begins");
     }
     if (has_last) {
-      set_end(ids.back(), ends_.adds_last, "ends");
+      set_end(ids.back(), ends_.adds_last, ends_.ids.end, "ends");
     }
   }
 
  private:
-  void set_end(std::int32_t& id, bool adds, const char* what) const {
-    id = adds ? ends_.end_of_text : id;
-    require(id == ends_.end_of_text, name_, ": the document at token ", begin_, " ", what,
-            " with token ", id, ", others of the file with ", ends_.end_of_text,
-            ", the end of a text");
+  void set_end(std::int32_t& id, bool adds, std::int32_t wanted, const char* what) const {
+    id = adds ? wanted : id;
+    require(id == wanted, name_, ": the document at token ", begin_, " ", what, " with token ", id,
+            ", others of the file with ", wanted,
+            wanted == ends_.ids.end ? ", the end of a text" : ", the beginning of a text");
   }
 
   TokenSequence file_;
   Index begin_;
   Index length_;
-  DocumentEnds ends_;
+  FileEnds ends_;
   std::string name_;
 };
 
 class FileDocuments final : public SequenceSource {
  public:
   FileDocuments(TokenSequence file, std::shared_ptr<const DocumentIndex> index,
-                std::int32_t end_of_text, std::string name)
-      : file_(std::move(file)), index_(std::move(index)), name_(std::move(name)) {
+                const DocumentEnds& ends, std::string name)
+      : file_(std::move(file)), index_(std::move(index)), ends_{ends}, name_(std::move(name)) {
     Index first = 0;
     index_->lengths(0, {&first, 1});
-    ends_ = {.end_of_text = end_of_text,
-             .adds_first = file_.tokens(0, 1).front() != end_of_text,
-             .adds_last = first == 1 || file_.tokens(first - 1, 1).front() != end_of_text};
+    ends_.adds_first = file_.tokens(0, 1).front() != ends.begin;
+    ends_.adds_last = first == 1 || file_.tokens(first - 1, 1).front() != ends.end;
   }
 
   Index size() const override { return index_->count(); }
@@ -175,8 +175,8 @@ class FileDocuments final : public SequenceSource {
  private:
   TokenSequence file_;
   std::shared_ptr<const DocumentIndex> index_;
+  FileEnds ends_;
   std::string name_;
-  DocumentEnds ends_;
 };
 
 // What the header of llm.c says: 256 numbers of 32 bits, of which three mean something.
@@ -397,7 +397,7 @@ TokenDataset token_file_documents(const std::filesystem::path& path, const Token
     notes.push_back(std::move(file.note));
   }
   TokenDataset dataset{.sequences = TokenSequences(std::make_shared<FileDocuments>(
-                           std::move(file.ids), index, tokenizer.end_of_text(), shown(path))),
+                           std::move(file.ids), index, document_ends(tokenizer), shown(path))),
                        .documents = true,
                        .end_of_text = tokenizer.end_of_text()};
   dataset.sequences.for_each_lengths([&](std::span<const Index> lengths) {

@@ -153,10 +153,10 @@ class SplitReader {
         evaluated.push_back(std::move(part));
       }
     }
-    const std::int32_t end_of_text = tokenizer_.end_of_text();
+    const DocumentEnds ends = document_ends(tokenizer_);
     return {.train = train.size() == 1 ? std::move(train.front())
-                                       : mix_datasets(std::move(train), weights, end_of_text),
-            .validation = join_datasets(std::move(evaluated), end_of_text)};
+                                       : mix_datasets(std::move(train), weights, ends),
+            .validation = join_datasets(std::move(evaluated), ends)};
   }
 
  private:
@@ -178,11 +178,11 @@ class SplitReader {
     }
     if (!split.empty()) {
       DatasetSplit parts = split_each(read_datasets(split, format, tokenizer_, warnings_),
-                                      config_.validation_fraction, tokenizer_.end_of_text());
+                                      config_.validation_fraction, document_ends(tokenizer_));
       train.push_back(std::move(parts.train));
       last_parts_.push_back(std::move(parts.validation));
     }
-    return join_datasets(std::move(train), tokenizer_.end_of_text());
+    return join_datasets(std::move(train), document_ends(tokenizer_));
   }
 
   const TrainConfig& config_;
@@ -224,7 +224,10 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
                                          " on are characters that the tokenizer does not know"));
     }
   }
-  tokenizer->set_prepends_end_of_text(result.train.documents);
+  // A model with a token of its own for the beginning keeps what its prompts begin with.
+  if (tokenizer->begin_of_text() == tokenizer->end_of_text()) {
+    tokenizer->set_prepends_end_of_text(result.train.documents);
+  }
   result.tokenizer = std::move(tokenizer);
   return result;
 }

@@ -34,6 +34,21 @@ std::vector<std::string> warnings_of(const std::string& name, const std::string&
   return warnings;
 }
 
+// Models in the way of Llama and Gemma have a token of its own for the beginning of a text.
+class BeginTokenizer final : public Tokenizer {
+ public:
+  static constexpr std::int32_t kBegin = 257;
+
+  std::string_view kind() const override { return "byte"; }
+  Index vocab_size() const override { return 258; }
+  Ids encode(std::string_view text) const override { return ByteTokenizer().encode(text); }
+  std::string token_bytes(std::int32_t id) const override {
+    return id == kBegin ? "" : ByteTokenizer().token_bytes(id);
+  }
+  std::int32_t end_of_text() const override { return kEnd; }
+  std::int32_t begin_of_text() const override { return kBegin; }
+};
+
 }  // namespace
 
 TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[io]") {
@@ -58,6 +73,19 @@ TEST_CASE("documents and JSON lines are documents between ends of text", "[io]")
   const TokenDataset json = read(file_of("a.jsonl", "\"a\"\n\"\"\n{\"text\": \"b\"}\n"));
   CHECK(json.documents);
   CHECK(json.sequences == lines.sequences);
+}
+
+TEST_CASE("documents begin as prompts of the model do", "[io]") {
+  BeginTokenizer tokenizer;
+  const TextFormat lines{.split = {.mode = DocumentSplit::line}};
+  const auto first_ids = [&] {
+    std::vector<std::string> warnings;
+    return token_ids(read_dataset(file_of("a.txt", "x\ny\n"), lines, tokenizer, warnings));
+  };
+  CHECK(first_ids() == std::vector<Ids>{{kEnd, 'x', kEnd}, {kEnd, 'y', kEnd}});
+  tokenizer.set_prepends_end_of_text(true);
+  CHECK(first_ids() == std::vector<Ids>{{BeginTokenizer::kBegin, 'x', kEnd},
+                                        {BeginTokenizer::kBegin, 'y', kEnd}});
 }
 
 TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[io]") {

@@ -20,30 +20,40 @@ struct DatasetShare {
   Index weight = 1;  // at least 1
 };
 
+// The tokens around a document. They are one for models in the way of GPT-2, which have
+// <|endoftext|> between documents, and two for models with <bos> and <eos>.
+struct DocumentEnds {
+  DocumentEnds(std::int32_t both) : begin(both), end(both) {}  // NOLINT: an id means both
+  DocumentEnds(std::int32_t first, std::int32_t last) : begin(first), end(last) {}
+
+  std::int32_t begin;
+  std::int32_t end;
+};
+
 // Token ids to train on or to evaluate.
 struct TokenDataset {
-  // Documents, each <|endoftext|> ids... <|endoftext|>; or a single stream of ids.
+  // Documents, each BEGIN ids... END as DocumentEnds has them; or a single stream of ids.
   TokenSequences sequences;
   Index token_count = 0;                  // of all sequences, separators included
   bool documents = false;                 // false: `sequences` holds one stream
-  std::int32_t end_of_text = -1;          // first and last token of every document; -1: none
+  std::int32_t end_of_text = -1;          // last token of every document; -1: none
   std::vector<DatasetShare> shares = {};  // in which it is trained on; none: all alike
 };
 
 // One long stream, without special tokens. Throws Error when it is empty.
 TokenDataset stream_dataset(TokenSequence ids);
 
-// Puts `end_of_text` before and after the ids of every document. Documents without any token are
-// dropped. Throws Error when none is left.
+// Puts the ends around the ids of every document. Documents without any token are dropped. Throws
+// Error when none is left.
 TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
-                              std::int32_t end_of_text);
+                              const DocumentEnds& ends);
 
 using Encode = std::function<std::vector<std::int32_t>(std::string_view)>;
 
 // The dataset of a text: a stream for DocumentSplit::none, else its documents, each turned into ids
 // by `encode`. Throws Error when the text holds no document.
 TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& options,
-                            const Encode& encode, std::int32_t end_of_text);
+                            const Encode& encode, const DocumentEnds& ends);
 
 struct DatasetSplit {
   TokenDataset train;

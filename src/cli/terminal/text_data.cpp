@@ -68,7 +68,7 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
   format.token_dtype = token_dtype_option(options);
   std::vector<std::string> warnings;
   TokenDataset data =
-      join_datasets(read_datasets(files, format, tokenizer, warnings), tokenizer.end_of_text());
+      join_datasets(read_datasets(files, format, tokenizer, warnings), document_ends(tokenizer));
   for (const std::string& warning : warnings) {
     log_warning(warning);
   }
