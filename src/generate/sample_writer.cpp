@@ -1,9 +1,6 @@
 #include "generate/sample_writer.h"
 
-#include <tuple>
-
 #include "base/json.h"
-#include "headlight/base/error.h"
 #include "headlight/io/run_layout.h"
 
 namespace headlight {
@@ -20,7 +17,6 @@ void SampleWriter::on_start(const RunPlan& plan) {
   prompt_ = config.sample_prompt;
   options_.max_new_tokens = config.sample_tokens;
   options_.sampling.seed = static_cast<std::uint64_t>(config.seed);
-  in_place("sample_prompt", [&] { std::ignore = tokenizer_->encode_prompt(prompt_); });
   lines_.emplace(plan, kRunSamples, warn_);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/printable.h"
 #include "headlight/base/build.h"
 #include "headlight/base/error.h"
 #include "headlight/io/text_files.h"
@@ -41,6 +42,14 @@ bool is_same(const ConfigField& field, const TrainConfig& before, const TrainCon
   // nanoGPT's way to say --resume, which old runs have kept, tells nothing of what they began with.
   const bool is_unknown = field.key == kInitFrom && old == kResume;
   return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
+}
+
+// The moments of one optimizer mean nothing to another.
+void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
+  require_value(before.optimizer == now.optimizer, "optimizer", "the run has ", before.optimizer,
+                ", got ", now.optimizer, "; go on with --optimizer ", before.optimizer,
+                ", or start a new run from its weights: --init_from ", shown(now.out_dir),
+                " and another --out_dir");
 }
 
 bool have_same(const TrainConfig& before, const TrainConfig& now,
@@ -135,6 +144,7 @@ std::vector<SettingChange> changed_settings(const TrainConfig& before, const Tra
           "--resume: a run keeps its model, its tokenizer and what it started "
           "from: ",
           refused, "; start a new run with another --out_dir");
+  require_same_optimizer(before, now);
   return changes;
 }
 

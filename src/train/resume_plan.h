@@ -15,7 +15,7 @@ TrainConfig settings_of(const TrainingState& state, const std::filesystem::path&
 
 // Every setting in which a run goes on differently after `iteration` updates, out_dir aside. Those
 // that follow from others count by what they come to. Throws Error naming each that a run keeps:
-// those of its model, its tokenizer and what it started from.
+// those of its model, its tokenizer, its optimizer and what it started from.
 std::vector<SettingChange> changed_settings(const TrainConfig& before, const TrainConfig& now,
                                             Index iteration);
 

@@ -62,10 +62,22 @@ Processes& processes_of(const RunOptions& options) {
   return options.processes == nullptr ? alone() : *options.processes;
 }
 
+// config.toml, with what has changed on the way.
+std::string settings_text(const RunStart& start) {
+  std::string text =
+      "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
+  for (const std::string& line : lines_of(start.state.changes)) {
+    text += "# " + line + "\n";
+  }
+  return text;
+}
+
 // One run in progress. Of several processes each has one; they do the same at the same time, but
 // `directory`, the log and the observers are those of process 0 alone.
 class Run {
  public:
+  // Reads all that the run goes on from and changes nothing on the disk: what does not fit is
+  // found while the run is still as it was.
   Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
       : config_(start.config),
         options_(options),
@@ -73,20 +85,8 @@ class Run {
         start_(start),
         directory_(directory),
         trainer_(config_, *start.model, start.data.train, processes_) {
-    if (directory_ != nullptr) {
-      log_.emplace(directory_->path() / kRunMetrics, start.state, [this](const Error& error) {
-        directory_->judge(error);
-        warn(error.what());
-      });
-    }
     if (!start.checkpoint.empty()) {
-      go_on_from(start.checkpoint);
-      if (directory_ != nullptr) {
-        const std::string left = directory_->go_on_from(start.checkpoint, start.state);
-        if (!left.empty()) {
-          start.warnings.push_back(left);
-        }
-      }
+      together(processes_, [&] { go_on_from(start.checkpoint); });
     }
   }
   // What is being written asks observers and the log, which must live until then.
@@ -99,6 +99,7 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   RunResult train() {
+    together(processes_, [&] { begin_directory(); });
     announce();
     if (processes_.count() == 1) {
       directory_->prepare(*start_.model, trainer_.optimizer());
@@ -125,6 +126,27 @@ class Run {
   }
 
  private:
+  // The first change on the disk.
+  void begin_directory() {
+    if (directory_ == nullptr) {
+      return;
+    }
+    for (const fs::path& swept : directory_->sweep()) {
+      start_.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
+    }
+    directory_->begin(settings_text(start_));
+    log_.emplace(directory_->path() / kRunMetrics, start_.state, [this](const Error& error) {
+      directory_->judge(error);
+      warn(error.what());
+    });
+    if (!start_.checkpoint.empty()) {
+      const std::string left = directory_->go_on_from(start_.checkpoint, start_.state);
+      if (!left.empty()) {
+        start_.warnings.push_back(left);
+      }
+    }
+  }
+
   template <class Tell>
   void tell(const Tell& call) {
     if (directory_ == nullptr) {
@@ -328,16 +350,6 @@ class Run {
   const double first_best_ = start_.state.best_validation_loss;
 };
 
-// config.toml, with what has changed on the way.
-std::string settings_text(const RunStart& start) {
-  std::string text =
-      "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
-  for (const std::string& line : lines_of(start.state.changes)) {
-    text += "# " + line + "\n";
-  }
-  return text;
-}
-
 // Locks the directory of a run and looks whether it may be used.
 void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
   directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
@@ -392,14 +404,6 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
     start = prepare_run(config, resume, processes.count());
   });
   require_same_start(processes, start);
-  together(processes, [&] {
-    if (directory) {
-      for (const fs::path& swept : directory->sweep()) {
-        start.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
-      }
-      directory->begin(settings_text(start));
-    }
-  });
   return Run(options, start, directory ? &*directory : nullptr).train();
 }
 

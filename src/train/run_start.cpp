@@ -1,6 +1,7 @@
 #include "train/run_start.h"
 
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "base/printable.h"
@@ -65,17 +66,23 @@ void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
   }
 }
 
-// A run whose rate was on its way down starts it from the top again when its end moves.
-void note_rise(const TrainConfig& past, RunStart& start) {
+// A run whose rate was on its way down starts it from further up again when its end moves.
+void warn_of_rise(const TrainConfig& past, RunStart& start) {
   const Index done = start.state.iteration;
   const LearningRateSchedule before = past.schedule();
   const LearningRateSchedule now = start.config.schedule();
-  if (before.kind == ScheduleKind::wsd && now.kind == ScheduleKind::wsd &&
-      done > before.decay_start() && before.at(done) < now.at(done)) {
-    start.notes.push_back(concat_text("the learning rate rises again, from ", before.at(done - 1),
-                                      " to ", now.at(done), ": it had begun to fall at update ",
-                                      before.decay_start()));
+  const bool has_new_end = now.decay_steps > before.decay_steps;
+  const bool falls_later = has_new_end || now.decay_start() > before.decay_start();
+  if (before.kind == ScheduleKind::constant || now.kind != before.kind || !falls_later ||
+      done <= before.decay_start() || now.at(done) <= before.at(done)) {
+    return;
   }
+  start.warnings.push_back(concat_text(
+      "the learning rate rises again: at update ", done, " the old schedule has ", before.at(done),
+      ", the new one ", now.at(done),
+      has_new_end ? concat_text("; --lr_decay_iters ", before.decay_steps, " --warmup_iters ",
+                                before.warmup_steps, " keeps the old one")
+                  : ""));
 }
 
 // A run keeps the order of documents that it began with, unless another is asked for; settings of
@@ -111,7 +118,7 @@ TrainConfig go_on(RunStart& start) {
   }
   append(start.notes, lines_of(changes));
   note_new_end(past, start);
-  note_rise(past, start);
+  warn_of_rise(past, start);
   start.state.changes.insert(start.state.changes.end(), changes.begin(), changes.end());
   return past;
 }
@@ -143,6 +150,14 @@ void require_targets(const TrainConfig& config, const TokenDataset& validation) 
           config.validation_data.empty() ? "validation_fraction" : "validation_data",
           ": expected text with two tokens in a row, or none, got ", validation.token_count,
           " tokens in ", validation.sequences.size(), " parts");
+}
+
+// Nor at its first sample.
+void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
+  if (config.sample_interval > 0) {
+    in_place("sample_prompt: ",
+             [&] { std::ignore = tokenizer.encode_prompt(config.sample_prompt); });
+  }
 }
 
 // Where the data goes on, when there is anything behind that made batches in another way.
@@ -255,6 +270,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
                                         bytes_in_memory(start.data.validation));
   const Index ids = start.data.tokenizer->vocab_size();
   require_vocabulary(start.config, ids);
+  require_prompt(start.config, *start.data.tokenizer);
   start.model = std::move(loaded.model);
   if (start.model == nullptr) {
     const GptConfig model = start.config.model(ids);

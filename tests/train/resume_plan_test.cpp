@@ -46,7 +46,7 @@ TEST_CASE("what does not change the model may change, and is told", "[train]") {
   now.out_dir = "elsewhere";
   CHECK(changed_settings(before, now, 12).empty());
   now.batch_size = 13;
-  now.optimizer = "sgd";
+  now.momentum = 0.5;
   now.dropout = 0.25;
   now.save_interval = 3;
   const auto changes = changed_settings(before, now, 12);
@@ -54,7 +54,7 @@ TEST_CASE("what does not change the model may change, and is told", "[train]") {
         std::vector<std::string>{
             "after update 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
             "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
-            "embedding_dropout = 0.25 (was 0), optimizer = \"sgd\" (was \"adamw\"), "
+            "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
             "save_interval = 3 (was 0)"});
   CHECK(lines_of({}).empty());
 }
@@ -90,6 +90,19 @@ TEST_CASE("a run keeps its model, its tokenizer and what it started from", "[tra
       other.*std::get<Index TrainConfig::*>(field.member) += 1;
       CHECK_THAT(refusal(before, other), contains_text(std::string(field.key) + " was "));
     }
+  }
+}
+
+TEST_CASE("a run keeps its optimizer", "[train]") {
+  const TrainConfig before;
+  for (const char* other : {"sgd", "muon"}) {
+    TrainConfig now;
+    now.optimizer = other;
+    now.out_dir = "runs/a";
+    CHECK(refusal(before, now) ==
+          std::string("optimizer: the run has adamw, got ") + other +
+              "; go on with --optimizer adamw, or start a new run from its weights: --init_from "
+              "runs/a and another --out_dir");
   }
 }
 

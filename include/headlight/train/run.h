@@ -83,10 +83,11 @@ struct RunResult {
 // locks. Checkpoints are written by a thread of their own from a copy of weights and moments.
 // With resume (or init_from = resume) it goes on from the newest complete checkpoint, with the same
 // settings bit for bit as if it had never stopped; a run that was killed before its first one
-// begins anew. All settings but those of ConfigRole::architecture and ConfigRole::start may have
-// changed: config.toml, state.json and metrics.jsonl keep what changed when. With eval_only it
-// evaluates once what it would start from, and writes nothing. Throws Error for bad input, and when
-// out_dir holds a run that resume was not asked for, or when the processes differ in settings,
+// begins anew. All settings but the optimizer and those of ConfigRole::architecture and
+// ConfigRole::start may have changed: config.toml, state.json and metrics.jsonl keep what changed
+// when. With eval_only it evaluates once what it would start from, and writes nothing. Throws
+// Error, before anything in the directory of a run that goes on has changed, for bad input, and
+// when out_dir holds a run that resume was not asked for, or when the processes differ in settings,
 // data, build or CPU variant; OthersFailed in a process when another one tells why none can go on;
 // LockedError when another process trains there; SaveError when saving fails and on_save_error is
 // stop, or at the end.

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "headlight/files/manifest.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"
@@ -78,11 +79,12 @@ std::vector<Json> changes_of(const std::string& run) {
   return changes;
 }
 
-// The files below a folder, with their sizes.
+// The files below a folder, with their sizes. Locks hold the number of a process, of any length.
 std::map<std::string, std::uintmax_t> files_of(const std::string& folder) {
   std::map<std::string, std::uintmax_t> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    files[entry.path().string()] = entry.is_regular_file() ? entry.file_size() : 0;
+    const bool has_size = entry.is_regular_file() && entry.path().filename() != ".lock";
+    files[entry.path().string()] = has_size ? entry.file_size() : 0;
   }
   return files;
 }
@@ -255,21 +257,71 @@ TEST_CASE("other data begins a new epoch, and the best loss counts anew", "[cli]
   CHECK(contains(file_contents(run + "/config.toml"), "other.txt"));
 }
 
-TEST_CASE("another optimizer begins with moments of its own", "[cli]") {
+TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
-  const ProgramResult sgd =
-      succeed({"train", "--resume", run, "--optimizer", "sgd", "--max_iters", "14"});
-  CHECK(contains(sgd.err, "has no moments for sgd: they begin at zero"));
-  Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
+  const std::string settings = file_contents(run + "/config.toml");
+  const std::string metrics = file_contents(run + "/metrics.jsonl");
+  const auto files = files_of(run);
+  for (const char* optimizer : {"muon", "sgd"}) {
+    check_refused({"train", "--resume", run, "--optimizer", optimizer, "--max_iters", "14"},
+                  {"optimizer: the run has adamw, got ", optimizer,
+                   "; go on with --optimizer adamw, or start a new run from its weights: "
+                   "--init_from " +
+                       run + " and another --out_dir"});
+    CHECK(file_contents(run + "/config.toml") == settings);
+    CHECK(file_contents(run + "/metrics.jsonl") == metrics);
+    CHECK(files_of(run) == files);
+  }
+  succeed({"train", "--resume", run});
+  succeed({"train", "--resume", run, "--max_iters", "14"});
+}
+
+TEST_CASE("a run whose config.toml has another optimizer goes on with its own", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  std::string settings = file_contents(run + "/config.toml");
+  const std::string own = "optimizer = \"adamw\"";
+  REQUIRE(contains(settings, own));
+  settings.replace(settings.find(own), own.size(), "optimizer = \"muon\"");
+  folder.write("run/config.toml", settings);
+  CHECK(contains(refusal({"train", "--resume", run}), "go on with --optimizer adamw"));
+  succeed({"train", "--resume", run, "--optimizer", "adamw", "--max_iters", "14"});
+  CHECK(contains(file_contents(run + "/config.toml"), own));
+}
+
+TEST_CASE("moments that do not fit are found before the run changes", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run));
+  // The moments of another optimizer, in a checkpoint that is complete.
+  succeed(training(folder, folder.at("other"), {"--optimizer", "muon"}));
+  const fs::path checkpoint = fs::path(run) / "step_00000012";
+  fs::copy_file(folder.path() / "other/step_00000012/optimizer.safetensors",
+                checkpoint / "optimizer.safetensors", fs::copy_options::overwrite_existing);
+  fs::remove(checkpoint / "MANIFEST.json");
+  headlight::write_manifest(checkpoint);
+  const std::string settings = file_contents(run + "/config.toml");
+  const auto files = files_of(run);
+  CHECK(contains(refusal({"train", "--resume", run, "--max_iters", "14"}), " is missing"));
+  CHECK(file_contents(run + "/config.toml") == settings);
+  CHECK(files_of(run) == files);
+}
+
+TEST_CASE("a momentum that begins later begins at zero", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--optimizer", "sgd", "--momentum", "0"}));
+  const ProgramResult later =
+      succeed({"train", "--resume", run, "--momentum", "0.9", "--max_iters", "14"});
+  CHECK(contains(later.err, "has no moments for sgd: they begin at zero"));
+  const Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
   CHECK(state["optimizer_steps"] == 2);
   const ProgramResult plain =
       succeed({"train", "--resume", run, "--momentum", "0", "--max_iters", "15"});
   CHECK_FALSE(contains(plain.err, "moments for"));
-  const ProgramResult again =
-      succeed({"train", "--resume", run, "--optimizer", "adamw", "--max_iters", "16"});
-  CHECK(contains(again.err, "has no moments for adamw: they begin at zero"));
 }
 
 TEST_CASE("a run that was killed before its first checkpoint starts from the beginning", "[cli]") {
@@ -346,8 +398,24 @@ TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been pl
   CHECK(weights_of(run) == weights_of(whole));
   const ProgramResult fallen =
       succeed({"train", "--resume", run, "--max_iters", "80", "--lr_decay_iters", "80"});
-  CHECK(contains(fallen.err, "the learning rate rises again, from 0.00158"));
-  CHECK(contains(fallen.err, " to 0.01: it had begun to fall at update 32"));
+  CHECK(contains(fallen.err,
+                 "warning: the learning rate rises again: at update 40 the old schedule has 0.001, "
+                 "the new one 0.01; --lr_decay_iters 40 --warmup_iters 2 keeps the old one"));
+}
+
+TEST_CASE("a longer run whose rate had fallen is warned that it rises again", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  succeed(training(folder, run, {"--warmup_iters", "0"}));
+  const ProgramResult longer = succeed({"train", "--resume", run, "--max_iters", "24"});
+  // Half of a cosine from 0.01 down to 0.001.
+  CHECK(contains(longer.err,
+                 "warning: the learning rate rises again: at update 12 the old schedule has 0.001, "
+                 "the new one 0.0055; --lr_decay_iters 12 --warmup_iters 0 keeps the old one"));
+  CHECK(json_lines(run + "/metrics.jsonl").back()["iteration"] == 24);
+  const ProgramResult kept = succeed(
+      {"train", "--resume", run, "--max_iters", "30", "--lr_decay_iters", "24", "--eval_only"});
+  CHECK_FALSE(contains(kept.err, "rises again"));
 }
 
 TEST_CASE("a stable rate does not fall back into a longer warm-up", "[cli]") {
