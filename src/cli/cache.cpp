@@ -6,6 +6,7 @@
 #include "base/split.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -160,9 +161,25 @@ Json json_of(const ActivationFiles& written) {
     json["arrays"].push_back(
         {{"name", array.name},
          {"type", array.type},
-         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())}});
+         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())},
+         {"too_large", array.lost.too_large},
+         {"not_numbers", array.lost.not_numbers}});
   }
   return json;
+}
+
+void warn_about_lost_values(const ActivationFiles& written) {
+  for (const ActivationArrayInfo& array : written.arrays) {
+    if (array.lost.too_large > 0) {
+      log_warning(concat_text(array.name, ": ", array.lost.too_large, " of ", numel(array.shape),
+                              " values are beyond 65,504 and infinite as float16; --type bfloat16 "
+                              "or float32 holds them"));
+    }
+    if (array.lost.not_numbers > 0) {
+      log_warning(concat_text(array.name, ": ", array.lost.not_numbers, " of ",
+                              numel(array.shape), " values are NaN or infinite in the model"));
+    }
+  }
 }
 
 void print(const ActivationFiles& written) {
@@ -196,6 +213,7 @@ int cache_command(const Options& options) {
     written = write_with_progress(
         options, loaded, ActivationContexts(dataset, loaded.model->config().block_size), writing);
   }
+  warn_about_lost_values(written);
   if (options.json()) {
     print_json(json_of(written));
   } else {

@@ -294,6 +294,27 @@ TEST_CASE("the files of a cache join to the whole", "[activations]") {
   CHECK(contains(read_bytes(folder / "acts.json"), "\"a model\""));
 }
 
+TEST_CASE("values that a file cannot hold are counted", "[activations]") {
+  const TemporaryFolder folder;
+  Gpt large(model().config());
+  for (auto& [name, parameter] : large.parameters()) {
+    parameter.fill(name == "wte.weight" ? 70000 : 0);
+  }
+  const ActivationContexts contexts(ByteTokenizer(), {"ab", "c"}, 8);
+  const auto lost = [&](const Gpt& gpt, StoredFloats type) {
+    return write_activations(folder / "acts.safetensors", gpt, contexts,
+                             {.activations = {.points = {parse_point("names", "embed")}},
+                              .type = type})
+        .arrays.front()
+        .lost;
+  };
+  const Index all = 3 * large.config().n_embd;
+  CHECK(lost(large, StoredFloats::float16).too_large == all);
+  CHECK(lost(large, StoredFloats::float32).too_large == 0);
+  large.parameters()[0].second.fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(lost(large, StoredFloats::float32).not_numbers == all);
+}
+
 TEST_CASE("files of another number take the place of those before", "[activations]") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(dataset(), kBlock);

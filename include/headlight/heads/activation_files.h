@@ -21,11 +21,18 @@ struct ActivationFileOptions {
   std::function<void(Index contexts_done)> on_context = nullptr;
 };
 
+// Values of an array that its file cannot hold, or that are none.
+struct LostValues {
+  Index too_large = 0;    // finite, but infinite in the file: beyond 65,504 as float16
+  Index not_numbers = 0;  // NaN or +infinity in the model; -infinity hides a score
+};
+
 // An array of all files together.
 struct ActivationArrayInfo {
   std::string name;
   std::string type;  // "float16"
   Shape shape;       // with the rows of all files
+  LostValues lost = {};
 };
 
 struct ActivationFiles {

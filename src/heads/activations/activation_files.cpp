@@ -1,6 +1,8 @@
 #include "headlight/heads/activation_files.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <system_error>
 
 #include "base/json.h"
@@ -72,15 +74,23 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
 }
 
 // Reads contexts and writes the file of their activations, which lie on the same disk until then.
+// Adds the lost values of each array to `lost`.
 std::vector<ArraySource> write_span(const fs::path& file, const ActivationPlan& plan,
                                     const ActivationContexts& contexts, const ContextSpan& span,
-                                    const ActivationFileOptions& options) {
+                                    const ActivationFileOptions& options,
+                                    std::map<std::string, LostValues>& lost) {
   ArraysOnDisk disk(file);
   std::vector<ArraySource> arrays;
   for (const KeptArray& array :
        gather_activations(plan, contexts, span, options.activations, options.on_context, disk)) {
     arrays.push_back(array.stored ? disk.source(*array.stored, array.name)
                                   : source_of(array.name, array.numbers));
+    if (array.stored) {
+      const LostValues& more = disk.lost(*array.stored);
+      LostValues& sum = lost[array.name];
+      sum.too_large += options.type == StoredFloats::float16 ? more.too_large : 0;
+      sum.not_numbers += more.not_numbers;
+    }
   }
   write_arrays(file, arrays, options.type);
   for (ArraySource& array : arrays) {
@@ -175,14 +185,18 @@ ActivationFiles write_activations(const fs::path& path, const LanguageModel& mod
     result.rows += span.rows;
   }
   NewFiles files;
+  std::map<std::string, LostValues> lost;
   for (const ContextSpan& span : spans) {
     const fs::path file = is_alone ? path : shard_path(path, files.paths.size());
-    const std::vector<ArraySource> arrays = write_span(file, plan, contexts, span, options);
+    const std::vector<ArraySource> arrays = write_span(file, plan, contexts, span, options, lost);
     files.paths.push_back(file);
     result.bytes += static_cast<Index>(fs::file_size(file));
     if (result.arrays.empty()) {
       result.arrays = infos_of(arrays, result.rows, contexts.count(), options.type);
     }
+  }
+  for (ActivationArrayInfo& array : result.arrays) {
+    array.lost = lost[array.name];
   }
   result.files = files.paths;
   if (!is_alone) {

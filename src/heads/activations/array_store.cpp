@@ -5,11 +5,26 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 
 #include "files/posix_file.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
+namespace {
+
+void count_lost(std::span<const float> values, LostValues& lost) {
+  constexpr float kInfiniteAsHalf = 65520;  // rounds to 65,536, which float16 does not have
+  for (const float value : values) {
+    if (std::isfinite(value)) {
+      lost.too_large += std::abs(value) >= kInfiniteAsHalf ? 1 : 0;
+    } else {
+      lost.not_numbers += std::isnan(value) || value > 0 ? 1 : 0;
+    }
+  }
+}
+
+}  // namespace
 
 std::size_t ArraysInMemory::add(const Shape& shape) {
   arrays_.push_back(Tensor::empty(shape));
@@ -32,12 +47,13 @@ ArraysOnDisk::ArraysOnDisk(const std::filesystem::path& path)
 ArraysOnDisk::~ArraysOnDisk() { ::close(descriptor_); }
 
 std::size_t ArraysOnDisk::add(const Shape& shape) {
-  places_.push_back({shape, end_});
+  places_.push_back({shape, end_, {}});
   end_ += numel(shape) * static_cast<Index>(sizeof(float));
   return places_.size() - 1;
 }
 
 void ArraysOnDisk::put(std::size_t array, Index first, std::span<const float> values) {
+  count_lost(values, places_[array].lost);
   const Index begin = places_[array].begin + first * static_cast<Index>(sizeof(float));
   const std::span<const std::byte> bytes = std::as_bytes(values);
   transfer_all(bytes.size(), "write", path_, [&](std::size_t done) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headlight/tensor/named_tensors.h"
+#include "headlight/heads/activation_files.h"
 #include "io/array_source.h"
 
 namespace headlight {
@@ -44,11 +45,14 @@ class ArraysOnDisk final : public ArrayStore {
   void put(std::size_t array, Index first, std::span<const float> values) override;
   // Reads from the store, which must outlive it.
   ArraySource source(std::size_t array, const std::string& name) const;
+  // Of the values that were put into an array, those that are lost as float16.
+  const LostValues& lost(std::size_t array) const { return places_[array].lost; }
 
  private:
   struct Place {
     Shape shape;
     Index begin = 0;  // bytes
+    LostValues lost = {};
   };
 
   std::filesystem::path path_;
