@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
-#include "headlight/io/chat_template.h"
 #include "headlight/io/text_source.h"
 #include "headlight/serve/server.h"
 #include "views/report/json_output.h"
@@ -108,8 +107,8 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
       .loaded = load_model(
           path,
           {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); }}),
-      .chat_template = read_chat_template(path),
       .source = path.string()};
+  model.chat_template = model.loaded.tokenizer->chat_template();
   round_weights(*model.loaded.model, weights);
   return model;
 }

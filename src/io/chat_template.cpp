@@ -3,7 +3,6 @@
 #include "base/json.h"
 #include "files/input_file.h"
 #include "headlight/io/gguf.h"
-#include "headlight/io/model_directory.h"
 
 namespace headlight {
 namespace {
@@ -41,8 +40,7 @@ std::string configured_template(const Json& config) {
 
 }  // namespace
 
-std::string read_chat_template(const fs::path& model) {
-  const fs::path place = find_model_directory(model);
+std::string read_chat_template(const fs::path& place) {
   if (is_gguf_file(place)) {
     return gguf_template(place);
   }

@@ -27,14 +27,9 @@ constexpr Index kLargestConfig = Index{1} << 20;  // bytes
 
 void write_small_files(const fs::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer) {
-  const Json tokenizer_config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                              {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
-                              {"eos_token", tokenizer.special_name(tokenizer.end_of_text())},
-                              {"model_max_length", model.block_size()},
-                              {"clean_up_tokenization_spaces", false}};
   const Json generation_config{{"bos_token_id", tokenizer.begin_of_text()},
                                {"eos_token_id", tokenizer.end_of_text()}};
-  write_file(directory / "tokenizer_config.json", tokenizer_config.dump(2) + "\n");
+  write_tokenizer_config(directory, tokenizer, model.block_size());
   write_file(directory / "generation_config.json", generation_config.dump(2) + "\n");
 }
 

@@ -5,6 +5,7 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/io/chat_template.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/run_layout.h"
 #include "headlight/text/tokenizer_file.h"
@@ -32,9 +33,8 @@ std::string end_name_beside(const fs::path& tokenizer) {
   return token != nullptr && token->is_string() ? token->text() : "";
 }
 
-}  // namespace
-
-std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+// The tokenizer in a folder or a GGUF file, without its chat template.
+std::unique_ptr<Tokenizer> load_vocabulary(const fs::path& directory) {
   if (is_gguf_file(directory)) {
     return read_gguf_vocabulary(GgufFile(directory));
   }
@@ -49,13 +49,21 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
                                shown(directory));
 }
 
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+  std::unique_ptr<Tokenizer> tokenizer = load_vocabulary(directory);
+  tokenizer->set_chat_template(read_chat_template(directory));
+  return tokenizer;
+}
+
 std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   require(fs::exists(path), shown(path), ": no such file or directory");
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
   if (is_gguf_file(path)) {
-    return read_gguf_vocabulary(GgufFile(path));
+    return load_tokenizer(path);
   }
   if (!fs::is_directory(path)) {
     return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path),
@@ -79,11 +87,22 @@ void require_no_model(const fs::path& directory) {
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   require_no_model(directory);
   make_folder(directory);
-  const Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-                    {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
-                    {"eos_token", tokenizer.special_name(tokenizer.end_of_text())},
-                    {"clean_up_tokenization_spaces", false}};
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_tokenizer_config(directory, tokenizer);
+}
+
+void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenizer,
+                            std::optional<Index> context_length) {
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+              {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
+              {"eos_token", tokenizer.special_name(tokenizer.end_of_text())}};
+  if (context_length) {
+    config["model_max_length"] = *context_length;
+  }
+  config["clean_up_tokenization_spaces"] = false;
+  if (!tokenizer.chat_template().empty()) {
+    config["chat_template"] = tokenizer.chat_template();
+  }
   write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
 }
 

@@ -3,6 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "headlight/base/error.h"
+#include "headlight/io/gguf_model.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "text/byte_characters.h"
@@ -10,6 +13,7 @@
 namespace tokenizer_directory_test {
 
 using namespace headlight;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -42,6 +46,24 @@ TEST_CASE("a folder without tokenizer.json is read from vocab.json and merges.tx
 TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") {
   const ScratchFolder directory;
   CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("tokenizer.json"));
+}
+
+TEST_CASE("a chat template stays with the tokenizer from folder to folder and through GGUF") {
+  const std::string text = "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
+  ByteTokenizer tokenizer;
+  tokenizer.set_chat_template(text);
+  const ScratchFolder folder;
+  save_tokenizer(folder.path() / "hf", tokenizer);
+  const auto from_folder = load_tokenizer(folder.path() / "hf");
+  CHECK(from_folder->chat_template() == text);
+  const Gpt model({.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 32,
+                   .position = PositionKind::learned});
+  write_gguf_model(folder.path() / "m.gguf", model, *from_folder);
+  const auto from_gguf = load_tokenizer(folder.path() / "m.gguf");
+  CHECK(from_gguf->chat_template() == text);
+  fs::create_directories(folder.path() / "again");
+  write_model_files(folder.path() / "again", model, *from_gguf);
+  CHECK(load_tokenizer(folder.path() / "again")->chat_template() == text);
 }
 
 }  // namespace tokenizer_directory_test

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "headlight/text/tokenizer.h"
 
@@ -24,5 +25,10 @@ void require_no_model(const std::filesystem::path& directory);
 // `directory`, which is made when it is missing. Throws Error as
 // require_no_model() does, and when a step fails.
 void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
+
+// Writes the tokenizer_config.json of a folder: the special tokens, the chat template and, if
+// given, the context length.
+void write_tokenizer_config(const std::filesystem::path& directory, const Tokenizer& tokenizer,
+                            std::optional<Index> context_length = {});
 
 }  // namespace headlight

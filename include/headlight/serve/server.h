@@ -13,7 +13,7 @@ namespace headlight {
 struct ServedModel {
   std::string name;  // that requests call it by
   LoadedModel loaded;
-  std::string chat_template = {};  // see read_chat_template(); empty: there is none
+  std::string chat_template = {};  // in Jinja; empty: there is none
   std::string source = {};         // where it lies, for commands that people copy; empty: `name`
 };
 

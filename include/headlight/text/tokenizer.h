@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headlight/tensor/shape.h"
@@ -60,6 +61,9 @@ class Tokenizer {
   // <|endoftext|>, so that a prompt must, too. Kept in the tokenizer file.
   bool prepends_end_of_text() const { return prepends_end_of_text_; }
   void set_prepends_end_of_text(bool value) { prepends_end_of_text_ = value; }
+  // How the model was taught to read chats, as a template in Jinja; "": there is none.
+  const std::string& chat_template() const { return chat_template_; }
+  void set_chat_template(std::string text) { chat_template_ = std::move(text); }
   // encode(text), after begin_of_text() when prepends_end_of_text().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
@@ -73,6 +77,7 @@ class Tokenizer {
 
  private:
   bool prepends_end_of_text_ = false;
+  std::string chat_template_;
 };
 
 }  // namespace headlight

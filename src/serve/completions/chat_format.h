@@ -21,7 +21,7 @@ struct ChatMessage {
 // with or without a system message of its own where the chat has none.
 class ChatFormat {
  public:
-  // `source` is the template of the model file, in Jinja; see read_chat_template().
+  // `source` is the template of the model file, in Jinja; see Tokenizer::chat_template().
   ChatFormat(const std::string& source, const Tokenizer& tokenizer);
 
   // Empty: it is understood. Else why not, in one line.
