@@ -265,11 +265,12 @@ std::string figures_text(const Comparison& comparison) {
     return std::any_of(comparison.runs.begin(), comparison.runs.end(),
                        [&](const ComparedRun& run) { return run.history.*count > 0; });
   };
-  for (const auto& [title, count] : {std::pair{"updates left out", &RunHistory::skipped},
-                                     std::pair{"rollbacks", &RunHistory::rollbacks}}) {
-    if (any(count)) {
-      figures.add(title,
-                  [count = count](const ComparedRun& run) { return grouped(run.history.*count); });
+  for (const auto& [title, figure] : {std::pair{"updates left out", &RunHistory::skipped},
+                                      std::pair{"rollbacks", &RunHistory::rollbacks}}) {
+    if (any(figure)) {
+      figures.add(title, [count = figure](const ComparedRun& run) {
+        return grouped(run.history.*count);
+      });
     }
   }
   return figures.text();

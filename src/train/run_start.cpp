@@ -237,9 +237,9 @@ void require_same_start(Processes& processes, const RunStart& start) {
   if (processes.count() == 1) {
     return;
   }
-  for (const auto& [what, mine] : identity_of(start)) {
-    const std::vector<std::string> all = gather_texts(processes, mine);
-    together(processes, [&, &what = what, &mine = mine] {
+  for (const auto& [name, value] : identity_of(start)) {
+    const std::vector<std::string> all = gather_texts(processes, value);
+    together(processes, [&, &what = name, &mine = value] {
       require(mine == all.front(), what, ": expected that of process 0, ", escaped(all.front()),
               ", got ", escaped(mine));
     });

@@ -216,7 +216,7 @@ const std::vector<HeadColumn>& head_columns() {
   return kColumns;
 }
 
-const HeadColumn& head_column(const std::string& name, const std::string& option) {
+const HeadColumn& head_column(std::string_view name, std::string_view option) {
   std::vector<std::string> names;
   for (const HeadColumn& column : head_columns()) {
     if (column.name == name) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/heads/head_scores.h"
@@ -32,7 +33,7 @@ struct HeadColumn {
 // Every column: those of the head, all of score_list(), and TransformerLens's scores.
 const std::vector<HeadColumn>& head_columns();
 // The column called `name`. Throws Error "OPTION: ..." naming the nearest column.
-const HeadColumn& head_column(const std::string& name, const std::string& option = "columns");
+const HeadColumn& head_column(std::string_view name, std::string_view option = "columns");
 // The columns called "a,b,c". Throws Error "columns: ..." when there is none of that name.
 std::vector<HeadColumn> parse_columns(const std::string& names);
 // What a table shows when no columns are chosen: what verdicts rest on, then what is usual and was

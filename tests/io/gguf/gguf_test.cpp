@@ -183,11 +183,11 @@ TEST_CASE("rows of a GGUF tensor are those of the whole") {
   CHECK(part(1, 1500));
   CHECK(part(2099, 1));
   CHECK(file.read_rows(stored, 2100, 0).shape() == Shape{0, 64});
-  for (const auto& [first, count] :
+  for (const auto& [begin, rows] :
        std::vector<std::pair<Index, Index>>{{2100, 1}, {0, 2101}, {-1, 1}, {1, -1}}) {
-    CAPTURE(first, count);
+    CAPTURE(begin, rows);
     CHECK(contains(
-        error_of([&, first = first, count = count] { file.read_rows(stored, first, count); }),
+        error_of([&, first = begin, count = rows] { file.read_rows(stored, first, count); }),
         "tensor 't': rows "));
   }
 }
