@@ -27,7 +27,7 @@ std::vector<VerdictRule> pattern_rules() {
        0,
        "{head} is an induction head: in repeated random text {score} of its weight goes to what "
        "followed the same token before",
-       "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 {score}을 "
+       "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 {score}만큼을 "
        "둡니다"},
       {"duplicate_token",
        "duplicate token",
@@ -87,7 +87,7 @@ std::vector<VerdictRule> other_rules() {
            kPositional,
            1,
            "{head} looks {offset} back: its largest weight is there for {score} of the queries",
-           "{head}: {offset}칸 앞을 봅니다. 질의의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
+           "{head}: {offset}칸 앞을 봅니다. 쿼리의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
           {"first_token",
            "first token",
            "첫 토큰",
@@ -114,12 +114,12 @@ std::vector<VerdictRule> other_rules() {
            "{head}: 모두를 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
           {"mixed",
            "mixed",
-           "무늬 없음",
+           "패턴 없음",
            {},
            0,
            3,
            "{head} fits no pattern; nearest is '{name}' with {score}",
-           "{head}: 맞는 무늬가 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
+           "{head}: 맞는 패턴이 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
 }
 
 struct BestScore {

@@ -30,7 +30,7 @@ std::span<const Experiment> experiments() {
                   "LayerNorm을 앞에 둘 때와 뒤에 둘 때: 기울기와 웜업 없는 학습"},
                  run_pre_post_ln},
       Experiment{"heads",
-                 {"The same width in 1 to 64 heads", "같은 폭을 1개에서 64개의 헤드로 나누기"},
+                 {"The same width in 1 to 64 heads", "같은 차원을 1개에서 64개의 헤드로 나누기"},
                  run_heads},
       Experiment{"single-vs-multi",
                  {"One head against many with equally many parameters",

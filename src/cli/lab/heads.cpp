@@ -28,9 +28,9 @@ constexpr Text kTask{
 constexpr Text kIntroduction{
     "One layer of width 64 learns for {0} updates (random starts: {1}); only the number of heads "
     "differs.",
-    "폭이 64인 층 하나를 {0}번 갱신하여 학습한다(초깃값 {1}가지). 헤드(head) 수만 다르다."};
+    "차원이 64인 층 하나를 {0}번 업데이트하여 학습한다(초깃값 {1}가지). 헤드(head) 수만 다르다."};
 constexpr Text kSweep{"1 to 64 heads of the same width together",
-                      "전체 폭은 그대로, 헤드는 1개에서 64개까지"};
+                      "전체 차원은 그대로, 헤드는 1개에서 64개까지"};
 constexpr Text kHeads{"heads", "헤드"};
 constexpr Text kHeadWidth{"d_k", "d_k"};
 constexpr Text kParameters{"parameters", "파라미터"};
@@ -135,7 +135,7 @@ void draw(const std::vector<Point>& points, Report& report) {
   constexpr Text kLogHeads{"log2 of the number of heads", "헤드 수의 log2"};
   draw_curves(
       "loss.svg",
-      {.title = report.words({"Loss by number of heads, width 64", "헤드 수에 따른 손실, 폭 64"}),
+      {.title = report.words({"Loss by number of heads, width 64", "헤드 수에 따른 손실, 차원 64"}),
        .x_label = kLogHeads,
        .y_label = kHeldOutLoss,
        .series = {loss},
@@ -191,10 +191,10 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
       {"too_many_heads",
        most.loss > 1.5 * best.loss && most.loss > best.loss + 0.02,
        {"Too many heads: {3} of width {4} end at {0}, worse than {2} ({1}).",
-        "너무 많을 때: 폭 {4}짜리 헤드 {3}개는 손실이 {0}으로, {2}개({1})보다 나쁘다."},
+        "너무 많을 때: 차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})보다 나쁘다."},
        {"{3} heads of width {4} do as well (loss {0}) as {2} ({1}): this run does not show "
         "that too many heads hurt.",
-        "폭 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 많으면 "
+        "차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 많으면 "
         "나쁘다는 것을 보여 주지 않는다."}},
       {number(most.loss), number(best.loss), std::to_string(best.heads), std::to_string(most.heads),
        std::to_string(kWidth / most.heads)});
@@ -212,11 +212,11 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
       {"guideline_width_is_best",
        d_k >= 32,
        {"The best head width is {0}, within the guideline.",
-        "가장 좋은 헤드 폭은 {0}으로 지침 안에 있다."},
+        "가장 좋은 헤드 차원은 {0}이며 지침 안에 있다."},
        {"The best head width here is {0}: a small task on which the guideline (d_k >= 32) "
         "does not hold. It comes from models of hundreds of features.",
-        "여기서 가장 좋은 헤드 폭은 {0}이다. 작은 과제에서는 지침(d_k >= 32)이 들어맞지 않는다. 이 "
-        "지침은 특징이 수백 개인 모델에서 나온 것이다."}},
+        "여기서 가장 좋은 헤드 차원은 {0}이다. 작은 과제에서는 지침(d_k >= 32)이 들어맞지 않는다. "
+        "이 지침은 특징이 수백 개인 모델에서 나온 것이다."}},
       {std::to_string(d_k)});
 }
 

@@ -24,8 +24,8 @@ constexpr Text kIntroduction{
     "The same random query, key and value (4 tokens of width 8) go through scaled dot-product "
     "attention four times, each time with other keys hidden. Rows are queries, columns are keys; "
     "in all of Headlight a mask that is true hides.",
-    "같은 난수로 만든 쿼리(query), 키(key), 값(value)(폭 8인 토큰 네 개)을 스케일드 닷 프로덕트 "
-    "어텐션(scaled dot-product attention)에 네 번 넣되, 매번 가리는 키를 바꾼다. 행은 쿼리, 열은 "
+    "같은 난수로 만든 쿼리(query), 키(key), 값(value)(차원이 8인 토큰 네 개)을 스케일드 닷 "
+    "프로덕트 어텐션(scaled dot-product attention)에 네 번 넣되, 매번 가리는 키를 바꾼다. 행은 쿼리, 열은 "
     "키이다. Headlight에서 마스크(mask)의 참은 언제나 가린다는 뜻이다."};
 constexpr Text kNone{"No mask", "마스크 없음"};
 constexpr Text kNoneText{"Every token looks at every token, later ones included.",
@@ -156,7 +156,7 @@ void claim_findings(const std::vector<Tensor>& weights, const Projections& given
   report.claim({"pads_get_nothing",
                 on_pad == 0,
                 {"The pad gets exactly 0.", "패드가 받는 가중치는 정확히 0이다."},
-                {"The pad gets {0}.", "패드가 {0}을 받는다."}},
+                {"The pad gets {0}.", "패드가 받는 가중치는 {0}이다."}},
                {concat_text(on_pad)});
   const bool finite = gradients_are_finite(given, empty_row);
   report.claim({"empty_row_is_safe",

@@ -14,13 +14,13 @@ constexpr Text kIntroduction{
     "Multi-head attention of width d has four square matrices (W_Q, W_K, W_V, W_O) of d² weights "
     "and four biases of d: 4 d² + 4 d. Every line below builds the layer and counts the elements "
     "of its tensors one by one.",
-    "폭이 d인 멀티 헤드 어텐션(multi-head attention)에는 d²개의 가중치를 가진 정사각 행렬이 네 "
+    "차원이 d인 멀티 헤드 어텐션(multi-head attention)에는 d²개의 가중치를 가진 정사각 행렬이 네 "
     "개(W_Q, "
     "W_K, W_V, W_O), 길이가 d인 편향(bias)이 네 개 있으므로 파라미터(parameter)는 4d² + 4d개이다. "
     "아래의 "
     "각 줄은 실제로 층을 만들어 텐서의 원소를 하나하나 센 결과이다."};
 constexpr Text kCounted{"Counted and calculated", "센 값과 계산한 값"};
-constexpr Text kWidth{"width d", "폭 d"};
+constexpr Text kWidth{"width d", "차원 d"};
 constexpr Text kHeads{"heads", "헤드"};
 constexpr Text kHeadWidth{"d_k", "d_k"};
 constexpr Text kCountedColumn{"counted", "센 값"};

@@ -62,12 +62,12 @@ constexpr Text kIntroduction{
     "Two models of {0} layers, width 64 and 4 heads, equal but for the place of LayerNorm: "
     "post-LN as in the first paper, norm(x + f(x)), and pre-LN as in GPT-2, x + f(norm(x)). Task: "
     "the copied bits of 'headlight lab heads'.",
-    "층 {0}개, 폭 64, 헤드 4개인 두 모델을 견준다. LayerNorm의 자리만 다르다. 처음 논문의 "
+    "층 {0}개, 차원 64, 헤드 4개인 두 모델을 견준다. LayerNorm의 자리만 다르다. 처음 논문의 "
     "post-LN은 "
     "norm(x + f(x)), GPT-2의 pre-LN은 x + f(norm(x))이다. 과제는 'headlight lab heads'의 비트 "
     "베끼기이다."};
 constexpr Text kGradients{"Gradient norm of each layer before the first update",
-                          "첫 갱신 전 층별 기울기 노름(gradient norm)"};
+                          "첫 업데이트 전 층별 기울기 노름(gradient norm)"};
 constexpr Text kGradientText{
     "Norm over all weight matrices of a layer, for the same batch. The start matters: Xavier's "
     "(Glorot and Bengio), with which the first transformers began and for which the theory is "
@@ -87,8 +87,8 @@ constexpr Text kTrainingText{
     "{0} updates with AdamW at a constant learning rate, from the first update on or, with "
     "warm-up, rising to it over the first third; Xavier's start; held-out loss at the end. "
     "ln 16 = 2.77 is guessing.",
-    "AdamW로 일정한 학습률(learning rate)에서 {0}번 갱신한다. 첫 갱신부터 그 학습률을 쓰거나, "
-    "웜업을 하면 처음 "
+    "AdamW로 일정한 학습률(learning rate)에서 {0}번 업데이트한다. 첫 업데이트부터 그 학습률을 "
+    "쓰거나, 웜업을 하면 처음 "
     "3분의 1 동안 거기까지 올린다. 세이비어 초기화이며, 값은 학습에 쓰지 않은 시퀀스에서의 마지막 "
     "손실이다. "
     "ln 16 = 2.77이면 찍는 것과 같다."};
@@ -103,9 +103,9 @@ constexpr Text kSummary{
     "an unbroken residual path leads from the loss to every layer.",
     "까닭: post-LN에서는 기울기가 덧셈마다 그 뒤의 LayerNorm을 지나야 하므로 출력에 가까운 "
     "층일수록 기울기가 "
-    "크다. AdamW의 이동 평균이 아직 배치 몇 개에만 기대는 초반에 갱신 폭이 크면 이 층들이 엉뚱한 "
+    "크다. AdamW의 이동 평균이 아직 배치 몇 개에만 기대는 초반에 업데이트가 크면 이 층들이 엉뚱한 "
     "곳으로 튄다. "
-    "웜업은 그 초반의 갱신을 작게 해 준다. pre-LN에서는 손실에서 모든 층까지 끊기지 않은 잔차 "
+    "웜업은 그 초반의 업데이트를 작게 해 준다. pre-LN에서는 손실에서 모든 층까지 끊기지 않은 잔차 "
     "경로가 이어진다."};
 
 enum class Start { xavier, gpt2 };
@@ -178,7 +178,8 @@ void show_gradients(const std::vector<Gradients>& all, Report& report) {
       side_by_side({all[0].name, all[1].name}, {bars(drawn[0], 3, 22), bars(drawn[1], 3, 22)}));
   draw_curves(
       "gradients.svg",
-      {.title = report.words({"Gradient norm before the first update", "첫 갱신 전의 기울기 노름"}),
+      {.title = report.words({"Gradient norm before the first update",
+                              "첫 업데이트 전의 기울기 노름"}),
        .x_label = {"layer", "층"},
        .y_label = {"norm of the layer's matrices", "층의 행렬 전체의 노름"},
        .series = series,
@@ -293,7 +294,7 @@ void claim_training(const Comparison& careful, const Comparison& bold, Report& r
   report.claim({"warmup_helps_post_ln",
                 ahead(bold.warmed, bold.post),
                 {"Warm-up over the first third brings post-LN at {0} from {1} to {2}.",
-                 "처음 3분의 1 동안 웜업을 하면 학습률 {0}의 post-LN이 {1}에서 {2}로 나아진다."},
+                 "처음 3분의 1 동안 웜업을 하면 학습률 {0}의 post-LN이 {1}에서 {2}까지 나아진다."},
                 {"Warm-up over the first third does not rescue post-LN at {0}: {1} without, {2} "
                  "with it.",
                  "처음 3분의 1 동안 웜업을 해도 학습률 {0}의 post-LN은 나아지지 않는다: 없이 {1}, "

@@ -67,8 +67,8 @@ constexpr Text kIntroduction{
     "Ten sequences of 1 to 20 tokens are padded to a rectangle and go through multi-head attention "
     "of width 512 with 8 heads, one operation at a time. The random start is this program's own: "
     "shapes and structure agree with the notes, the random values cannot.",
-    "길이가 1에서 20인 시퀀스(sequence) 열 개를 직사각형이 되도록 패딩(padding)하여, 폭 512에 헤드 "
-    "8개인 멀티 "
+    "길이가 1에서 20인 시퀀스(sequence) 열 개를 직사각형이 되도록 패딩(padding)하여, 차원 512에 "
+    "헤드 8개인 멀티 "
     "헤드 어텐션(multi-head attention)에 연산 하나씩 통과시킨다. 난수 초기값은 이 프로그램의 "
     "것이므로 "
     "형태(shape)와 구조는 노트와 같지만 값 자체는 같을 수 없다."};
@@ -253,8 +253,8 @@ void claim_findings(const std::array<PadShare, 2>& shares, double spread, Report
        shares[0].together > 0.1 && shares[1].together == 0,
        {"Without a mask real tokens give {0} of their attention to pads ({1} to each), "
         "with it exactly 0.",
-        "마스크가 없으면 진짜 토큰이 어텐션의 {0}을 패드에 쓰고(패드 하나에 {1}), 마스크가 있으면 "
-        "정확히 0을 쓴다."},
+        "마스크가 없으면 진짜 토큰이 어텐션의 {0}만큼을 패드에 쓰고(패드 하나에 {1}), 마스크가 "
+        "있으면 정확히 0을 쓴다."},
        {"Pads get {0} of the attention without a mask ({1} each).",
         "마스크가 없을 때 패드가 받는 어텐션은 {0}(패드 하나에 {1})이다."}},
       {fixed_number(shares[0].together, 3), fixed_number(shares[0].each, 4)});

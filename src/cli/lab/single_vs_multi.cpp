@@ -26,8 +26,8 @@ constexpr Text kIntroduction{
     "{0} updates from the same data, with 1 head and with {1}; both have {2} parameters.",
     "과제는 'headlight lab heads'와 같다. 수마다 비트(bit)가 네 개이고, 비트마다 2, 3, 4, 5자리 "
     "앞에서 "
-    "베껴 온다. 층이 하나이고 폭이 64인 두 모델을 같은 자료로 {0}번 갱신한다. 하나는 헤드(head)가 "
-    "1개, 다른 "
+    "베껴 온다. 층이 하나이고 차원이 64인 두 모델을 같은 자료로 {0}번 업데이트한다. 하나는 "
+    "헤드(head)가 1개, 다른 "
     "하나는 {1}개이며 파라미터(parameter)는 둘 다 {2}개이다."};
 constexpr Text kTraining{"Held-out loss while training",
                          "학습하는 동안의 손실(학습에 쓰지 않은 시퀀스)"};
@@ -240,7 +240,7 @@ void claim_learning(const Trained& one, const Trained& many, Report& report) {
                  "파라미터 수가 같아도 헤드 {2}개는 손실 {1}에, 한 개는 {0}에 이른다."},
                 {"With equal parameters {2} heads reach a loss of {1} and one head {0}: no clear "
                  "advantage in this run.",
-                 "파라미터 수가 같을 때 헤드 {2}개의 손실은 {1}, 한 개는 {0}으로, 이번 실행에서는 "
+                 "파라미터 수가 같을 때 헤드 {2}개의 손실은 {1}, 한 개는 {0}이며, 이번 실행에서는 "
                  "뚜렷한 이득이 "
                  "없다."}},
                {number(one.whole.loss), number(many.whole.loss), std::to_string(many.heads)});

@@ -35,7 +35,7 @@ struct CopyTask {
 CopyTask make_copy_task(Index sequences, std::uint64_t seed);
 
 // Names of the axes of training curves.
-inline constexpr Text kUpdate{"update", "갱신"};
+inline constexpr Text kUpdate{"update", "업데이트"};
 inline constexpr Text kHeldOutLoss{"held-out loss, nats a token",
                                    "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"};
 

@@ -33,7 +33,7 @@ constexpr Text kWeights{
 constexpr Text kOutput{"The output of a token is the average of the values with those shares.",
                        "토큰의 출력은 그 비율로 값(value) 벡터를 가중 평균한 것이다."};
 constexpr Text kMulti{"2. Multi-head attention: two heads of width 2",
-                      "2. 멀티 헤드 어텐션(multi-head attention): 폭이 2인 헤드 두 개"};
+                      "2. 멀티 헤드 어텐션(multi-head attention): 차원이 2인 헤드 두 개"};
 constexpr Text kSplit{
     "Splitting into heads copies nothing: the columns are only counted as (head, feature).",
     "헤드로 나눌 때는 아무것도 복사하지 않는다. 열을 (헤드, 특징)으로 세는 방식만 바뀐다."};

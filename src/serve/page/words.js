@@ -64,7 +64,7 @@ export const kWords = {
     switches: '스위치', switches_hint: '색이 진한 헤드일수록 스위치 때문에 패턴이 많이 달라졌습니다.',
     classes: '헤드의 종류', finding: '헤드가 하는 일을 살피는 중 …', found: '알아낸 종류:',
     scored_on: '종류를 알아볼 글', scored_hint: '글이 길수록 더 잘 드러납니다. 되풀이되는 무작위 토큰도 함께 봅니다.',
-    all_of: '모든', next: '다음 토큰', loss: '손실',
+    all_of: '전체:', next: '다음 토큰', loss: '손실',
     nats: '토큰당 nat', before: '그대로', after: '바꾼 뒤', surprise: '토큰별 손실',
     surprise_hint: '토큰마다 드는 nat 수. 스위치를 쓰면 줄어든 곳은 파랑, 늘어난 곳은 주황입니다.',
     lens_hint: '각 층에서 끝난다면 모델이 뭐라고 할지: 자리마다 가장 그럴듯한 다음 토큰입니다. 진할수록 확신이 크고, ' +

@@ -237,7 +237,7 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
     const std::string names = names_of(cluster, report.language);
     const std::string distance = fixed_number(mean_distance_within(*report.distances, cluster), 2);
     warnings.push_back(report.language == Language::korean
-                           ? "겹치는 무늬: " + names + " 는 같은 곳을 봅니다 (평균 거리 " +
+                           ? "겹치는 패턴: " + names + " 헤드는 같은 곳을 봅니다 (평균 거리 " +
                                  distance + ", 최대 1)"
                            : "duplicated patterns: " + names +
                                  " look at the same places (mean distance " + distance + " of 1)");

@@ -18,7 +18,7 @@ void draw_birth(const Subject& subject, Report& report) {
   draw_curves("birth.svg",
               {.title = report.words({"Loss on the second copy of random tokens",
                                       "무작위 토큰의 두 번째 사본에서 잰 손실"}),
-               .x_label = {"update", "갱신"},
+               .x_label = {"update", "업데이트"},
                .y_label = {"nats a token", "토큰당 nat"},
                .series = {{.name = "", .x = subject.updates, .y = subject.second_copy}}},
               report);

@@ -27,16 +27,16 @@ constexpr Text kTrained{
     "repeat, half a made-up text in which each letter depends on the two before it. With --model "
     "runs/induction a model that is there already is looked into instead.",
     "모델은 configs/induction.toml의 모델과 같은 크기로, 층 {0}개에 헤드(head)가 {1}개씩 있고 "
-    "폭은 {2}이며 MLP는 없다. 방금 학습을 마쳤는데, 학습 시퀀스의 절반은 되풀이되는 무작위 "
+    "차원은 {2}이며 MLP는 없다. 방금 학습을 마쳤는데, 학습 시퀀스의 절반은 되풀이되는 무작위 "
     "글자였고 "
     "나머지 절반은 글자마다 앞의 두 글자에 좌우되는 지어낸 글이었다. --model runs/induction처럼 "
     "쓰면 새로 학습하지 않고 이미 있는 모델을 들여다본다."};
 constexpr Text kGiven{"The model has {0} layers, {1} heads in the first, and width {2}.",
-                      "모델은 층이 {0}개, 첫 층의 헤드(head)가 {1}개, 폭이 {2}이다."};
+                      "모델은 층이 {0}개, 첫 층의 헤드(head)가 {1}개, 차원이 {2}이다."};
 constexpr Text kBirth{
     "Loss on the second copy of random tokens that repeat, nats a token, by update "
     "(0 to {0}); guessing would be ln {1} = {2}:",
-    "되풀이되는 무작위 토큰에서 두 번째 사본의 손실(loss, 토큰당 nat). 가로축은 갱신 "
+    "되풀이되는 무작위 토큰에서 두 번째 사본의 손실(loss, 토큰당 nat). 가로축은 업데이트 "
     "횟수(0~{0}), 찍을 때의 손실은 ln {1} = {2}:"};
 
 constexpr Text kTask{"1. Does it do it?", "1. 귀납을 하는가?"};
@@ -100,7 +100,7 @@ constexpr Text kBehind{"behind", "읽는 곳"};
 constexpr Text kProbability{"probability", "확률"};
 constexpr Text kRank{"rank", "순위"};
 constexpr Text kStepLayer{"The largest step, from {0} to {1}, is made by layer {2}.",
-                          "가장 크게 오르는 곳은 층 {2}이며, 확률이 {0}에서 {1}로 바뀐다."};
+                          "가장 크게 오르는 곳은 층 {2}이며, 확률이 {0}에서 {1}까지 오른다."};
 
 std::string spaced(const std::vector<std::int32_t>& tokens, const Subject& subject) {
   std::string text;
