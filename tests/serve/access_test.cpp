@@ -44,6 +44,9 @@ TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]
   CHECK(from("http://localhost:3000") == 403);
   CHECK(from("http://evil.example") == 403);
   CHECK(from("null") == 403);
+  CHECK(from("https://localhost:8080") == 200);
+  CHECK(from("evil://localhost:8080") == 403);
+  CHECK(from("http") == 403);
   CHECK(from("https://page.example") == 200);
   const auto site = [&](const char* value, const char* path) {
     return status(access, {{"host", "localhost:8080"}, {"sec-fetch-site", value}}, path);
@@ -85,6 +88,9 @@ TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
   CHECK(status(access, {{"host", "localhost"}}) == 401);
   CHECK(status(access, {{"host", "localhost"}}, "/health") == 200);
   CHECK(with("authorization", std::string("Bearer ") + kKey) == 200);
+  CHECK(with("authorization", std::string("bearer ") + kKey) == 200);
+  CHECK(with("authorization", std::string("BEARER ") + kKey) == 200);
+  CHECK(with("authorization", std::string("Basic ") + kKey) == 401);
   CHECK(with("authorization", kKey) == 401);
   CHECK(with("authorization", std::string("Bearer ") + kKey + "0") == 401);
   CHECK(with("authorization", "Bearer 0123456789abcdeF") == 401);

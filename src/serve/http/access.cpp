@@ -26,6 +26,17 @@ bool equals_secret(std::string_view text, std::string_view secret) {
   return difference == 0;
 }
 
+constexpr std::string_view kBearer = "bearer ";
+
+// The case of a scheme means nothing.
+bool has_bearer_scheme(std::string_view authorization) {
+  const auto is_same = [](char small, char other) {
+    return small == (other >= 'A' && other <= 'Z' ? static_cast<char>(other - 'A' + 'a') : other);
+  };
+  return authorization.size() >= kBearer.size() &&
+         std::equal(kBearer.begin(), kBearer.end(), authorization.begin(), is_same);
+}
+
 std::string random_secret() {
   unsigned char bytes[32];
   require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes, "the system has no random numbers");
@@ -94,17 +105,18 @@ bool Access::is_host_allowed(std::string_view host) const {
 }
 
 bool Access::is_own_origin(std::string_view origin, std::string_view host) const {
-  const std::size_t scheme = origin.find("://");
-  return scheme != std::string_view::npos && origin.substr(scheme + 3) == host;
+  const std::size_t end = origin.find("://");
+  const std::string_view scheme = origin.substr(0, end);
+  return (scheme == "http" || scheme == "https") && end != std::string_view::npos &&
+         origin.substr(end + 3) == host;
 }
 
 bool Access::has_key(const HttpRequest& head) const {
   if (options_.api_key.empty() || contains(options_.open_paths, head.path)) {
     return true;
   }
-  constexpr std::string_view kBearer = "Bearer ";
   const std::string* authorization = head.header("authorization");
-  if (authorization != nullptr && authorization->starts_with(kBearer)) {
+  if (authorization != nullptr && has_bearer_scheme(*authorization)) {
     return is_key(std::string_view(*authorization).substr(kBearer.size()));
   }
   const std::string* cookies = head.header("cookie");
