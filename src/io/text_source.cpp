@@ -18,6 +18,33 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Whether the bytes around `place` are Korean text of EUC-KR: nearly all that are not ASCII come in
+// pairs of A1..FE. CP949 adds a few others to them.
+bool looks_like_cp949(std::string_view bytes, std::size_t place) {
+  constexpr std::size_t kEnough = 4096;  // bytes
+  const auto is_high = [](char byte) { return static_cast<unsigned char>(byte) >= 0x80; };
+  const auto is_half = [](char byte) {
+    const auto value = static_cast<unsigned char>(byte);
+    return value >= 0xA1 && value <= 0xFE;
+  };
+  std::size_t begin = place;  // a pair may begin before it: two bytes can be UTF-8 by chance
+  while (begin > 0 && place - begin < kEnough && is_high(bytes[begin - 1])) {
+    --begin;
+  }
+  const std::string_view seen = bytes.substr(begin, 2 * kEnough);
+  std::size_t pairs = 0;
+  std::size_t others = 0;
+  for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
+    if (is_half(seen[i]) && is_half(seen[i + 1])) {
+      ++pairs;
+      ++i;
+    } else if (is_high(seen[i])) {
+      ++others;
+    }
+  }
+  return pairs >= 2 && 10 * others <= pairs;
+}
 constexpr std::size_t kReadAtOnce = std::size_t{4} << 20;     // bytes
 constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the end of what was read
 constexpr std::size_t kLongestPart = std::size_t{128} << 20;  // bytes
@@ -83,7 +110,10 @@ class TextBytes {
   std::size_t valid_length(std::string_view bytes, bool at_end) const {
     const std::size_t valid = valid_utf8_prefix(bytes);
     const bool is_cut = !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
-    require(valid == bytes.size() || is_cut, name_, ": invalid UTF-8 at byte ", offset_ + valid);
+    require(valid == bytes.size() || is_cut, name_, ": invalid UTF-8 at byte ", offset_ + valid,
+            valid < bytes.size() && !is_cut && looks_like_cp949(bytes, valid)
+                ? " (if it is CP949: iconv -f CP949 -t UTF-8 FILE > NEW)"
+                : "");
     return valid;
   }
 

@@ -88,6 +88,23 @@ TEST_CASE("a text file that is not UTF-8 is refused, naming the byte in the file
                     name + ": invalid UTF-8 at byte 0");
 }
 
+TEST_CASE("a text file that looks like CP949 is refused with the command that converts it") {
+  const Folder folder;
+  const std::string name = (folder.path / "x.txt").string();
+  const std::string hint = " (if it is CP949: iconv -f CP949 -t UTF-8 FILE > NEW)";
+  const std::string greeting = "\xBE\xC8\xB3\xE7\xC7\xCF\xBC\xBC\xBF\xE4";
+  CHECK_THROWS_WITH(read_text_file(folder.file("ab " + greeting + "\n")),
+                    name + ": invalid UTF-8 at byte 3" + hint);
+  // The first pair is a character of UTF-8, too.
+  CHECK_THROWS_WITH(read_text_file(folder.file("\xC7\xB0" + greeting)),
+                    name + ": invalid UTF-8 at byte 2" + hint);
+  // Latin-1, and UTF-8 with a broken byte, get no hint.
+  CHECK_THROWS_WITH(read_text_file(folder.file("d\xE9j\xE0 vu, \xE9t\xE9")),
+                    name + ": invalid UTF-8 at byte 1");
+  CHECK_THROWS_WITH(read_text_file(folder.file("\xED\x95\x9C\xEA\xB5\xAD\xFF\xEC\x96\xB4")),
+                    name + ": invalid UTF-8 at byte 6");
+}
+
 TEST_CASE("a path without a text file is refused in one line and never waited for") {
   const Folder folder;
   const fs::path missing = folder.path / "none.txt";
