@@ -346,7 +346,7 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   add("eos_token_id", id(tokenizer.end_of_text()));
   add("add_bos_token", tokenizer.prepends_end_of_text());
   if (!tokenizer.chat_template().empty()) {
-    add("chat_template", tokenizer.chat_template());
+    result.keys.emplace_back("tokenizer.chat_template", tokenizer.chat_template());
   }
   if (tokenizer.unknown()) {
     add("unknown_token_id", id(*tokenizer.unknown()));
