@@ -8,6 +8,7 @@ namespace {
 
 // Each change takes a pass over the model, and its text another.
 constexpr std::size_t kMostChanges = 256;
+constexpr std::size_t kMostTargets = 1'024;  // a pass looks at each of them at every point
 constexpr std::size_t kMostBytes = 65'536;
 constexpr Index kMostTokensOfTexts = 16'384;  // of their texts together
 
@@ -50,13 +51,17 @@ ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
   require_value(result.changes.size() <= kMostChanges, name, "expected at most ", kMostChanges,
                 " changes, got ", result.changes.size());
   Index tokens = 0;
+  std::size_t targets = 0;
   for (const Change& change : result.changes) {
+    targets += change.targets.size() + change.classes.size();
     require_value(change.source.file.empty(), name,
                   "expected texts in quotes: requests name no files");
     for (const std::string& source : {change.source.text, change.source.less}) {
       tokens += source.empty() ? 0 : std::ssize(tokenizer.encode_prompt(source));
     }
   }
+  require_value(targets <= kMostTargets, name, "expected at most ", kMostTargets,
+                " targets in all, got ", targets, "; a range such as 5.* or z.0-11 is one");
   require_value(tokens <= kMostTokensOfTexts, name, "expected texts of at most ",
                 kMostTokensOfTexts, " tokens together, got ", tokens);
   return result;

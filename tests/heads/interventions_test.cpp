@@ -81,6 +81,13 @@ Tensor seen_at(const Gpt& gpt, const Ids& tokens, Point point, Index layer) {
 
 }  // namespace
 
+TEST_CASE("a target that is named twice is changed once") {
+  const std::vector<Change> changes = parse_changes("scale 1.0,1.0,layer.1,layer.1,attn.1 2");
+  REQUIRE(changes.size() == 1);
+  CHECK(changes[0].targets.size() == 3);
+  CHECK(parse_changes("off induction,induction")[0].classes.size() == 1);
+}
+
 TEST_CASE("changes are parsed as users write them", "[heads]") {
   const std::vector<Change> changes = parse_changes(
       "off 5.1, mlp.3,neuron.0.2-4 ; scale 7.2 0.5 @3-7\nadd resid_post.6 joy.npz:v*-4 @10-;"

@@ -121,6 +121,11 @@ TEST_CASE("what no request can ask to be changed is refused", "[serve]") {
       refusal(request_with("mean 0.1 from \"" + text + "\"; mean 0.0 from \"" + text + "\"")),
       "texts of at most 16384 tokens together, got 18000"));
   CHECK(mentions(refusal(request_with("off " + std::string(70'000, ' '))), "at most 65536 bytes"));
+  std::string distinct = "off mlp_post.0.0";
+  for (int neuron = 1; neuron <= 1'024; ++neuron) {
+    distinct += ",mlp_post.0." + std::to_string(neuron);
+  }
+  CHECK(mentions(refusal(request_with(distinct)), "at most 1024 targets in all, got 1025"));
   Json by_class = request_with("off induction");
   by_class["classes"] = {{"0.1", "induction"}};
   CHECK(text_of(server, by_class) == text_of(server, request_with("off 0.1")));

@@ -117,12 +117,20 @@ bool is_class(std::string_view word) {
   });
 }
 
+// Targets are a set: one that is named twice is changed once.
+template <class Target>
+void add_new(std::vector<Target>& targets, Target target) {
+  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+    targets.push_back(std::move(target));
+  }
+}
+
 void add_target(std::string_view about, std::string_view word, Change& change) {
   constexpr std::string_view kLayer = "layer.";
   if (word.starts_with(kLayer)) {
     const NumberRange layers = parse_range(about, word.substr(kLayer.size()));
-    change.targets.push_back({.point = Point::attn_out, .layers = layers});
-    change.targets.push_back({.point = Point::mlp_out, .layers = layers});
+    add_new(change.targets, {.point = Point::attn_out, .layers = layers});
+    add_new(change.targets, {.point = Point::mlp_out, .layers = layers});
     return;
   }
   const bool is_point =
@@ -130,9 +138,9 @@ void add_target(std::string_view about, std::string_view word, Change& change) {
                   [&](const Choice<Point>& choice) { return choice.name == word; }) ||
       word == "mlp" || word == "attn" || word == "neuron" || word == "head" || word == "hook_embed";
   if (is_class(word) && !is_point) {
-    change.classes.emplace_back(word);
+    add_new(change.classes, std::string(word));
   } else {
-    change.targets.push_back(parse_point(about, word));
+    add_new(change.targets, parse_point(about, word));
   }
 }
 
