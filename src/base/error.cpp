@@ -12,6 +12,13 @@ namespace {
 constexpr std::size_t kLongestMessage = 1000;  // bytes
 constexpr std::size_t kKeptEnd = 400;
 
+// Control characters (C0, DEL and C1), separators of lines and paragraphs, and the characters that
+// change the direction of the text behind them.
+bool steers_terminal(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
 std::string shortened(const std::string& text) {
   if (text.size() <= kLongestMessage) {
     return text;
@@ -37,15 +44,20 @@ void Error::add_place(std::string_view place) {
 std::string escaped(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20 || byte == 0x7F) {
-      result += "\\x";
-      result += kDigits[byte >> 4];
-      result += kDigits[byte & 0xF];
-    } else {
-      result += character;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const std::string_view bytes = text.substr(0, static_cast<std::size_t>(character.length));
+    for (const char raw : bytes) {
+      const auto byte = static_cast<unsigned char>(raw);
+      if (character.valid ? steers_terminal(character.code_point) : byte < 0xA0) {
+        result += "\\x";
+        result += kDigits[byte >> 4];
+        result += kDigits[byte & 0xF];
+      } else {
+        result += raw;
+      }
     }
+    text.remove_prefix(bytes.size());
   }
   return result;
 }

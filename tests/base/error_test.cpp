@@ -31,6 +31,17 @@ class OwnError : public Error {
 
 }  // namespace
 
+TEST_CASE("text from outside cannot steer a terminal") {
+  CHECK(escaped("a\x1b[2J\x7f") == "a\\x1b[2J\\x7f");
+  CHECK(escaped("\xC2\x9B" "31m") == "\\xc2\\x9b31m");       // C1: begins a sequence
+  CHECK(escaped("\x9B" "31m") == "\\x9b31m");                  // the same in Latin-1
+  CHECK(escaped("\xE2\x80\xAE" "txt") == "\\xe2\\x80\\xaetxt");  // right-to-left override
+  CHECK(escaped("\xE2\x81\xA6") == "\\xe2\\x81\\xa6");           // isolate
+  CHECK(escaped("\xE2\x80\xA8") == "\\xe2\\x80\\xa8");           // line separator
+  const std::string plain = "한글 é \xF0\x9F\x99\x82 \xC2\xA0";
+  CHECK(escaped(plain) == plain);
+}
+
 TEST_CASE("messages have the numbers that streams write") {
   for (const double number :
        {0.0, -0.0, 1.0, 0.1, 1.0 / 3, 123456.0, 1234567.0, 1e-5, 1e15, 1e300, -2.5e-7,

@@ -107,7 +107,8 @@ std::string joined_text(const MessagePart* parts, std::size_t count);
 [[noreturn]] void throw_value_error(std::string_view name, const MessagePart* parts,
                                     std::size_t count);
 
-// `text` with control characters as \xNN: one line that cannot steer a terminal.
+// `text` with the bytes of control characters, line separators and changes of direction as \xNN:
+// one line that cannot steer a terminal.
 std::string escaped(std::string_view text);
 
 // The parts without separators; see MessagePart.

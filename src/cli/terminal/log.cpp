@@ -17,6 +17,20 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+// Messages quote names and texts from files. Only their line ends reach the terminal as they are.
+std::string harmless(std::string_view message) {
+  std::string lines;
+  while (true) {
+    const std::size_t end = message.find('\n');
+    lines += escaped(message.substr(0, end));
+    if (end == std::string_view::npos) {
+      return lines;
+    }
+    lines += '\n';
+    message.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 void set_log_level(const std::string& level) {
@@ -29,8 +43,8 @@ void set_log_level(const std::string& level) {
   fail("--log_level: expected trace, debug, info, warn, error or off, got '", level, "'");
 }
 
-void log_info(const std::string& message) { logger().info("{}", message); }
-void log_warning(const std::string& message) { logger().warn("warning: {}", message); }
-void log_error(const std::string& message) { logger().error("error: {}", message); }
+void log_info(const std::string& message) { logger().info("{}", harmless(message)); }
+void log_warning(const std::string& message) { logger().warn("warning: {}", harmless(message)); }
+void log_error(const std::string& message) { logger().error("error: {}", harmless(message)); }
 
 }  // namespace headlight::cli
