@@ -46,9 +46,9 @@ constexpr const char* kCacheDetails =
     "lists them: model, type, rows, shards[{file, rows}], arrays[{name, type, shape}]. Files of\n"
     "an earlier call with the same --out are replaced or removed. Memory does not grow with a\n"
     "file: until it is whole its values lie on the same disk once more, as float32. float16 holds\n"
-    "values up to 65,504; larger ones become infinite.\n\n"
+    "values up to 65,504; larger ones become infinite, and a warning counts them.\n\n"
     "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
-    "together), rows, bytes.";
+    "together), rows, bytes, lost[{name, too_large, not_numbers}].";
 
 Options cache_options() {
   Options options(
@@ -153,7 +153,8 @@ Json json_of(const ActivationFiles& written) {
             {"index", text_or_null(written.index.string())},
             {"arrays", Json::array()},
             {"rows", written.rows},
-            {"bytes", written.bytes}};
+            {"bytes", written.bytes},
+            {"lost", Json::array()}};
   for (const std::filesystem::path& file : written.files) {
     json["files"].push_back(file.string());
   }
@@ -161,9 +162,12 @@ Json json_of(const ActivationFiles& written) {
     json["arrays"].push_back(
         {{"name", array.name},
          {"type", array.type},
-         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())},
-         {"too_large", array.lost.too_large},
-         {"not_numbers", array.lost.not_numbers}});
+         {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())}});
+    if (array.lost.too_large + array.lost.not_numbers > 0) {
+      json["lost"].push_back({{"name", array.name},
+                              {"too_large", array.lost.too_large},
+                              {"not_numbers", array.lost.not_numbers}});
+    }
   }
   return json;
 }

@@ -23,6 +23,9 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 // pairs of A1..FE. CP949 adds a few others to them.
 bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   constexpr std::size_t kEnough = 4096;  // bytes
+  if (bytes.starts_with(kByteOrderMark)) {
+    return false;
+  }
   const auto is_high = [](char byte) { return static_cast<unsigned char>(byte) >= 0x80; };
   const auto is_half = [](char byte) {
     const auto value = static_cast<unsigned char>(byte);

@@ -58,6 +58,7 @@ TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   CHECK(report["bytes"] == std::filesystem::file_size(given.out));
   const NamedTensors tensors = read_npz(given.out);
   REQUIRE(report["arrays"].size() == tensors.size());
+  CHECK(report["lost"].empty());
   CHECK(report["arrays"][0] ==
         Json{{"name", "blocks.0.attn.hook_z"}, {"type", "float32"}, {"shape", {6, 1, 8}}});
   CHECK(array_of(tensors, "blocks.1.hook_resid_post").shape() == Shape{6, 16});
