@@ -6,8 +6,8 @@
 
 namespace headlight {
 
-// Text from outside in an error message: control characters become \xNN, so that the message stays
-// one line and cannot steer a terminal.
+// Text from outside in a message or a line of output, written by escaped(): it stays one line and
+// cannot steer a terminal.
 
 // In single quotes; what is longer than 80 bytes is cut.
 std::string in_quotes(std::string_view text);

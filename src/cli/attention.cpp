@@ -11,6 +11,7 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/data/documents.h"
 #include "headlight/files/file_writer.h"
@@ -187,7 +188,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   }
   HeadScoreFile file = read_head_scores(files[place], model);
   if (!file.names_model) {
-    log_warning(files[place] + ": does not say which model its scores are of");
+    log_warning(escaped(files[place]) + ": does not say which model its scores are of");
   }
   return std::move(file.scores);
 }
@@ -227,12 +228,12 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
 
 void print_text(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    std::cout << "wrote " << file << "\n";
+    std::cout << "wrote " << escaped(file) << "\n";
   }
   if (!files.empty()) {
     const std::string last = std::filesystem::path(files.back()).extension().string();
     if (last == ".html" || last == ".svg" || last == ".png") {
-      std::cout << "open  " << files.back() << "\n";
+      std::cout << "open  " << escaped(files.back()) << "\n";
     }
   }
 }

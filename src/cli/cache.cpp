@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/split.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
@@ -193,10 +194,10 @@ void print(const ActivationFiles& written) {
   }
   std::cout << table.text() << "\n";
   if (written.index.empty()) {
-    std::cout << "wrote " << written.files[0].string() << "\n";
+    std::cout << "wrote " << shown(written.files[0]) << "\n";
   } else {
-    std::cout << "wrote " << written.files.front().string() << " to "
-              << written.files.back().filename().string() << " and " << written.index.string()
+    std::cout << "wrote " << shown(written.files.front()) << " to "
+              << shown(written.files.back().filename()) << " and " << shown(written.index)
               << "\n";
   }
 }

@@ -9,6 +9,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
+#include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/train/run_history.h"
 #include "headlight/views/line_plot.h"
@@ -148,15 +149,15 @@ void warn(const Comparison& comparison) {
   for (const ComparedRun& run : comparison.runs) {
     const RunHistory& history = run.history;
     if (history.settings.empty()) {
-      log_warning(run.name + ": no config.toml: its settings are not known");
+      log_warning(escaped(run.name) + ": no config.toml: its settings are not known");
     }
     if (history.damaged_lines > 1) {
-      log_warning(run.name + ": metrics.jsonl: " + counted(history.damaged_lines, "damaged line") +
-                  " left out");
+      log_warning(escaped(run.name) + ": metrics.jsonl: " +
+                  counted(history.damaged_lines, "damaged line") + " left out");
     }
     if (run.training.empty() && run.validation.empty()) {
       const bool has_losses = !history.training.empty() || !history.validation.empty();
-      log_warning(run.name + ": metrics.jsonl " +
+      log_warning(escaped(run.name) + ": metrics.jsonl " +
                   (has_losses
                        ? "does not say how many " + std::string(name_of(comparison.curves.axis)) +
                              " its losses took"
@@ -335,7 +336,7 @@ std::string chart_text(const Comparison& comparison) {
 std::string names_text(const Comparison& comparison) {
   std::string text;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
-    const std::string line = letter_of(i) + "  " + comparison.runs[i].name;
+    const std::string line = letter_of(i) + "  " + escaped(comparison.runs[i].name);
     text += (colours_on_output() ? in_series_colour(line, static_cast<int>(i)) : line) + "\n";
   }
   return text;

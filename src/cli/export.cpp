@@ -7,6 +7,7 @@
 #include "cli/tensor_list.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/heads/prune.h"
 #include "headlight/io/gguf.h"
@@ -263,7 +264,7 @@ void print(const Exported& report, const std::string& format, bool json) {
     return;
   }
   for (const std::string& file : report.files) {
-    std::cout << file << "\n";
+    std::cout << escaped(file) << "\n";
   }
 }
 

@@ -12,6 +12,7 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/base/error.h"
 #include "headlight/io/model_directory.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"
@@ -307,7 +308,7 @@ int heads_command(const Options& options) {
   } else {
     std::cout << heads_text(report, heads, text_options(options, report.scores));
     for (const std::string& file : files) {
-      std::cout << "wrote " << file << "\n";
+      std::cout << "wrote " << escaped(file) << "\n";
     }
   }
   return 0;

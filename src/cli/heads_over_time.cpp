@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
+#include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_verdict.h"
@@ -273,7 +274,7 @@ void show_heads_over_time(const Options& options) {
               << charts(history, scores, language)
               << births_text(history, scores, births, language);
     for (const std::string& file : files) {
-      std::cout << "wrote " << file << "\n";
+      std::cout << "wrote " << escaped(file) << "\n";
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/lab/report.h"
 #include "cli/terminal/options.h"
+#include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
 #include "views/report/json_output.h"
@@ -121,7 +122,7 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   }
   std::cout << report.text();
   for (const std::string& file : files) {
-    std::cout << (file == files.front() ? "\n" : "") << "wrote " << file << "\n";
+    std::cout << (file == files.front() ? "\n" : "") << "wrote " << escaped(file) << "\n";
   }
 }
 

@@ -122,13 +122,13 @@ std::string text_of(const Json& value) {
     return escaped(replace_invalid_utf8(value.text()));
   }
   if (!value.is_object()) {
-    return value.dump();
+    return escaped(value.dump());
   }
   std::string text =
       grouped(value["length"].integer()) + (value["length"] == 1 ? " value" : " values");
   for (const Json& element : value["first"]) {
     text += &element == &value["first"].front() ? ": " : ", ";
-    text += element.dump();
+    text += escaped(element.dump());
   }
   return text + (value["first"].size() < value["length"].natural() ? ", ..." : "");
 }
@@ -136,12 +136,12 @@ std::string text_of(const Json& value) {
 void print_text(const TensorList& list) {
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
-    std::cout << tensor.name << "  " << tensor.dtype << " " << tensor.shape << "\n";
+    std::cout << escaped(tensor.name) << "  " << tensor.dtype << " " << tensor.shape << "\n";
     elements += numel(tensor.shape);
   }
   std::cout << "\n" << list.tensors.size() << " tensors, " << grouped(elements) << " elements\n";
   for (const auto& [key, value] : list.metadata) {
-    std::cout << "metadata " << key << ": " << text_of(value) << "\n";
+    std::cout << "metadata " << escaped(key) << ": " << text_of(value) << "\n";
   }
 }
 

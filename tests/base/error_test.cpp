@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "headlight/base/utf8.h"
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
 
@@ -40,6 +41,25 @@ TEST_CASE("text from outside cannot steer a terminal") {
   CHECK(escaped("\xE2\x80\xA8") == "\\xe2\\x80\\xa8");           // line separator
   const std::string plain = "한글 é \xF0\x9F\x99\x82 \xC2\xA0";
   CHECK(escaped(plain) == plain);
+}
+
+TEST_CASE("every control character of C1 and every change of direction is escaped", "[base]") {
+  std::u32string marks = U"\u061C\u200E\u200F\u2028\u2029\u202A\u202B\u202C\u202D\u202E";
+  marks += U"\u2066\u2067\u2068\u2069";
+  for (char32_t c = 0x80; c <= 0x9F; ++c) {
+    marks += c;
+  }
+  for (const char32_t c : marks) {
+    std::string text;
+    append_utf8(c, text);
+    const std::string shown = escaped(text);
+    CAPTURE(shown);
+    CHECK(shown.size() == 4 * text.size());  // \xNN for each byte
+    CHECK(shown.starts_with("\\x"));
+    CHECK(escaped(shown) == shown);
+  }
+  const std::string neighbours = "\u00a0 \u2027 \u202f \u2065 \u206a 👩\u200d💻";
+  CHECK(escaped(neighbours) == neighbours);
 }
 
 TEST_CASE("messages have the numbers that streams write") {

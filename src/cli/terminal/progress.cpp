@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/kernels/machine.h"
@@ -162,7 +163,7 @@ void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
 
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
   bar_.clear();
-  log_info("saved " + path.string());
+  log_info("saved " + shown(path));
 }
 
 void TrainProgress::on_rollback(const RollbackMetrics& metrics) {

@@ -153,7 +153,7 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
     print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}, {"token_dtype", name}});
     return;
   }
-  std::cout << "wrote " << path << ": " << grouped(static_cast<Index>(tokens)) << " tokens"
+  std::cout << "wrote " << escaped(path) << ": " << grouped(static_cast<Index>(tokens)) << " tokens"
             << (wide ? " of 32 bits" : "") << ", from " << grouped(static_cast<Index>(bytes))
             << " bytes\n";
 }
@@ -180,7 +180,7 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
                 {"token_dtype", name_of(sharding.format.token_dtype)}});
     return;
   }
-  std::cout << folder << ": " << grouped(result.tokens) << " tokens of "
+  std::cout << escaped(folder) << ": " << grouped(result.tokens) << " tokens of "
             << grouped(result.documents) << " documents in " << grouped(std::ssize(result.shards))
             << " files";
   std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " were there already")

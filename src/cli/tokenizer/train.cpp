@@ -108,7 +108,7 @@ void print(const Report& report, bool json) {
     return;
   }
   std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",
-              report.directory.c_str(), grouped(report.vocab_size).c_str(),
+              escaped(report.directory).c_str(), grouped(report.vocab_size).c_str(),
               grouped(static_cast<Index>(report.merges)).c_str(),
               bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
 }

@@ -215,7 +215,7 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
           weights.heads() - 1, ", got ", row);
   const Layout layout = layout_of(maps, options);
   const HeadId id{layer.layer, layer.heads[static_cast<std::size_t>(row)]};
-  std::string out = printable_text(maps.title) + (maps.title.empty() ? "" : " ") + "head " +
+  std::string out = token_text(maps.title) + (maps.title.empty() ? "" : " ") + "head " +
                     head_name(id) + "  " + note(layout) + scale(layout) + "\n";
   const auto score = maps.scores.find(id);
   if (score != maps.scores.end()) {

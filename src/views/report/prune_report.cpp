@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "base/json.h"
+#include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_set.h"
@@ -86,7 +87,7 @@ void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
       std::cout << name << " " << fixed_number(json[name].number(), 4) << "\n";
     }
   }
-  std::cout << "wrote " << out << "\n";
+  std::cout << "wrote " << escaped(out) << "\n";
 }
 
 }  // namespace headlight

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "headlight/files/manifest.h"
@@ -226,6 +227,25 @@ TEST_CASE("models of many keys are trained, and go on to the same bits", "[cli]"
     CHECK(weights_of(whole) == weights_of(parts));
     succeed({"generate", parts + "/latest", "--prompt", "Bird", "--max_new_tokens", "3"});
   }
+}
+
+TEST_CASE("names of runs and texts of checkpoints cannot steer a terminal", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("r\x1b[2J\nsaved x");
+  const ProgramResult trained = succeed(training(folder, run));
+  CHECK(contains(trained.err, "saved " + folder.at("r\\x1b[2J\\x0asaved x")));
+  CHECK_FALSE(contains(trained.err, "\x1b"));
+  CHECK_FALSE(contains(trained.err, "\nsaved x"));
+
+  const fs::path latest = fs::canonical(fs::path(run) / "latest");
+  Json state = Json::parse(file_contents(latest / "state.json"));
+  state["build"] = "of \x1b]0;x\x07 \xC2\x9B";
+  std::ofstream(latest / "state.json") << state.dump();
+  fs::remove(latest / "MANIFEST.json");
+  headlight::write_manifest(latest);
+  const ProgramResult resumed = succeed({"train", "--resume", run, "--max_iters", "13"});
+  CHECK(contains(resumed.err, "by headlight of \\x1b]0;x\\x07 \\xc2\\x9b, now "));
+  CHECK_FALSE(contains(resumed.err, "\x1b"));
 }
 
 TEST_CASE("batches of another size meet the documents that the epoch has left", "[cli]") {
