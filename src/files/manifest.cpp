@@ -131,7 +131,7 @@ bool has_manifest(const fs::path& directory) {
   return fs::is_regular_file(directory / kManifestName, ignored);
 }
 
-void verify_manifest(const fs::path& directory) {
+void verify_manifest(const fs::path& directory, std::span<const std::string_view> required) {
   const fs::path path = directory / kManifestName;
   const std::string name = shown(path);
   const Json manifest = parse_json(read_whole_file(path, kMaxManifestBytes), name);
@@ -140,6 +140,10 @@ void verify_manifest(const fs::path& directory) {
           ", expected ", kManifestVersion);
   require(manifest.size() == 2 && manifest.contains("files") && manifest["files"].is_object(), name,
           ": expected exactly version and files");
+  for (const std::string_view file : required) {
+    require(manifest["files"].contains(file), name, ": files: expected an entry for ", file,
+            ", got none; take a whole copy of ", shown(directory));
+  }
   for (const auto& [file, entry] : manifest["files"].members()) {
     check_relative(file, name);
     verify_file(directory / file, entry, name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/json.h"
@@ -59,6 +60,18 @@ void require_memory_for(const fs::path& path, const GptConfig& config, DType dty
   const std::string missing = missing_memory(count * static_cast<double>(element_size(dtype)));
   require(missing.empty(), shown(path), ": ", static_cast<Index>(count),
           " parameters need memory of ", missing);
+}
+
+// Folders of other tools have no manifest. One that is there lists the files that are read.
+void verify_model_files(const fs::path& directory) {
+  if (!has_manifest(directory)) {
+    return;
+  }
+  std::vector<std::string_view> present;
+  std::error_code ignored;
+  std::copy_if(kModelFiles.begin(), kModelFiles.end(), std::back_inserter(present),
+               [&](std::string_view file) { return fs::exists(directory / file, ignored); });
+  verify_manifest(directory, present);
 }
 
 // Of a model that is no Gpt.
@@ -131,9 +144,7 @@ GptConfig read_settled_config(const fs::path& path) {
 
 std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
-  if (has_manifest(directory)) {
-    verify_manifest(directory);
-  }
+  verify_model_files(directory);
   auto [config, weights] = open_model(directory);
   weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
@@ -198,9 +209,7 @@ void write_model_files(const fs::path& directory, const LanguageModel& model,
 
 void load_parameters(const fs::path& path, LanguageModel& model) {
   const fs::path directory = find_model_directory(path);
-  if (has_manifest(directory)) {
-    verify_manifest(directory);
-  }
+  verify_model_files(directory);
   const fs::path config = directory / "config.json";
   const Json json = parse_json(read_whole_file(config, kLargestConfig), shown(config));
   const Json* type = json.find("model_type");

@@ -1,6 +1,8 @@
 #include "headlight/train/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include "base/printable.h"
 #include "files/input_file.h"
@@ -46,7 +48,7 @@ void write_parts(const fs::path& folder, const CheckpointParts& parts) {
 // Throws Error, saying why, unless it can be resumed from.
 void require_usable(const Checkpoint& entry) {
   require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
-  verify_manifest(entry.path);
+  verify_manifest(entry.path, kCheckpointFiles);
   const Index iteration = read_training_state(entry.path).iteration;
   require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
           iteration);
@@ -89,6 +91,24 @@ bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& stat
   };
   const bool have_none = saved.empty() && state.empty();
   return !have_none && std::none_of(state.begin(), state.end(), is_saved);
+}
+
+// Moments that no update leaves behind would end in weights that are not finite.
+void require_sound(const NamedTensors& moments, const std::string& where) {
+  for (const auto& [name, tensor] : moments) {
+    const bool is_square = name.starts_with("exp_avg_sq.");
+    const Tensor elements = to_contiguous(tensor);
+    dispatch_floating(elements.dtype(), "require_sound", [&, &name = name](auto zero) {
+      const auto* values = elements.data<decltype(zero)>();
+      const auto* end = values + elements.numel();
+      const auto* bad = std::find_if(values, end, [&](auto value) {
+        return !std::isfinite(value) || (is_square && value < 0);
+      });
+      require(bad == end, where, ": tensor ", name, ": expected finite numbers",
+              is_square ? " of at least 0" : "", ", got ", bad == end ? zero : *bad,
+              "; remove this checkpoint to go on from an older one");
+    });
+  }
 }
 
 // True when the link leads to a checkpoint of an update that is to come again.
@@ -187,6 +207,7 @@ bool read_optimizer(const fs::path& checkpoint, Optimizer& optimizer) {
     return false;
   }
   copy_tensors(saved, state, shown(path));
+  require_sound(state, shown(path));
   optimizer.set_step_count(read_training_state(checkpoint).optimizer_steps);
   return true;
 }

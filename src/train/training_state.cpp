@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/json.h"
+#include "base/read_number.h"
 #include "headlight/base/error.h"
+#include "headlight/files/config_file.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
@@ -139,6 +142,139 @@ Json to_json(const std::vector<SettingChange>& changes) {
   return list;
 }
 
+// Checks the numbers of a state against each other. Callers of the library may save a state that
+// holds little but the number of the update; a run writes all, and the program that wrote it.
+class Consistency {
+ public:
+  Consistency(const TrainingState& state, const std::string& where)
+      : state_(state), history_(state.history), where_(where) {}
+
+  void check() const {
+    check_updates();
+    check_changes();
+    check_data_start();
+    if (is_of_run()) {
+      check_optimizer_steps();
+      check_data();
+      check_settings();
+    }
+  }
+
+ private:
+  bool is_of_run() const { return !state_.build.empty(); }
+
+  template <class... Expected>
+  void expect(bool holds, const char* member, Index got, const Expected&... expected) const {
+    require(holds, where_, ": ", member, ": expected ", expected..., ", got ", got,
+            "; take a checkpoint that is not damaged");
+  }
+
+  void expect_at_most(Index most, const char* what, const char* member, Index got) const {
+    expect(got <= most, member, got, "at most ", most, ", which is ", what);
+  }
+
+  void check_updates() const {
+    const Index done = state_.iteration;
+    expect_at_most(done, "iteration", "best_iteration", state_.best_iteration);
+    expect_at_most(done, "iteration", "evaluated", state_.evaluated);
+    expect_at_most(done, "iteration", "history: skipped", history_.skipped);
+    expect_at_most(history_.skipped, "skipped", "history: skipped_in_row", history_.skipped_in_row);
+    expect_at_most(done, "iteration", "history: recent_losses: count",
+                   std::ssize(history_.recent_losses));
+    require(state_.learning_rate >= 0, where_, ": learning_rate: expected at least 0, got ",
+            state_.learning_rate, "; take a checkpoint that is not damaged");
+  }
+
+  // A run that went back to a checkpoint before a change keeps the change.
+  void check_changes() const {
+    if (history_.rollbacks > 0) {
+      return;
+    }
+    Index earliest = 0;
+    for (const SettingChange& change : state_.changes) {
+      expect_at_most(state_.iteration, "iteration", "changes: iteration", change.iteration);
+      expect(change.iteration >= earliest, "changes: iteration", change.iteration, "at least ",
+             earliest, ", which the change before has");
+      earliest = change.iteration;
+    }
+  }
+
+  // Updates' worth of data taken since data_start. It may lie behind a checkpoint that a run went
+  // back to; data_shift then makes up for it.
+  Index updates_of_data() const {
+    return state_.iteration + history_.data_shift - history_.data_start.update;
+  }
+
+  void check_data_start() const {
+    expect_at_most(state_.iteration + history_.data_shift, "iteration and data_shift",
+                   "history: data_start: update", history_.data_start.update);
+    expect(history_.data_shift == 0 || history_.rollbacks > 0, "history: data_shift",
+           history_.data_shift, "0, since rollbacks is 0");
+  }
+
+  // Moments of another optimizer begin at zero, and with them the count. Of very many changes some
+  // are forgotten.
+  void check_optimizer_steps() const {
+    const Index made = state_.iteration - history_.skipped;
+    constexpr const char* kMade = "iteration without skipped";
+    expect_at_most(made, kMade, "optimizer_steps", state_.optimizer_steps);
+    const bool may_begin_anew =
+        state_.changes.size() >= kMostChanges ||
+        std::any_of(state_.changes.begin(), state_.changes.end(), [](const SettingChange& change) {
+          return change.key == "optimizer" || change.key == "momentum";
+        });
+    expect(may_begin_anew || state_.optimizer_steps == made, "optimizer_steps",
+           state_.optimizer_steps, made, ", which is ", kMade);
+  }
+
+  void check_data() const {
+    const DataPosition& data = state_.data;
+    expect(data.batches_per_epoch > 0, "data: batches_per_epoch", data.batches_per_epoch,
+           "at least 1");
+    expect(data.tokens > 0, "data: tokens", data.tokens, "at least 1");
+    expect(data.batch < data.batches_per_epoch, "data: batch", data.batch, "less than ",
+           data.batches_per_epoch, ", which is batches_per_epoch");
+  }
+
+  // What the settings say, too. Those of earlier versions may not have these keys.
+  void check_settings() const {
+    const DataPosition& data = state_.data;
+    const std::vector<ConfigEntry> entries = parse_config(state_.config, where_);
+    const Index seed = setting(entries, "seed").value_or(data.seed);
+    expect(data.seed == seed, "data: seed", data.seed, seed, ", which is the seed of config");
+    const Index batches = setting(entries, "gradient_accumulation_steps").value_or(0);
+    if (batches > 0) {
+      check_position(batches);
+    }
+  }
+
+  // `batches`: of an update.
+  void check_position(Index batches) const {
+    constexpr const char* kReason =
+        ", as iteration, data_start, data_shift and gradient_accumulation_steps of config say";
+    const DataPosition& data = state_.data;
+    const Index updates = updates_of_data();
+    expect(updates == 0 || batches <= kLargestStored / updates, "history: data_shift",
+           history_.data_shift, "a number of updates that a run can make");
+    const Index next = history_.data_start.batch + updates * batches;
+    const Index epoch = next / data.batches_per_epoch;
+    expect(data.epoch == epoch, "data: epoch", data.epoch, epoch, kReason);
+    const Index batch = next % data.batches_per_epoch;
+    expect(data.batch == batch, "data: batch", data.batch, batch, kReason);
+  }
+
+  static std::optional<Index> setting(const std::vector<ConfigEntry>& entries,
+                                      std::string_view key) {
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const ConfigEntry& entry) { return entry.key == key; });
+    return found == entries.end() ? std::nullopt : read_number<Index>(found->value);
+  }
+
+  const TrainingState& state_;
+  const UpdateHistory& history_;
+  const std::string& where_;
+};
+
 }  // namespace
 
 std::string to_state_json(const TrainingState& state) {
@@ -190,6 +326,7 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   state.build = members.text("build");
   state.cpu_variant = members.text("cpu_variant");
   state.products = members.text_if_any("products");
+  Consistency(state, where).check();
   return state;
 }
 

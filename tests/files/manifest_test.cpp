@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/io/safetensors.h"
@@ -96,6 +98,22 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
   SECTION("files that are not listed are ignored") {
     write_bytes(folder / "README", "hello");
     CHECK(verify_error(folder.path()) == "no Error");
+  }
+}
+
+TEST_CASE("a manifest that leaves out a required file is refused") {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.txt", "abc");
+  write_manifest(folder.path());
+  write_bytes(folder / "b.txt", "abc");
+  const auto error = [&](std::string_view required) {
+    const std::array files{std::string_view("a.txt"), required};
+    return error_of([&] { verify_manifest(folder.path(), files); });
+  };
+  CHECK(error("a.txt") == "no Error");
+  for (const std::string name : {"b.txt", "c.txt"}) {
+    CHECK(error(name) == (folder / "MANIFEST.json").string() + ": files: expected an entry for " +
+                             name + ", got none; take a whole copy of " + folder.path().string());
   }
 }
 

@@ -1,8 +1,14 @@
 #include "headlight/train/checkpoint.h"
 
+#include <algorithm>
+#include <fstream>
 #include <limits>
 
+#include "base/json.h"
 #include "headlight/files/manifest.h"
+#include "headlight/io/model_directory.h"
+#include "headlight/io/run_layout.h"
+#include "headlight/io/safetensors.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/text/byte_tokenizer.h"
@@ -45,6 +51,20 @@ struct SavedRun {
     fs::resize_file(folder.path() / name / "optimizer.safetensors", 100);
   }
 };
+
+// Takes the entry of one file out of a manifest.
+void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
+  const fs::path path = checkpoint / "MANIFEST.json";
+  const Json before = parse_json(file_contents(path), path.string());
+  Json files = Json::object();
+  for (const auto& [name, entry] : before["files"].members()) {
+    if (name != file) {
+      files.add(name, entry);
+    }
+  }
+  const Json after{{"files", files}, {"version", before["version"]}};
+  std::ofstream(path, std::ios::binary) << after.dump();
+}
 
 }  // namespace
 
@@ -124,6 +144,68 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   CHECK(skipped[0].find("is of update 3") != std::string::npos);
   run.save(9);
   CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
+}
+
+TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[train]") {
+  for (const std::string_view file : kCheckpointFiles) {
+    CAPTURE(file);
+    SavedRun run;
+    run.save(3);
+    const fs::path path = run.save(4);
+    forget_in_manifest(path, file);
+    std::vector<std::string> skipped;
+    CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
+    const std::string expected = "expected an entry for " + std::string(file) + ", got none";
+    REQUIRE(skipped.size() == 1);
+    CHECK(skipped[0].find(expected) != std::string::npos);
+    if (std::find(kModelFiles.begin(), kModelFiles.end(), file) != kModelFiles.end()) {
+      CHECK_THROWS_WITH(load_weights(path), contains_text(expected));
+    } else {
+      CHECK_NOTHROW(load_weights(path));
+    }
+  }
+}
+
+TEST_CASE("a model folder without a manifest is read as it is", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  fs::remove(path / "MANIFEST.json");
+  CHECK_NOTHROW(load_weights(path));
+}
+
+TEST_CASE("moments that no update leaves behind are refused by file and tensor", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  const auto refusal = [&](const std::string& name, float value) {
+    NamedTensors moments = run.optimizer.state();
+    for (auto& [other, tensor] : moments) {
+      tensor.fill(0);
+      if (other == name) {
+        tensor.data<float>()[1] = value;
+      }
+    }
+    fs::remove(path / kCheckpointMoments);
+    write_safetensors(path / kCheckpointMoments, moments);
+    try {
+      read_optimizer(path, run.optimizer);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string where = (path / kCheckpointMoments).string() + ": tensor ";
+  const std::string remedy = "; remove this checkpoint to go on from an older one";
+  CHECK(refusal("exp_avg.wte.weight", -1).empty());
+  CHECK(refusal("exp_avg_sq.wte.weight", 1).empty());
+  CHECK(refusal("exp_avg_sq.wte.weight", -0.5F) ==
+        where + "exp_avg_sq.wte.weight: expected finite numbers of at least 0, got -0.5" + remedy);
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    CHECK(refusal("exp_avg.wte.weight", value)
+              .starts_with(where + "exp_avg.wte.weight: expected finite numbers, got "));
+    CHECK(refusal("exp_avg_sq.wte.weight", value)
+              .starts_with(where + "exp_avg_sq.wte.weight: expected finite numbers of at least"));
+  }
 }
 
 TEST_CASE("values that are not finite are never saved", "[train]") {

@@ -18,6 +18,30 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(place, what.size(), with);
 }
 
+// What a run saves: 3 epochs of 4 batches and one batch more, 2 batches an update.
+TrainingState state_of_run() {
+  TrainingState state{.iteration = 7, .optimizer_steps = 5, .best_iteration = 4, .evaluated = 6};
+  state.data = {.seed = 3, .epoch = 3, .batch = 1, .batches_per_epoch = 4, .tokens = 99};
+  state.history = {.data_start = {.update = 3, .batch = 5}, .skipped = 2, .skipped_in_row = 1};
+  state.changes = {{.iteration = 3, .key = "batch_size", .before = "2", .after = "4"}};
+  state.config = "seed = 3\ngradient_accumulation_steps = 2\n";
+  state.build = "b";
+  return state;
+}
+
+// Why the state of a run is refused that was changed; empty: it is not.
+template <class Change>
+std::string refusal_of_change(const Change& change) {
+  TrainingState state = state_of_run();
+  change(state);
+  try {
+    parse_state_json(to_state_json(state), "s");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("the state of a run reads back as it was written", "[train]") {
@@ -107,7 +131,7 @@ TEST_CASE("a state from before orders had versions goes on in the order of that 
 }
 
 TEST_CASE("a state keeps the latest of very many changes", "[train]") {
-  TrainingState state;
+  TrainingState state{.iteration = 1200};
   for (Index i = 0; i < 1200; ++i) {
     state.changes.push_back({.iteration = i, .key = "seed", .before = "1", .after = "2"});
   }
@@ -143,6 +167,83 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
   CHECK(refusal("\"best_validation_loss\": null", "\"best_validation_loss\": \"low\"") ==
         "s: best_validation_loss: expected a number or null");
   CHECK(refusal("\"config\": \"\"", "\"config\": 1").find("config") != std::string::npos);
+}
+
+TEST_CASE("numbers of a run's state that contradict each other are refused by name", "[train]") {
+  CHECK(refusal_of_change([](TrainingState&) {}).empty());
+  const std::string remedy = "; take a checkpoint that is not damaged";
+  const std::string position =
+      ", as iteration, data_start, data_shift and gradient_accumulation_steps of config say, got ";
+  const auto check = [&](const auto& change, const std::string& expected) {
+    CHECK(refusal_of_change(change) == "s: " + expected + remedy);
+  };
+  check([](auto& state) { state.best_iteration = 8; },
+        "best_iteration: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.evaluated = 9; },
+        "evaluated: expected at most 7, which is iteration, got 9");
+  check([](auto& state) { state.learning_rate = -1; },
+        "learning_rate: expected at least 0, got -1");
+  check([](auto& state) { state.history.skipped = 8; },
+        "history: skipped: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.history.skipped_in_row = 3; },
+        "history: skipped_in_row: expected at most 2, which is skipped, got 3");
+  check([](auto& state) { state.history.recent_losses.assign(8, 1); },
+        "history: recent_losses: count: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.optimizer_steps = 6; },
+        "optimizer_steps: expected at most 5, which is iteration without skipped, got 6");
+  check([](auto& state) { state.optimizer_steps = 4; },
+        "optimizer_steps: expected 5, which is iteration without skipped, got 4");
+  check([](auto& state) { state.changes[0].iteration = 8; },
+        "changes: iteration: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.changes.push_back({.iteration = 2}); },
+        "changes: iteration: expected at least 3, which the change before has, got 2");
+  check([](auto& state) { state.history.data_start.update = 8; },
+        "history: data_start: update: expected at most 7, which is iteration and data_shift, "
+        "got 8");
+  check([](auto& state) { state.history.data_shift = 1; },
+        "history: data_shift: expected 0, since rollbacks is 0, got 1");
+  check([](auto& state) { state.data.batches_per_epoch = 0; },
+        "data: batches_per_epoch: expected at least 1, got 0");
+  check([](auto& state) { state.data.tokens = 0; }, "data: tokens: expected at least 1, got 0");
+  check([](auto& state) { state.data.batch = 4; },
+        "data: batch: expected less than 4, which is batches_per_epoch, got 4");
+  check([](auto& state) { state.data.seed = 4; },
+        "data: seed: expected 3, which is the seed of config, got 4");
+  check([](auto& state) { state.data.epoch = 2; }, "data: epoch: expected 3" + position + "2");
+  check([](auto& state) { state.data.batch = 2; }, "data: batch: expected 1" + position + "2");
+}
+
+TEST_CASE("states of runs that went other ways are no contradictions", "[train]") {
+  const auto is_accepted = [](const auto& change) { return refusal_of_change(change).empty(); };
+  // Moments of another optimizer begin at zero.
+  for (const char* key : {"optimizer", "momentum"}) {
+    CHECK(is_accepted([&](TrainingState& state) {
+      state.changes[0].key = key;
+      state.optimizer_steps = 2;
+    }));
+  }
+  // A run that went back behind the changes that it had been resumed with.
+  CHECK(is_accepted([](TrainingState& state) {
+    state.history.data_start.update = 8;
+    state.history.data_shift = 5;
+    state.history.rollbacks = 1;
+    state.changes[0].iteration = 8;
+  }));
+  // Settings that do not say how many batches an update takes.
+  CHECK(is_accepted([](TrainingState& state) {
+    state.config = "n_layer = 2\n";
+    state.data.epoch = 9;
+  }));
+  // A caller of the library that saves the number of the update alone.
+  CHECK(is_accepted([](TrainingState& state) { state = {.iteration = 7}; }));
+}
+
+TEST_CASE("very large numbers in a state are refused, not computed with", "[train]") {
+  constexpr Index kLarge = Index{1} << 48;
+  CHECK(refusal_of_change([](TrainingState& state) {
+          state.history.data_shift = kLarge;
+          state.history.rollbacks = 1;
+        }).starts_with("s: history: data_shift: expected a number of updates that a run can"));
 }
 
 TEST_CASE("another build, CPU variant or products are noticed", "[train]") {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
+#include <string_view>
 
 namespace headlight {
 
@@ -16,8 +18,9 @@ void write_manifest(const std::filesystem::path& directory);
 bool has_manifest(const std::filesystem::path& directory);
 
 // Throws Error naming the first listed file that is missing, is not a regular file or has another
-// size or checksum, or saying why the manifest cannot be used. Files that are not listed are
-// ignored.
-void verify_manifest(const std::filesystem::path& directory);
+// size or checksum, or saying why the manifest cannot be used: one that leaves out a `required`
+// file cannot. Other files that are not listed are ignored.
+void verify_manifest(const std::filesystem::path& directory,
+                     std::span<const std::string_view> required = {});
 
 }  // namespace headlight

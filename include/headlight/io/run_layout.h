@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
@@ -26,6 +27,13 @@ inline constexpr std::string_view kBestLink = "best";
 // Of a checkpoint, besides what every model directory holds.
 inline constexpr std::string_view kCheckpointState = "state.json";
 inline constexpr std::string_view kCheckpointMoments = "optimizer.safetensors";
+
+// What a manifest has to list: every file without which a model cannot be used, and of a checkpoint
+// those without which a run cannot go on.
+inline constexpr std::array<std::string_view, 3> kModelFiles{"config.json", "model.safetensors",
+                                                             "tokenizer.json"};
+inline constexpr std::array<std::string_view, 5> kCheckpointFiles{
+    kModelFiles[0], kModelFiles[1], kModelFiles[2], kCheckpointMoments, kCheckpointState};
 
 // The name of the checkpoint that was written after so many updates.
 std::string checkpoint_name(Index iteration);

@@ -79,7 +79,7 @@ TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 // Fills the optimizer's moments and step count. False for the checkpoint of another optimizer,
 // which has no such moments: they and the count are then zero. Throws Error when they do not fit
-// the model.
+// the model, are not finite or, as second moments, are negative.
 bool read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimizer);
 
 // Makes RUN/latest lead to this checkpoint of the run, and RUN/best to the one that its state names

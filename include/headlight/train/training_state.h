@@ -86,7 +86,8 @@ struct TrainingState {
 std::string to_state_json(const TrainingState& state);
 
 // Throws Error, one line that begins with `where` and names the member, for text that
-// to_state_json, of this version or an earlier one, would not write.
+// to_state_json, of this version or an earlier one, would not write, and for numbers that
+// contradict each other.
 TrainingState parse_state_json(const std::string& text, const std::string& where);
 
 }  // namespace headlight
