@@ -155,6 +155,8 @@ class Consistency {
     check_data_start();
     if (is_of_run()) {
       check_optimizer_steps();
+    }
+    if (is_of_run() && state_.data.batches_per_epoch > 0) {  // old versions have not written it
       check_data();
       check_settings();
     }
@@ -229,8 +231,6 @@ class Consistency {
 
   void check_data() const {
     const DataPosition& data = state_.data;
-    expect(data.batches_per_epoch > 0, "data: batches_per_epoch", data.batches_per_epoch,
-           "at least 1");
     expect(data.tokens > 0, "data: tokens", data.tokens, "at least 1");
     expect(data.batch < data.batches_per_epoch, "data: batch", data.batch, "less than ",
            data.batches_per_epoch, ", which is batches_per_epoch");

@@ -202,8 +202,6 @@ TEST_CASE("numbers of a run's state that contradict each other are refused by na
         "got 8");
   check([](auto& state) { state.history.data_shift = 1; },
         "history: data_shift: expected 0, since rollbacks is 0, got 1");
-  check([](auto& state) { state.data.batches_per_epoch = 0; },
-        "data: batches_per_epoch: expected at least 1, got 0");
   check([](auto& state) { state.data.tokens = 0; }, "data: tokens: expected at least 1, got 0");
   check([](auto& state) { state.data.batch = 4; },
         "data: batch: expected less than 4, which is batches_per_epoch, got 4");
