@@ -14,6 +14,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/base/error.h"
 #include "headlight/io/model_directory.h"
+#include "headlight/io/token_file.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"
 #include "views/report/heads_text.h"
@@ -140,7 +141,7 @@ struct HeadsText {
   std::vector<SequencePairs> annotations;
 };
 
-HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
+HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index window) {
   require(!options.given("text") || !options.given("data"), "expected either --text or --data");
   if (options.given("text")) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
@@ -152,6 +153,9 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   }
   TokenDataset data = read_text_data(options, files, tokenizer);
   const bool of_documents = data.documents;
+  const std::int32_t window_begin = data.window_begin;
+  const DocumentEnds ends = document_ends(tokenizer, begin_option(options));
+  const bool has_begin = of_documents ? ends.begin.has_value() : window_begin >= 0;
   HeadsText text{token_ids(std::move(data)), {}};
   if (of_documents) {
     for (std::vector<std::int32_t>& sequence : text.sequences) {
@@ -161,10 +165,12 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer) {
   if (options.given("annotations")) {
     const std::vector<std::string> documents = read_documents(files, text_format(options));
     text.annotations =
-        read_annotations(options.text("annotations"), documents, tokenizer, of_documents ? 1 : 0);
+        read_annotations(options.text("annotations"), documents, tokenizer, has_begin ? 1 : 0);
     require(text.annotations.size() == text.sequences.size(),
             "--annotations: expected documents, or one file, got ", documents.size(),
             " files as one stream");
+  } else {
+    text.sequences = cut_windows(std::move(text.sequences), window_begin, window);
   }
   return text;
 }
@@ -215,7 +221,7 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !options.given("text") && !options.given("data");
   HeadsText text = report.random_tokens ? random_text(scoring.repeats, loaded.model->config())
-                                        : read_text(options, *loaded.tokenizer);
+                                        : read_text(options, *loaded.tokenizer, loaded.model->block_size());
   scoring.annotations = std::move(text.annotations);
   {
     CountProgress progress("scoring heads");

@@ -19,6 +19,18 @@ Index count_tokens(const TokenSequences& sequences) {
   return count;
 }
 
+// The ids behind `first`, which they may begin with already; -1: behind nothing. They are not
+// copied.
+TokenSequence begun_with(std::int32_t first, TokenSequence ids) {
+  if (first < 0 || ids.empty() || ids.tokens(0, 1).front() == first) {
+    return ids;
+  }
+  std::vector<TokenSequence> parts;
+  parts.push_back({first});
+  parts.push_back(std::move(ids));
+  return join_sequences(std::move(parts));
+}
+
 }  // namespace
 
 TokenDataset stream_dataset(TokenSequence ids) {
@@ -29,18 +41,26 @@ TokenDataset stream_dataset(TokenSequence ids) {
   return dataset;
 }
 
+TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends) {
+  TokenDataset dataset = stream_dataset(begun_with(ends.window_begin(), std::move(ids)));
+  dataset.window_begin = ends.window_begin();
+  return dataset;
+}
+
 TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
                               const DocumentEnds& ends) {
   std::erase_if(documents, [](const auto& ids) { return ids.empty(); });
   require(!documents.empty(), "[document_dataset] no document has a token");
   for (auto& ids : documents) {
     ids.reserve(ids.size() + 2);
-    ids.insert(ids.begin(), ends.begin);
+    if (ends.begin) {
+      ids.insert(ids.begin(), *ends.begin);
+    }
     ids.push_back(ends.end);
   }
   TokenDataset dataset{TokenSequences(std::make_move_iterator(documents.begin()),
                                       std::make_move_iterator(documents.end())),
-                       0, true, ends.end};
+                       0, true, ends.end, ends.window_begin()};
   dataset.token_count = count_tokens(dataset.sequences);
   return dataset;
 }
@@ -48,7 +68,7 @@ TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
 TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& options,
                             const Encode& encode, const DocumentEnds& ends) {
   if (options.mode == DocumentSplit::none) {
-    return stream_dataset(encode(text));
+    return stream_dataset(encode(text), ends);
   }
   std::vector<std::vector<std::int32_t>> documents;
   for (std::string& document : split_documents(text, options)) {
@@ -77,15 +97,17 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   DatasetSplit split;
   split.validation.documents = dataset.documents;
   split.validation.end_of_text = dataset.end_of_text;
+  split.validation.window_begin = dataset.window_begin;
   if (dataset.documents) {
     split.validation.sequences = dataset.sequences.take_tail(kept);
   } else if (kept < total) {
     TokenSequence stream = dataset.sequences.take().front();
-    split.validation.sequences.push_back(stream.take_tail(kept));
+    TokenSequence tail = stream.take_tail(kept);
+    split.validation.sequences.push_back(begun_with(dataset.window_begin, std::move(tail)));
     dataset.sequences.push_back(std::move(stream));
   }
   split.validation.token_count = count_tokens(split.validation.sequences);
-  dataset.token_count -= split.validation.token_count;
+  dataset.token_count = count_tokens(dataset.sequences);
   split.train = std::move(dataset);
   return split;
 }
@@ -118,6 +140,27 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset) {
     result.push_back(sequence.take());
   }
   return result;
+}
+
+std::vector<std::vector<std::int32_t>> cut_windows(
+    std::vector<std::vector<std::int32_t>> sequences, std::int32_t begin, Index window) {
+  if (begin < 0 || window < 2) {
+    return sequences;
+  }
+  std::vector<std::vector<std::int32_t>> windows;
+  for (std::vector<std::int32_t>& ids : sequences) {
+    if (std::ssize(ids) <= window) {
+      windows.push_back(std::move(ids));
+      continue;
+    }
+    for (auto from = ids.begin() + (ids.front() == begin ? 1 : 0); from != ids.end();) {
+      const auto to = from + std::min<std::ptrdiff_t>(window - 1, ids.end() - from);
+      windows.push_back({begin});
+      windows.back().insert(windows.back().end(), from, to);
+      from = to;
+    }
+  }
+  return windows;
 }
 
 Index bytes_in_memory(const TokenDataset& dataset) { return dataset.sequences.bytes_in_memory(); }

@@ -17,14 +17,17 @@ TokenDataset join_streams(std::vector<TokenDataset> parts, const DocumentEnds& e
     }
     ids.push_back(part.sequences.take().front());
   }
-  return stream_dataset(join_sequences(std::move(ids)));
+  return stream_dataset(join_sequences(std::move(ids)), ends);
 }
 
 // A stream between the ends of a document; its ids are not copied.
 TokenSequences document_of(TokenDataset stream, const DocumentEnds& ends) {
   std::vector<TokenSequence> parts;
-  parts.push_back({ends.begin});
-  parts.push_back(stream.sequences.take().front());
+  TokenSequence ids = stream.sequences.take().front();
+  if (ends.begin && ids.front() != *ends.begin) {
+    parts.push_back({*ends.begin});
+  }
+  parts.push_back(std::move(ids));
   parts.push_back({ends.end});
   return {join_sequences(std::move(parts))};
 }
@@ -33,12 +36,13 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, const DocumentEnds&
   TokenDataset whole;
   whole.documents = true;
   whole.end_of_text = ends.end;
+  whole.window_begin = ends.window_begin();
   std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
     const bool is_stream = !part.documents && !part.sequences.empty();
-    whole.token_count += part.token_count + (is_stream ? 2 : 0);
     sequences.push_back(is_stream ? document_of(std::move(part), ends)
                                   : std::move(part.sequences));
+    whole.token_count += is_stream ? sequences.back().front().size() : part.token_count;
   }
   whole.sequences = join_lists(std::move(sequences));
   return whole;
@@ -113,6 +117,7 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
   if (validation.empty()) {
     whole.validation.documents = whole.train.documents;
     whole.validation.end_of_text = whole.train.end_of_text;
+    whole.validation.window_begin = whole.train.window_begin;
   } else {
     whole.validation = join_datasets(std::move(validation), ends);
   }

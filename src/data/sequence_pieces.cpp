@@ -42,7 +42,12 @@ Index SequencePieces::length(Index piece) const { return place(piece).length; }
 
 std::vector<std::int32_t> SequencePieces::tokens(Index piece) const {
   const Place where = place(piece);
-  return dataset_->sequences[where.sequence].tokens(where.begin, where.length);
+  std::vector<std::int32_t> ids =
+      dataset_->sequences[where.sequence].tokens(where.begin, where.length);
+  if (where.begin > 0 && dataset_->window_begin >= 0) {
+    ids.front() = dataset_->window_begin;
+  }
+  return ids;
 }
 
 }  // namespace headlight

@@ -113,8 +113,9 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   if (parts.empty()) {
     return {};
   }
-  return documents ? document_dataset(std::move(parts), document_ends(tokenizer))
-                   : stream_dataset(joined(std::move(parts), count));
+  const DocumentEnds ends = document_ends(tokenizer, format.begin);
+  return documents ? document_dataset(std::move(parts), ends)
+                   : stream_dataset(joined(std::move(parts), count), ends);
 }
 
 void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {
@@ -127,11 +128,6 @@ void require_any(bool any, const std::vector<TextFile>& files, const TextFormat&
 
 }  // namespace
 
-DocumentEnds document_ends(const Tokenizer& tokenizer) {
-  return {tokenizer.prepends_end_of_text() ? tokenizer.begin_of_text() : tokenizer.end_of_text(),
-          tokenizer.end_of_text()};
-}
-
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                           const Tokenizer& tokenizer, std::vector<std::string>& warnings) {
   if (is_token_file(file.path)) {
@@ -141,9 +137,10 @@ TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                   " holds one stream of token ids, expected none, or an index of its documents "
                   "beside it (.idx)");
     if (has_index && (is_split || format.token_documents)) {
-      return token_file_documents(file.path, tokenizer, format.token_dtype, warnings);
+      return token_file_documents(file.path, tokenizer, format.token_dtype, warnings,
+                                  format.begin);
     }
-    return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings);
+    return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings, format.begin);
   }
   return read_text_dataset(file, format, tokenizer, warnings);
 }

@@ -12,7 +12,6 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/io/nanogpt_vocabulary.h"
-#include "headlight/io/text_dataset.h"
 #include "io/shards/document_index.h"
 #include "io/shards/shard_manifest.h"
 
@@ -121,8 +120,8 @@ class DocumentTokens final : public TokenSource {
     own = own.subspan(has_first && ends_.adds_first ? 1 : 0);
     own = own.first(own.size() - (has_last && ends_.adds_last && !own.empty() ? 1 : 0));
     file_.read(begin_ + std::max<Index>(0, begin - (ends_.adds_first ? 1 : 0)), own);
-    if (has_first) {
-      set_end(ids.front(), ends_.adds_first, ends_.ids.begin, "begins");
+    if (has_first && ends_.ids.begin) {
+      set_end(ids.front(), ends_.adds_first, *ends_.ids.begin, "begins");
     }
     if (has_last) {
       set_end(ids.back(), ends_.adds_last, ends_.ids.end, "ends");
@@ -151,7 +150,7 @@ class FileDocuments final : public SequenceSource {
       : file_(std::move(file)), index_(std::move(index)), ends_{ends}, name_(std::move(name)) {
     Index first = 0;
     index_->lengths(0, {&first, 1});
-    ends_.adds_first = file_.tokens(0, 1).front() != ends.begin;
+    ends_.adds_first = ends.begin && file_.tokens(0, 1).front() != *ends.begin;
     ends_.adds_last = first == 1 || file_.tokens(first - 1, 1).front() != ends.end;
   }
 
@@ -379,27 +378,40 @@ TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& to
   return open_with_index(path, tokenizer, dtype, index.get());
 }
 
+DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin) {
+  const std::int32_t first = tokenizer.begin_of_text();
+  const std::int32_t last = tokenizer.end_of_text();
+  const bool begins = begin == BeginToken::automatic
+                          ? first == last || tokenizer.prepends_end_of_text()
+                          : begin == BeginToken::on;
+  return {begins ? std::optional(first) : std::nullopt, last};
+}
+
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                TokenDtype dtype, std::vector<std::string>& notes) {
+                                TokenDtype dtype, std::vector<std::string>& notes,
+                                BeginToken begin) {
   TokenFile file = open_token_file(path, tokenizer, dtype);
   require(!file.ids.empty(), shown(path), ": is empty");
   if (!file.note.empty()) {
     notes.push_back(std::move(file.note));
   }
-  return stream_dataset(std::move(file.ids));
+  return stream_dataset(std::move(file.ids), document_ends(tokenizer, begin));
 }
 
 TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                  TokenDtype dtype, std::vector<std::string>& notes) {
+                                  TokenDtype dtype, std::vector<std::string>& notes,
+                                  BeginToken begin) {
+  const DocumentEnds ends = document_ends(tokenizer, begin);
   const auto index = std::make_shared<const DocumentIndex>(document_index_path(path));
   TokenFile file = open_with_index(path, tokenizer, dtype, index.get());
   if (!file.note.empty()) {
     notes.push_back(std::move(file.note));
   }
   TokenDataset dataset{.sequences = TokenSequences(std::make_shared<FileDocuments>(
-                           std::move(file.ids), index, document_ends(tokenizer), shown(path))),
+                           std::move(file.ids), index, ends, shown(path))),
                        .documents = true,
-                       .end_of_text = tokenizer.end_of_text()};
+                       .end_of_text = ends.end,
+                       .window_begin = ends.window_begin()};
   dataset.sequences.for_each_lengths([&](std::span<const Index> lengths) {
     dataset.token_count = std::accumulate(lengths.begin(), lengths.end(), dataset.token_count);
   });

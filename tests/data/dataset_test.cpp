@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "headlight/base/error.h"
+#include "headlight/data/sequence_pieces.h"
 #include "support/catch.h"
 
 namespace dataset_test {
@@ -24,6 +25,30 @@ Ids numbers(std::int32_t count) {
 Ids bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace
+
+TEST_CASE("every window of a text begins with the token that begins texts") {
+  constexpr std::int32_t kBegin = 99;
+  const DocumentEnds ends(kBegin, 98);
+  const TokenDataset stream = stream_dataset({1, 2, 3, 4, 5}, ends);
+  CHECK(stream.token_count == 6);
+  const SequencePieces pieces(stream, 2);
+  REQUIRE(pieces.count() == 3);  // every id is a target once
+  CHECK(pieces.tokens(0) == Ids{kBegin, 1, 2});
+  CHECK(pieces.tokens(1) == Ids{kBegin, 3, 4});
+  CHECK(pieces.tokens(2) == Ids{kBegin, 5});
+  const TokenDataset documents = document_dataset({{1, 2, 3}}, ends);
+  const SequencePieces parts(documents, 2);
+  CHECK(parts.tokens(0) == Ids{kBegin, 1, 2});
+  CHECK(parts.tokens(1) == Ids{kBegin, 3, 98});
+  const DatasetSplit split = split_dataset(stream_dataset({1, 2, 3, 4, 5}, ends), 0.4);
+  CHECK(token_ids(split.train) == std::vector<Ids>{{kBegin, 1, 2}});
+  CHECK(token_ids(split.validation) == std::vector<Ids>{{kBegin, 3, 4, 5}});
+  CHECK(split.train.token_count == 3);
+  CHECK(split.validation.token_count == 4);
+  CHECK(cut_windows({{kBegin, 1, 2, 3}, {kBegin, 4}}, kBegin, 3) ==
+        std::vector<Ids>{{kBegin, 1, 2}, {kBegin, 3}, {kBegin, 4}});
+  CHECK(cut_windows({{1, 2, 3}}, -1, 2) == std::vector<Ids>{{1, 2, 3}});
+}
 
 TEST_CASE("a stream is one sequence without special tokens") {
   const TokenDataset dataset = stream_dataset({5, 6, 7});

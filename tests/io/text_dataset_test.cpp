@@ -77,15 +77,22 @@ TEST_CASE("documents and JSON lines are documents between ends of text", "[io]")
 
 TEST_CASE("documents begin as prompts of the model do", "[io]") {
   BeginTokenizer tokenizer;
-  const TextFormat lines{.split = {.mode = DocumentSplit::line}};
-  const auto first_ids = [&] {
+  constexpr std::int32_t kBegin = BeginTokenizer::kBegin;
+  const auto ids = [&](BeginToken begin, DocumentSplit mode) {
     std::vector<std::string> warnings;
-    return token_ids(read_dataset(file_of("a.txt", "x\ny\n"), lines, tokenizer, warnings));
+    const TextFormat format{.split = {.mode = mode}, .begin = begin};
+    return token_ids(read_dataset(file_of("a.txt", "x\ny\n"), format, tokenizer, warnings));
   };
-  CHECK(first_ids() == std::vector<Ids>{{kEnd, 'x', kEnd}, {kEnd, 'y', kEnd}});
+  const std::vector<Ids> with{{kBegin, 'x', kEnd}, {kBegin, 'y', kEnd}};
+  const std::vector<Ids> without{{'x', kEnd}, {'y', kEnd}};
+  const std::vector<Ids> stream{{kBegin, 'x', '\n', 'y', '\n'}};
+  CHECK(ids(BeginToken::automatic, DocumentSplit::line) == without);
+  CHECK(ids(BeginToken::on, DocumentSplit::line) == with);
+  CHECK(ids(BeginToken::on, DocumentSplit::none) == stream);
   tokenizer.set_prepends_end_of_text(true);
-  CHECK(first_ids() == std::vector<Ids>{{BeginTokenizer::kBegin, 'x', kEnd},
-                                        {BeginTokenizer::kBegin, 'y', kEnd}});
+  CHECK(ids(BeginToken::automatic, DocumentSplit::line) == with);
+  CHECK(ids(BeginToken::off, DocumentSplit::line) == without);
+  CHECK(ids(BeginToken::automatic, DocumentSplit::none) == stream);
 }
 
 TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[io]") {

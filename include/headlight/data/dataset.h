@@ -20,28 +20,37 @@ struct DatasetShare {
   Index weight = 1;  // at least 1
 };
 
-// The tokens around a document. They are one for models in the way of GPT-2, which have
-// <|endoftext|> between documents, and two for models with <bos> and <eos>.
+// The tokens around a document: <|endoftext|> on both sides for models like GPT-2, <bos> and <eos>
+// for others, and nothing in front where a model's prompts begin with nothing.
 struct DocumentEnds {
   DocumentEnds(std::int32_t both) : begin(both), end(both) {}  // NOLINT: an id means both
-  DocumentEnds(std::int32_t first, std::int32_t last) : begin(first), end(last) {}
+  DocumentEnds(std::optional<std::int32_t> first, std::int32_t last) : begin(first), end(last) {}
 
-  std::int32_t begin;
+  // The token that long sequences have in front of every window: a beginning that is no end.
+  std::int32_t window_begin() const { return begin && *begin != end ? *begin : -1; }
+
+  std::optional<std::int32_t> begin;
   std::int32_t end;
 };
 
 // Token ids to train on or to evaluate.
 struct TokenDataset {
-  // Documents, each BEGIN ids... END as DocumentEnds has them; or a single stream of ids.
+  // Documents with their DocumentEnds; or a single stream of ids.
   TokenSequences sequences;
   Index token_count = 0;                  // of all sequences, separators included
   bool documents = false;                 // false: `sequences` holds one stream
   std::int32_t end_of_text = -1;          // last token of every document; -1: none
+  // What every window of a long sequence begins with; see SequencePieces. -1: nothing. A stream has
+  // it in front then, too.
+  std::int32_t window_begin = -1;
   std::vector<DatasetShare> shares = {};  // in which it is trained on; none: all alike
 };
 
 // One long stream, without special tokens. Throws Error when it is empty.
 TokenDataset stream_dataset(TokenSequence ids);
+
+// The same, with ends.window_begin() in front of the stream and of its windows.
+TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends);
 
 // Puts the ends around the ids of every document. Documents without any token are dropped. Throws
 // Error when none is left.
@@ -76,6 +85,11 @@ Index count_token(const TokenDataset& dataset, std::optional<std::int32_t> id);
 
 // The ids of all sequences. Throws Error when those that lie elsewhere do not fit in memory.
 std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
+
+// Sequences of more than `window` ids, at least 2, cut into `begin` and the next `window` - 1 ids.
+// -1: nothing is cut.
+std::vector<std::vector<std::int32_t>> cut_windows(
+    std::vector<std::vector<std::int32_t>> sequences, std::int32_t begin, Index window);
 
 // What the dataset's ids take in memory; those that are left in files take nothing.
 Index bytes_in_memory(const TokenDataset& dataset);

@@ -12,7 +12,8 @@ class RunningSums;  // src/data/running_sums.h
 
 // A dataset cut into pieces with at most `block_size` inputs each. Neighbouring pieces of a
 // sequence share one token, the last target of one and the first input of the next, so that every
-// target lies in exactly one piece. A sequence of one token has no target and gives no piece.
+// target is in exactly one piece. Where the dataset has a window_begin, it takes the place of that
+// first input: every piece then begins as a prompt does. A sequence of one token has no target and gives no piece.
 class SequencePieces {
  public:
   // The dataset must outlive the pieces. Throws Error when block_size is below 1 or the dataset has

@@ -10,10 +10,6 @@
 
 namespace headlight {
 
-// The tokens around the documents of a model's texts. A tokenizer that begins prompts with its
-// beginning of text begins documents with it, too; others put the end of text on both sides.
-DocumentEnds document_ends(const Tokenizer& tokenizer);
-
 // The token ids of one file: a stream, or documents between document_ends(); see TextFormat. Ids of
 // token files (is_token_file) are a stream, or documents where an index beside them says so and the
 // format asks for them. Texts are encoded as they are read, so that none lies

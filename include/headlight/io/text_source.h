@@ -9,6 +9,7 @@
 #include "headlight/io/text_files.h"
 #include "headlight/io/token_file.h"
 #include "headlight/tensor/shape.h"
+#include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
@@ -33,6 +34,7 @@ struct TextFormat {
   // Files of ids that have an index of their documents give these. Else, and where `split` asks for
   // none, they give a stream.
   bool token_documents = false;
+  BeginToken begin = BeginToken::automatic;  // of documents and windows
 
   // True when a file gives documents and not one stream. A line of JSON lines is a document,
   // however plain text is split.

@@ -58,17 +58,24 @@ struct TokenFile {
 TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           TokenDtype dtype = TokenDtype::automatic);
 
+// The tokens around the documents of a model. By default documents of a model that has a token of
+// its own for the beginning begin as its prompts do, with that token or with nothing. Models like
+// GPT-2 have <|endoftext|> on both sides.
+DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin = BeginToken::automatic);
+
 // The ids of such a file as one stream. Appends what the user should know to `notes`. Throws Error
 // as open_token_file() does, and when the file holds no id.
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                TokenDtype dtype, std::vector<std::string>& notes);
+                                TokenDtype dtype, std::vector<std::string>& notes,
+                                BeginToken begin = BeginToken::automatic);
 
-// The documents of a token file that has an index beside it, each <|endoftext|> ids...
-// <|endoftext|>: both files stay where they are. Documents may carry <|endoftext|> in the file, in
-// front, behind or neither, but all of them in the same way as the first. Throws Error as
-// token_file_dataset() does, and when the index is missing or says something else than the file.
+// The documents of a token file that has an index beside it, each between document_ends(): both
+// files stay where they are. Documents may carry these in the file, in front, behind or neither,
+// but all of them in the same way as the first. Throws Error as token_file_dataset() does, and when
+// the index is missing or says something else than the file.
 TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,
-                                  TokenDtype dtype, std::vector<std::string>& notes);
+                                  TokenDtype dtype, std::vector<std::string>& notes,
+                                  BeginToken begin = BeginToken::automatic);
 
 // True when an index of documents lies beside a token file.
 bool has_documents(const std::filesystem::path& path);

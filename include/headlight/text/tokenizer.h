@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight {
@@ -15,6 +16,17 @@ namespace headlight {
 // Names of the special tokens, as they stand in tokenizer files and on labels.
 inline constexpr std::string_view kEndOfTextName = "<|endoftext|>";
 inline constexpr std::string_view kUnknownName = "<|unk|>";
+
+// Whether texts begin with the token that begins a text.
+enum class BeginToken {
+  automatic,  // as the model's prompts do
+  on,
+  off,
+};
+
+template <>
+inline constexpr auto kChoices<BeginToken> = std::to_array<Choice<BeginToken>>(
+    {{"auto", BeginToken::automatic}, {"on", BeginToken::on}, {"off", BeginToken::off}});
 
 // Turns text into token ids 0 ... V - 1 and back. Every tokenizer has the special token
 // <|endoftext|>, which stands between documents, or another that ends a text; special tokens are

@@ -4,6 +4,7 @@
 #include "headlight/base/error.h"
 #include "headlight/data/dataset_parts.h"
 #include "headlight/io/text_dataset.h"
+#include "headlight/io/token_file.h"
 
 namespace headlight::cli {
 
@@ -24,20 +25,36 @@ void add_text_data_options(Options& options) {
 }
 
 void add_window_option(Options& options) {
-  options.value(
-      "window",
-      "Tokens that the model reads at once at most, where its block is longer; 0: the block",
-      "1024");
+  options
+      .value("window",
+             "Tokens that the model reads at once at most, where its block is longer; 0: the block",
+             "1024")
+      .value("bos",
+             "Begin texts, documents and windows with the model's begin token: on, off, or auto, as "
+             "its prompts do",
+             "auto");
 }
 
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options) {
   const Index window = options.integer("window");
   require_value(window >= 0, "window", "expected at least 0, got ", window);
-  return load_model(path, {.adjust = [&](GptConfig& config) {
-                      config.block_size =
-                          window == 0 ? config.block_size : std::min(config.block_size, window);
-                    }});
+  const BeginToken begin = begin_option(options);
+  LoadedModel loaded =
+      load_model(path, {.adjust = [&](GptConfig& config) {
+                   config.block_size =
+                       window == 0 ? config.block_size : std::min(config.block_size, window);
+                 }});
+  if (begin != BeginToken::automatic) {
+    loaded.tokenizer->set_prepends_end_of_text(begin == BeginToken::on);
+  }
+  return loaded;
 }
+
+BeginToken begin_option(const Options& options) {
+  return options.has("bos") ? parse_name<BeginToken>("bos", options.text("bos"))
+                            : BeginToken::automatic;
+}
+
 
 TextFormat text_format(const Options& options) {
   const TextFormat format{
@@ -66,11 +83,18 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
                             const Tokenizer& tokenizer) {
   TextFormat format = text_format(options);
   format.token_dtype = token_dtype_option(options);
+  format.begin = begin_option(options);
   std::vector<std::string> warnings;
   TokenDataset data =
-      join_datasets(read_datasets(files, format, tokenizer, warnings), document_ends(tokenizer));
+      join_datasets(read_datasets(files, format, tokenizer, warnings), document_ends(tokenizer, format.begin));
   for (const std::string& warning : warnings) {
     log_warning(warning);
+  }
+  if (tokenizer.begin_of_text() != tokenizer.end_of_text()) {
+    log_info(concat_text(
+        "documents and windows begin with ",
+        data.window_begin < 0 ? "no special token" : tokenizer.special_name(data.window_begin),
+        "; see --bos"));
   }
   require(has_targets(data), names_of(files), ": expected two tokens in a row or more, got ",
           data.token_count);

@@ -23,8 +23,10 @@ void add_format_options(Options& options);
 // The same, --data, --token_dtype and --batch_size.
 void add_text_data_options(Options& options);
 
-// --window.
+// --window and --bos.
 void add_window_option(Options& options);
+// --bos; auto for commands without it.
+BeginToken begin_option(const Options& options);
 // A model that reads at most --window tokens at once: long blocks cost time and memory by their
 // square, and tell little more about a head.
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options);
