@@ -20,7 +20,8 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
     excluded.push_back(*tokenizer.unknown());
   }
   if (options.ignore_end_of_text) {
-    excluded.push_back(tokenizer.end_of_text());
+    const std::vector<std::int32_t>& ends = tokenizer.ends();
+    excluded.insert(excluded.end(), ends.begin(), ends.end());
     excluded.insert(excluded.end(), options.end_tokens.begin(), options.end_tokens.end());
   }
   for (Index id = tokenizer.vocab_size(); id < model.vocab_size(); ++id) {
@@ -102,9 +103,10 @@ void RunningText::tell_choice(std::span<const float> logits, std::int32_t id) {
 }
 
 bool RunningText::is_end(std::int32_t id) const {
-  const std::vector<std::int32_t>& ends = options().end_tokens;
-  return id == request_->tokenizer->end_of_text() ||
-         std::find(ends.begin(), ends.end(), id) != ends.end();
+  const auto is_in = [&](const std::vector<std::int32_t>& ends) {
+    return std::find(ends.begin(), ends.end(), id) != ends.end();
+  };
+  return is_in(request_->tokenizer->ends()) || is_in(options().end_tokens);
 }
 
 bool RunningText::must_end(std::int32_t id) {

@@ -26,14 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestConfig = Index{1} << 20;  // bytes
 
-void write_small_files(const fs::path& directory, const LanguageModel& model,
-                       const Tokenizer& tokenizer) {
-  const Json generation_config{{"bos_token_id", tokenizer.begin_of_text()},
-                               {"eos_token_id", tokenizer.end_of_text()}};
-  write_tokenizer_config(directory, tokenizer, model.block_size());
-  write_file(directory / "generation_config.json", generation_config.dump(2) + "\n");
-}
-
 ModelConfig read_config(const fs::path& directory) {
   const fs::path path = directory / "config.json";
   return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
@@ -202,7 +194,8 @@ void write_model_files(const fs::path& directory, const LanguageModel& model,
       directory / "config.json",
       gpt == nullptr ? config_json(model) : family_config_json(*family, gpt->config(), tokenizer));
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
-  write_small_files(directory, model, tokenizer);
+  write_tokenizer_config(directory, tokenizer, model.block_size());
+  write_generation_config(directory, tokenizer);
   write_safetensors(directory / "model.safetensors",
                     gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout));
 }

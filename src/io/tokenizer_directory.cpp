@@ -10,6 +10,7 @@
 #include "headlight/io/run_layout.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/formats/gguf/gguf_vocabulary.h"
+#include "io/token_settings.h"
 
 namespace headlight {
 namespace {
@@ -18,41 +19,34 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
-// The token that ends a text by the tokenizer_config.json beside a tokenizer.json; "" where that
-// does not say.
-std::string end_name_beside(const fs::path& tokenizer) {
-  const fs::path path = tokenizer.parent_path() / "tokenizer_config.json";
-  if (!fs::is_regular_file(path)) {
-    return "";
-  }
-  const Json config = try_parse_json(read_whole_file(path, kLargestFile)).value_or(Json());
-  const Json* token = config.find("eos_token");
-  if (token != nullptr && token->is_object()) {
-    token = token->find("content");
-  }
-  return token != nullptr && token->is_string() ? token->text() : "";
-}
-
-// The tokenizer in a folder or a GGUF file, without its chat template.
-std::unique_ptr<Tokenizer> load_vocabulary(const fs::path& directory) {
-  if (is_gguf_file(directory)) {
-    return read_gguf_vocabulary(GgufFile(directory));
-  }
-  const auto whole = directory / "tokenizer.json";
-  const auto vocabulary = directory / "vocab.json";
-  if (fs::exists(whole) || !fs::exists(vocabulary)) {
-    return parse_tokenizer_json(read_whole_file(whole, kLargestFile), shown(whole),
-                                end_name_beside(whole));
+// Of a tokenizer.json, or where that is missing of vocab.json and merges.txt.
+std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::string& end_name) {
+  const fs::path directory = file.parent_path();
+  const fs::path vocabulary = directory / "vocab.json";
+  if (fs::exists(file) || !fs::exists(vocabulary)) {
+    return parse_tokenizer_json(read_whole_file(file, kLargestFile), shown(file), end_name);
   }
   return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
                                read_whole_file(directory / "merges.txt", kLargestFile),
                                shown(directory));
 }
 
+// The same with all that stands beside it.
+std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
+  const TokenSettings settings(file.parent_path());
+  std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings.name("eos_token"));
+  settings.apply(*tokenizer);
+  tokenizer->set_chat_template(read_chat_template(file.parent_path()));
+  return tokenizer;
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
-  std::unique_ptr<Tokenizer> tokenizer = load_vocabulary(directory);
+  if (!is_gguf_file(directory)) {
+    return read_tokenizer(directory / "tokenizer.json");
+  }
+  std::unique_ptr<Tokenizer> tokenizer = read_gguf_vocabulary(GgufFile(directory));
   tokenizer->set_chat_template(read_chat_template(directory));
   return tokenizer;
 }
@@ -66,8 +60,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
     return load_tokenizer(path);
   }
   if (!fs::is_directory(path)) {
-    return parse_tokenizer_json(read_whole_file(path, kLargestFile), shown(path),
-                                end_name_beside(path));
+    return read_tokenizer(path);
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
     return load_tokenizer(*folder);
@@ -89,6 +82,9 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   make_folder(directory);
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_tokenizer_config(directory, tokenizer);
+  if (tokenizer.ends().size() > 1) {
+    write_generation_config(directory, tokenizer);
+  }
 }
 
 void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenizer,
@@ -96,6 +92,9 @@ void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenize
   Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
               {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
               {"eos_token", tokenizer.special_name(tokenizer.end_of_text())}};
+  if (tokenizer.padding()) {
+    config["pad_token"] = tokenizer.special_name(*tokenizer.padding());
+  }
   if (context_length) {
     config["model_max_length"] = *context_length;
   }
@@ -104,6 +103,10 @@ void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenize
     config["chat_template"] = tokenizer.chat_template();
   }
   write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
+}
+
+void write_generation_config(const fs::path& directory, const Tokenizer& tokenizer) {
+  write_file(directory / "generation_config.json", token_id_keys(tokenizer).dump(2) + "\n");
 }
 
 }  // namespace headlight

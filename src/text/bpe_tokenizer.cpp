@@ -213,7 +213,10 @@ std::vector<std::int32_t> encode_part(const BpeState& state, const BpeTextPart& 
 }  // namespace
 
 BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary, std::string_view name)
-    : state_(std::make_shared<const BpeState>(std::move(vocabulary), name)) {}
+    : BpeTokenizer(std::make_shared<const BpeState>(std::move(vocabulary), name)) {}
+
+BpeTokenizer::BpeTokenizer(std::shared_ptr<const BpeState> state)
+    : Tokenizer(state->end_of_text), state_(std::move(state)) {}
 
 Index BpeTokenizer::vocab_size() const {
   return static_cast<Index>(state_->vocabulary.tokens.size());
@@ -249,8 +252,6 @@ std::string BpeTokenizer::token_bytes(std::int32_t id) const {
   require_id(id);
   return state_->vocabulary.tokens[static_cast<std::size_t>(id)];
 }
-
-std::int32_t BpeTokenizer::end_of_text() const { return state_->end_of_text; }
 
 std::string_view BpeTokenizer::special_name(std::int32_t id) const {
   if (id < 0 || id >= vocab_size() ||

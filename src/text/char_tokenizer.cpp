@@ -14,9 +14,9 @@ constexpr std::int32_t kSpecialTokens = 2;
 }  // namespace
 
 CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens place)
-    : first_character_(place == SpecialTokens::first ? kSpecialTokens : 0),
-      first_special_(place == SpecialTokens::first ? 0
-                                                   : static_cast<std::int32_t>(characters.size())),
+    : Tokenizer(place == SpecialTokens::first ? 0 : static_cast<std::int32_t>(characters.size())),
+      first_character_(place == SpecialTokens::first ? kSpecialTokens : 0),
+      first_special_(end_of_text()),
       characters_(std::move(characters)) {
   ids_.reserve(characters_.size());
   std::string checked;
@@ -49,7 +49,7 @@ std::vector<std::int32_t> CharTokenizer::encode(std::string_view text) const {
 
 std::string CharTokenizer::token_bytes(std::int32_t id) const {
   require_id(id);
-  if (id == end_of_text()) {
+  if (id == first_special_) {
     return {};
   }
   if (id == unknown()) {
@@ -58,6 +58,10 @@ std::string CharTokenizer::token_bytes(std::int32_t id) const {
   std::string bytes;
   append_utf8(characters_[static_cast<std::size_t>(id - first_character_)], bytes);
   return bytes;
+}
+
+std::string_view CharTokenizer::special_name(std::int32_t id) const {
+  return id == first_special_ ? kEndOfTextName : id == unknown() ? kUnknownName : "";
 }
 
 void CharTokenizerBuilder::feed(std::string_view text) {

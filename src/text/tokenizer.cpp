@@ -1,5 +1,7 @@
 #include "headlight/text/tokenizer.h"
 
+#include <algorithm>
+
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 
@@ -24,6 +26,33 @@ std::string_view Tokenizer::special_name(std::int32_t id) const {
     return kEndOfTextName;
   }
   return id == unknown() ? kUnknownName : std::string_view();
+}
+
+std::optional<std::int32_t> Tokenizer::special_id(std::string_view name) const {
+  for (Index id = 0; !name.empty() && id < vocab_size(); ++id) {
+    if (special_name(static_cast<std::int32_t>(id)) == name) {
+      return static_cast<std::int32_t>(id);
+    }
+  }
+  return std::nullopt;
+}
+
+void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
+  std::vector<std::int32_t> ends;
+  for (const std::int32_t id : ids) {
+    require_id(id);
+    if (std::find(ends.begin(), ends.end(), id) == ends.end()) {
+      ends.push_back(id);
+    }
+  }
+  require(!ends.empty() && !special_name(ends.front()).empty(),
+          "[set_ends] expected a special token first");
+  ends_ = std::move(ends);
+}
+
+void Tokenizer::set_begin_of_text(std::int32_t id) {
+  require(!special_name(id).empty(), "[set_begin_of_text] expected a special token, got ", id);
+  begin_of_text_ = id;
 }
 
 std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -286,29 +287,44 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabula
   return read_bpe_tokenizer(root, vocabulary, name);
 }
 
-// Whether texts begin with <|endoftext|>: the one template that Headlight writes, or none.
-bool read_post_processor(const Json& root, std::int32_t end_of_text, std::string_view name) {
+// The special token whose template this is, as Headlight writes it.
+std::int32_t token_of_template(const Json& single, const Tokenizer& tokenizer,
+                               std::string_view key) {
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view token = tokenizer.special_name(id);
+    if (!token.empty() &&
+        single == Json{{{"SpecialToken", {{"id", token}, {"type_id", 0}}}}, text}) {
+      return id;
+    }
+  }
+  fail(key, ": expected the template ", kEndOfTextName, " $A");
+}
+
+// The special token that texts begin with: the one template that Headlight writes, or none.
+std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenizer& tokenizer,
+                                                std::string_view name) {
   if (is_null(root, "post_processor")) {
-    return false;
+    return std::nullopt;
   }
   const std::string key = at(name, "post_processor");
   const Json& step = root["post_processor"];
   if (json_string(step, "type", key) == "ByteLevel") {
-    return false;  // moves offsets only
+    return std::nullopt;  // moves offsets only
   }
   require_step(root, "post_processor", "TemplateProcessing", name);
   const Json& single = json_member(step, "single", key);
   const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   if (single == Json::array({text})) {
-    return false;  // transformers 5 writes this for none
+    return std::nullopt;  // transformers 5 writes this for none
   }
-  const Json expected = {{{"SpecialToken", {{"id", kEndOfTextName}, {"type_id", 0}}}}, text};
-  require(single == expected, key, ": expected the template ", kEndOfTextName, " $A");
+  const std::int32_t first = token_of_template(single, tokenizer, key);
+  const std::string token(tokenizer.special_name(first));
   const Json& special = json_member(step, "special_tokens", key);
-  const Json& ids = json_member(json_member(special, std::string(kEndOfTextName), key), "ids", key);
-  require(ids == Json::array({end_of_text}), key, ".special_tokens: expected ids [", end_of_text,
-          "] for ", kEndOfTextName);
-  return true;
+  const Json& ids = json_member(json_member(special, token, key), "ids", key);
+  require(ids == Json::array({first}), key, ".special_tokens: expected ids [", first, "] for ",
+          token);
+  return first;
 }
 
 void require_bpe_model(const Json& model, std::string_view name) {
@@ -484,7 +500,13 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
                                                 at(name, "model.vocab"), at(name, "added_tokens"));
   auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
                                                   : byte_level_tokenizer(root, vocabulary, name);
-  tokenizer->set_prepends_end_of_text(read_post_processor(root, tokenizer->end_of_text(), name));
+  if (const auto end = tokenizer->special_id(end_name)) {
+    tokenizer->set_ends({*end});
+  }
+  if (const auto first = read_post_processor(root, *tokenizer, name)) {
+    tokenizer->set_prepends_end_of_text(true);
+    tokenizer->set_begin_of_text(*first);
+  }
   return tokenizer;
 }
 

@@ -41,6 +41,19 @@ TEST_CASE("generation follows the model until it ends the text") {
   CHECK(result.seconds >= result.seconds_to_first_token);
 }
 
+TEST_CASE("each token that ends texts ends a generated text, and none is chosen to go on") {
+  const auto model = scripted_model(257, script_of("hel;lo"));
+  ByteTokenizer tokenizer;
+  tokenizer.set_ends({kEnd, ';'});
+  const GenerateResult result = generate(*model, tokenizer, "?", greedy(100));
+  CHECK(result.text == "hel");
+  CHECK(result.finish_reason == FinishReason::end_of_text);
+  GenerateOptions options = greedy(7);
+  options.ignore_end_of_text = true;
+  const std::vector<std::int32_t> tokens = generate(*model, tokenizer, "?", options).tokens;
+  CHECK(std::find(tokens.begin(), tokens.end(), ';') == tokens.end());
+}
+
 TEST_CASE("generation ends after max_new_tokens") {
   const auto model = scripted_model(257, script_of("hello"));
   const GenerateResult three = generate(*model, ByteTokenizer(), "?", greedy(3));

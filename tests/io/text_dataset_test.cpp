@@ -39,14 +39,16 @@ class BeginTokenizer final : public Tokenizer {
  public:
   static constexpr std::int32_t kBegin = 257;
 
+  BeginTokenizer() : Tokenizer(kEnd) { set_begin_of_text(kBegin); }
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 258; }
   Ids encode(std::string_view text) const override { return ByteTokenizer().encode(text); }
   std::string token_bytes(std::int32_t id) const override {
     return id == kBegin ? "" : ByteTokenizer().token_bytes(id);
   }
-  std::int32_t end_of_text() const override { return kEnd; }
-  std::int32_t begin_of_text() const override { return kBegin; }
+  std::string_view special_name(std::int32_t id) const override {
+    return id == kBegin ? "<s>" : Tokenizer::special_name(id);
+  }
 };
 
 }  // namespace

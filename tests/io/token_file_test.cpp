@@ -26,12 +26,11 @@ using Ids = std::vector<std::int32_t>;
 // A tokenizer that has nothing but its number of ids.
 class AnyTokenizer final : public Tokenizer {
  public:
-  explicit AnyTokenizer(Index vocab_size) : vocab_size_(vocab_size) {}
+  explicit AnyTokenizer(Index vocab_size) : Tokenizer(0), vocab_size_(vocab_size) {}
   std::string_view kind() const override { return "any"; }
   Index vocab_size() const override { return vocab_size_; }
   Ids encode(std::string_view) const override { return {}; }
   std::string token_bytes(std::int32_t) const override { return "x"; }
-  std::int32_t end_of_text() const override { return 0; }
 
  private:
   Index vocab_size_;

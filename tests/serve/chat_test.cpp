@@ -20,6 +20,8 @@ constexpr const char* kTemplate =
 // Bytes with the two marks of ChatML behind them.
 class ChatBytes : public Tokenizer {
  public:
+  ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
+
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 259; }
   std::vector<std::int32_t> encode(std::string_view text) const override {
@@ -28,7 +30,6 @@ class ChatBytes : public Tokenizer {
   std::string token_bytes(std::int32_t id) const override {
     return id < 257 ? bytes_.token_bytes(id) : "";
   }
-  std::int32_t end_of_text() const override { return bytes_.end_of_text(); }
   std::string_view special_name(std::int32_t id) const override {
     return id == 257 ? "<|im_start|>" : id == 258 ? "<|im_end|>" : bytes_.special_name(id);
   }

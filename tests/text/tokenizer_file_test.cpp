@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "headlight/base/error.h"
+#include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
@@ -118,6 +119,26 @@ TEST_CASE("prepending the end of text is a template in the file") {
   CHECK(step["special_tokens"]["<|endoftext|>"]["ids"] == json::array({256}));
   CHECK(parse_tokenizer_json(file.dump(), "t.json")->prepends_end_of_text());
   CHECK_FALSE(parse_tokenizer_json(byte_file().dump(), "t.json")->prepends_end_of_text());
+}
+
+TEST_CASE("files of GPT-2's kind end and begin texts with the tokens that are named") {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.resize(259);
+  vocabulary.special = {{"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}};
+  BpeTokenizer tokenizer(vocabulary);
+  tokenizer.set_begin_of_text(257);
+  tokenizer.set_prepends_end_of_text(true);
+  const std::string file = to_tokenizer_json(tokenizer);
+  const auto chat = parse_tokenizer_json(file, "t.json", "<|im_end|>");
+  CHECK(chat->end_of_text() == 258);
+  CHECK(chat->begin_of_text() == 257);
+  CHECK(chat->encode_prompt("a") == std::vector<std::int32_t>{257, 'a'});
+  CHECK(to_tokenizer_json(*chat) == file);
+  CHECK(parse_tokenizer_json(file, "t.json")->end_of_text() == 256);
+  CHECK(parse_tokenizer_json(file, "t.json", "<|none|>")->end_of_text() == 256);
 }
 
 TEST_CASE("a template of the text alone prepends nothing") {

@@ -129,6 +129,21 @@ TEST_CASE("a character tokenizer may have its special tokens behind the characte
   CHECK(tokenizer.token_label(3) == "<|unk|>");
 }
 
+TEST_CASE("several tokens may end a text, of which the first is special") {
+  ByteTokenizer tokenizer;
+  CHECK(tokenizer.ends() == Ids{256});
+  tokenizer.set_ends({256, 'a', 256, 'b', 'a'});
+  CHECK(tokenizer.ends() == Ids{256, 'a', 'b'});
+  CHECK(tokenizer.end_of_text() == 256);
+  CHECK_THROWS_AS(tokenizer.set_ends({}), Error);
+  CHECK_THROWS_AS(tokenizer.set_ends({'a', 256}), Error);
+  CHECK_THROWS_AS(tokenizer.set_ends({256, 257}), Error);
+  CHECK_THROWS_AS(tokenizer.set_begin_of_text('a'), Error);
+  CHECK(tokenizer.ends() == Ids{256, 'a', 'b'});
+  CHECK(tokenizer.special_id("<|endoftext|>") == 256);
+  CHECK_FALSE(tokenizer.special_id("").has_value());
+}
+
 TEST_CASE("a character tokenizer refuses characters that come twice or do not exist") {
   CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}), "[CharTokenizer] character 97 comes twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);

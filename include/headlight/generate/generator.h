@@ -28,9 +28,9 @@ struct GenerateOptions {
   Index max_new_tokens = 500;
   SamplingOptions sampling = {};
   std::vector<std::string> stop = {};  // the text ends before the first of these
-  // Tokens that end the text as <|endoftext|> does: a turn of a chat.
+  // Tokens that end the text as the tokenizer's ends() do: a turn of a chat.
   std::vector<std::int32_t> end_tokens = {};
-  // Never choose <|endoftext|> or end_tokens, so that the text goes on to max_new_tokens.
+  // Never choose one of ends() or end_tokens, so that the text goes on to max_new_tokens.
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute every token from the whole window again; slower
   Index sample = 0;       // number of the text among several from one seed
@@ -46,7 +46,7 @@ struct GenerateOptions {
 
 enum class FinishReason {
   length,       // max_new_tokens were made
-  end_of_text,  // the model chose <|endoftext|> or one of end_tokens
+  end_of_text,  // the model chose one of the tokenizer's ends() or of end_tokens
   stop,         // a stop text came
   cancelled,    // Engine::cancel
 };

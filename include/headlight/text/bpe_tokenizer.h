@@ -47,7 +47,6 @@ class BpeTokenizer final : public Tokenizer {
   Index vocab_size() const override;
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
-  std::int32_t end_of_text() const override;
   std::string_view special_name(std::int32_t id) const override;
 
   // encode() on all threads. The same ids.
@@ -63,6 +62,8 @@ class BpeTokenizer final : public Tokenizer {
   const BpeVocabulary& vocabulary() const;
 
  private:
+  explicit BpeTokenizer(std::shared_ptr<const BpeState> state);
+
   std::shared_ptr<const BpeState> state_;
 };
 

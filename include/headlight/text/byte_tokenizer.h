@@ -8,11 +8,12 @@ namespace headlight {
 // unknown to it.
 class ByteTokenizer final : public Tokenizer {
  public:
+  ByteTokenizer() : Tokenizer(256) {}
+
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 257; }
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
-  std::int32_t end_of_text() const override { return 256; }
 };
 
 }  // namespace headlight

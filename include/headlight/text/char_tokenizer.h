@@ -23,8 +23,8 @@ class CharTokenizer final : public Tokenizer {
   Index vocab_size() const override;
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
-  std::int32_t end_of_text() const override { return first_special_; }
   std::optional<std::int32_t> unknown() const override { return first_special_ + 1; }
+  std::string_view special_name(std::int32_t id) const override;
 
  private:
   std::int32_t first_character_ = 0;  // id

@@ -34,7 +34,6 @@ inline constexpr auto kChoices<BeginToken> = std::to_array<Choice<BeginToken>>(
 // Encoding and decoding change nothing, so one tokenizer may serve several threads.
 class Tokenizer {
  public:
-  Tokenizer() = default;
   virtual ~Tokenizer() = default;
 
   // "char", "byte" or "bpe".
@@ -49,13 +48,12 @@ class Tokenizer {
   // The same for the first token of a text that is not special: where blanks belong to the words
   // behind them, the first word's is none of the text's.
   virtual std::string first_token_bytes(std::int32_t id) const { return token_bytes(id); }
-  virtual std::int32_t end_of_text() const = 0;
-  // What a text begins with for models that want it to; see prepends_end_of_text().
-  virtual std::int32_t begin_of_text() const { return end_of_text(); }
   // The id of characters that the vocabulary lacks, if there can be any.
   virtual std::optional<std::int32_t> unknown() const { return std::nullopt; }
   // The name of a special token, "" for every other id.
   virtual std::string_view special_name(std::int32_t id) const;
+  // The special token of that name, if there is one.
+  std::optional<std::int32_t> special_id(std::string_view name) const;
 
   // True when a text may be cut where split_between_pieces() cuts, and its parts encoded alone.
   virtual bool encodes_in_parts() const { return true; }
@@ -69,6 +67,21 @@ class Tokenizer {
   // are not whole characters as <0xEA>. Throws Error when the id is out of range.
   std::string token_label(std::int32_t id) const;
 
+  // What stands between documents.
+  std::int32_t end_of_text() const { return ends_.front(); }
+  // All ids that end a generated text, end_of_text() first: turns of a chat often end otherwise.
+  const std::vector<std::int32_t>& ends() const { return ends_; }
+  // Ids that come twice count once. Throws Error unless all are in range and the first is special.
+  void set_ends(const std::vector<std::int32_t>& ids);
+  // What a text begins with for models that want it to; see prepends_end_of_text(). Without a
+  // token of its own, end_of_text().
+  std::int32_t begin_of_text() const { return begin_of_text_.value_or(end_of_text()); }
+  // Throws Error unless the id is special.
+  void set_begin_of_text(std::int32_t id);
+  // What fills up shorter texts of a batch in other programs, which files keep.
+  std::optional<std::int32_t> padding() const { return padding_; }
+  void set_padding(std::optional<std::int32_t> id) { padding_ = id; }
+
   // True when the model was trained on documents that each begin with begin_of_text(), mostly
   // <|endoftext|>, so that a prompt must, too. Kept in the tokenizer file.
   bool prepends_end_of_text() const { return prepends_end_of_text_; }
@@ -80,6 +93,7 @@ class Tokenizer {
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
  protected:
+  explicit Tokenizer(std::int32_t end_of_text) : ends_{end_of_text} {}
   Tokenizer(const Tokenizer&) = default;
   Tokenizer(Tokenizer&&) = default;
   Tokenizer& operator=(const Tokenizer&) = default;
@@ -88,6 +102,9 @@ class Tokenizer {
   void require_id(std::int32_t id) const;
 
  private:
+  std::vector<std::int32_t> ends_;
+  std::optional<std::int32_t> begin_of_text_ = {};
+  std::optional<std::int32_t> padding_ = {};
   bool prepends_end_of_text_ = false;
   std::string chat_template_;
 };

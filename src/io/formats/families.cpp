@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "headlight/base/error.h"
+#include "io/token_settings.h"
 
 namespace headlight {
 namespace {
@@ -61,11 +62,10 @@ std::string family_config_json(const ModelFamily& family, const GptConfig& confi
   json.update(Json{{"vocab_size", config.vocab_size},
                    {"initializer_range", 0.02},
                    {"use_cache", true},
-                   {"bos_token_id", tokenizer.begin_of_text()},
-                   {"eos_token_id", tokenizer.end_of_text()},
                    {"tie_word_embeddings", config.tie_weights},
                    {"dtype", "float32"},          // transformers 5
                    {"torch_dtype", "float32"}});  // and before
+  json.update(token_id_keys(tokenizer));
   return json.dump(2) + "\n";
 }
 

@@ -140,11 +140,16 @@ void require_complete(const fs::path& folder, const std::vector<Shard>& shards, 
   }
 }
 
+// What save_tokenizer() writes.
+bool is_of_tokenizer(std::string_view name) {
+  return name.starts_with("tokenizer") || name == "generation_config.json";
+}
+
 // Only what an encoding that was killed before its first shard may leave.
 void require_empty(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    require(name.starts_with('.') || name.starts_with("tokenizer") || is_shard_name(name),
+    require(name.starts_with('.') || is_of_tokenizer(name) || is_shard_name(name),
             shown(folder), ": holds ", shown(name), " and no shards; choose another folder");
   }
 }
@@ -157,7 +162,7 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
     present.sources.push_back(source_of(file));
   }
   remove_stale_temporaries(folder, [](std::string_view name) {
-    return is_shard_name(name) || name == kShardManifest || name.starts_with("tokenizer");
+    return is_shard_name(name) || name == kShardManifest || is_of_tokenizer(name);
   });
   std::optional<ShardManifest> before = read_shard_manifest(folder);
   if (!before) {

@@ -1,7 +1,5 @@
 #include "serve/completions/chat_format.h"
 
-#include <algorithm>
-#include <optional>
 #include <string_view>
 
 #include "headlight/base/error.h"
@@ -11,15 +9,6 @@ namespace {
 
 constexpr std::string_view kTurnBegin = "<|im_start|>";
 constexpr std::string_view kTurnEnd = "<|im_end|>";
-
-std::optional<std::int32_t> special_id(const Tokenizer& tokenizer, std::string_view name) {
-  for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (tokenizer.special_name(static_cast<std::int32_t>(id)) == name) {
-      return static_cast<std::int32_t>(id);
-    }
-  }
-  return std::nullopt;
-}
 
 // Templates write a line's end as it is or as \n.
 std::string with_line_ends(std::string text) {
@@ -51,8 +40,8 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
     problem_ = "this model has no chat template: use /v1/completions";
     return;
   }
-  const auto begin = special_id(tokenizer, kTurnBegin);
-  const auto end = special_id(tokenizer, kTurnEnd);
+  const auto begin = tokenizer.special_id(kTurnBegin);
+  const auto end = tokenizer.special_id(kTurnEnd);
   const std::string text = with_line_ends(source);
   const bool has_marks =
       text.find(kTurnBegin) != std::string::npos && text.find(kTurnEnd) != std::string::npos;

@@ -306,13 +306,11 @@ class PipelineReader {
     }
     require(parts_.end_of_text >= 0, at("added_tokens"), ": expected a special token ",
             listed(kEndNames), ", or that of eos_token in tokenizer_config.json");
-    parts_.begin_of_text = parts_.end_of_text;
     const auto first =
         read_first_token(root_.value("post_processor", Json()), at("post_processor"));
     if (first) {
-      parts_.prepends = true;
-      parts_.begin_of_text = special_id(*first);
-      require(parts_.begin_of_text >= 0, at("post_processor"), ": ", quoted_text(*first),
+      parts_.first = special_id(*first);
+      require(*parts_.first >= 0, at("post_processor"), ": ", quoted_text(*first),
               " is no special token");
     }
   }

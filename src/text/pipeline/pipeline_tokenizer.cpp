@@ -109,10 +109,14 @@ std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePa
 }  // namespace
 
 PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
-    : parts_(std::move(parts)),
+    : Tokenizer(parts.end_of_text),
+      parts_(std::move(parts)),
       raw_tokens_(tokens_where(parts_, false)),
       normalized_tokens_(tokens_where(parts_, true)) {
-  set_prepends_end_of_text(parts_.prepends);
+  if (parts_.first) {
+    set_prepends_end_of_text(true);
+    set_begin_of_text(*parts_.first);
+  }
 }
 
 Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.names.size()); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,9 +36,8 @@ struct PipelineParts {
   std::string start_mark;  // for TextStart::marks_gone
   std::size_t merges = 0;
   std::int32_t end_of_text = -1;
-  std::int32_t begin_of_text = -1;
-  bool prepends = false;  // texts begin with it
-  std::string file;       // the tokenizer.json
+  std::optional<std::int32_t> first;  // what texts begin with
+  std::string file;                   // the tokenizer.json
 };
 
 // The tokenizer of a tokenizer.json, stage by stage as Hugging Face `tokenizers` has them: added
@@ -57,8 +57,6 @@ class PipelineTokenizer final : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string first_token_bytes(std::int32_t id) const override;
-  std::int32_t end_of_text() const override { return parts_.end_of_text; }
-  std::int32_t begin_of_text() const override { return parts_.begin_of_text; }
   std::optional<std::int32_t> unknown() const override;
   std::string_view special_name(std::int32_t id) const override;
   bool encodes_in_parts() const override { return false; }
@@ -70,7 +68,7 @@ class PipelineTokenizer final : public Tokenizer {
   std::size_t merge_count() const { return parts_.merges; }
   // The tokenizer.json, and whether texts begin with begin_of_text() by it.
   const std::string& file() const { return parts_.file; }
-  bool file_prepends() const { return parts_.prepends; }
+  bool file_prepends() const { return parts_.first.has_value(); }
 
  private:
   PipelineParts parts_;

@@ -11,6 +11,8 @@ namespace {
 // Bytes with the marks of ChatML behind them.
 class ChatBytes final : public Tokenizer {
  public:
+  ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
+
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size() + 2; }
   std::vector<std::int32_t> encode(std::string_view text) const override {
@@ -19,7 +21,6 @@ class ChatBytes final : public Tokenizer {
   std::string token_bytes(std::int32_t id) const override {
     return id < bytes_.vocab_size() ? bytes_.token_bytes(id) : "";
   }
-  std::int32_t end_of_text() const override { return bytes_.end_of_text(); }
   std::string_view special_name(std::int32_t id) const override {
     const Index mark = id - bytes_.vocab_size();
     return mark == 0 ? "<|im_start|>" : mark == 1 ? "<|im_end|>" : bytes_.special_name(id);

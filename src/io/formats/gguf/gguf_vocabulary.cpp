@@ -1,5 +1,7 @@
 #include "io/formats/gguf/gguf_vocabulary.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -308,6 +310,39 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
   return keys;
 }
 
+// Keys of tokens that end texts: of all kinds, of turns, and of parts of turns.
+constexpr auto kEndKeys =
+    std::to_array<const char*>({"eos_token_id", "eot_token_id", "eom_token_id"});
+
+// The token whose id stands under a key of tokenizer.ggml; none, as in llama.cpp, where the key is
+// missing or its id is no token's.
+std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& tokenizer,
+                                        const char* key) {
+  const GgufValue* value = file.find_value(concat_text("tokenizer.ggml.", key));
+  const auto* id = value == nullptr ? nullptr : std::get_if<std::uint32_t>(value);
+  return id != nullptr && *id < tokenizer.vocab_size()
+             ? std::optional(static_cast<std::int32_t>(*id))
+             : std::nullopt;
+}
+
+// What begins, ends and pads texts by the keys of the file.
+void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
+  const auto special = [&](const char* key) {
+    const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
+    return id && !tokenizer.special_name(*id).empty() ? id : std::nullopt;
+  };
+  std::vector<std::int32_t> ends{special(kEndKeys[0]).value_or(tokenizer.end_of_text())};
+  for (const char* key : kEndKeys) {
+    ends.push_back(token_under(file, tokenizer, key).value_or(ends.front()));
+  }
+  tokenizer.set_ends(ends);
+  const std::optional<std::int32_t> begin = special("bos_token_id");
+  if (begin && !tokenizer.prepends_end_of_text()) {
+    tokenizer.set_begin_of_text(*begin);
+  }
+  tokenizer.set_padding(special("padding_token_id"));
+}
+
 // The token that ends a text, "" where the file does not say.
 std::string end_name(const GgufFile& file) {
   const GgufValue* id = file.find_value("tokenizer.ggml.eos_token_id");
@@ -323,10 +358,13 @@ std::string end_name(const GgufFile& file) {
 std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
   const GgufValue* whole = file.find_value(kWholeFile);
   const auto* text = whole == nullptr ? nullptr : std::get_if<std::string>(whole);
-  return text == nullptr
-             ? gguf_tokenizer(file)
-             : parse_tokenizer_json(*text, concat_text(shown(file.path()), ": ", kWholeFile),
-                                    end_name(file));
+  std::unique_ptr<Tokenizer> tokenizer =
+      text == nullptr
+          ? gguf_tokenizer(file)
+          : parse_tokenizer_json(*text, concat_text(shown(file.path()), ": ", kWholeFile),
+                                 end_name(file));
+  set_special_tokens(file, *tokenizer);
+  return tokenizer;
 }
 
 GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
@@ -343,7 +381,13 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   add("tokens", GgufArray(std::move(tokens.names)));
   add("token_type", GgufArray(std::move(tokens.types)));
   add("bos_token_id", id(tokenizer.begin_of_text()));
-  add("eos_token_id", id(tokenizer.end_of_text()));
+  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
+    add(kEndKeys[i], id(ends[i]));
+  }
+  if (tokenizer.padding()) {
+    add("padding_token_id", id(*tokenizer.padding()));
+  }
   add("add_bos_token", tokenizer.prepends_end_of_text());
   if (!tokenizer.chat_template().empty()) {
     result.keys.emplace_back("tokenizer.chat_template", tokenizer.chat_template());
@@ -354,6 +398,10 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   if (marks && marks->differs) {
     result.warnings.emplace_back(
         "llama.cpp puts a blank before text that begins with one or follows a special token, too");
+  }
+  if (ends.size() > kEndKeys.size()) {
+    result.warnings.push_back(concat_text("GGUF has keys for ", kEndKeys.size(), " of the ",
+                                          ends.size(), " tokens that end a text"));
   }
   result.keys.emplace_back(kWholeFile, root.dump(-1, Json::BadUtf8::refused));
   return result;

@@ -1,0 +1,141 @@
+#include "io/token_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestSettings = Index{1} << 28;  // bytes
+
+// Kept, in tokenizer.json, or of no meaning there.
+constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>(
+    {"bos_token", "eos_token", "chat_template", "model_max_length", "tokenizer_class",
+     "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens", "add_bos_token",
+     "add_prefix_space", "name_or_path", "tokenizer_file", "special_tokens_map_file", "use_fast",
+     "backend", "is_local", "legacy", "errors", "sp_model_kwargs", "processor_class"});
+constexpr auto kKeptOfMap =
+    std::to_array<std::string_view>({"bos_token", "eos_token", "additional_special_tokens"});
+constexpr auto kKeptOfGeneration = std::to_array<std::string_view>(
+    {"bos_token_id", "eos_token_id", "transformers_version", "_from_model_config"});
+
+// Null where there is none and where it is no JSON.
+Json json_in(const fs::path& folder, const char* file) {
+  const fs::path path = folder / file;
+  return fs::is_regular_file(path)
+             ? try_parse_json(read_whole_file(path, kLargestSettings)).value_or(Json())
+             : Json();
+}
+
+// A token is a text or an object with its content.
+std::string name_of(const Json* token) {
+  if (token != nullptr && token->is_object()) {
+    token = token->find("content");
+  }
+  return token != nullptr && token->is_string() ? token->text() : "";
+}
+
+bool says_something(const Json& value) {
+  const bool is_list = value.is_array() || value.is_object();
+  return !value.is_null() && value != Json(false) && value != Json("") &&
+         !(is_list && value.empty());
+}
+
+// "FILE: KEY, KEY" of the keys that are not kept; "" where all are.
+std::string rest_of(const Json& file, const char* name, std::span<const std::string_view> kept,
+                    std::string_view padding) {
+  std::string keys;
+  const Json::Object none;
+  for (const auto& [key, value] : file.is_object() ? file.members() : none) {
+    const bool is_padding =
+        key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
+    const bool is_kept = std::find(kept.begin(), kept.end(), key) != kept.end() ||
+                         (is_padding && !padding.empty());
+    if (!is_kept && says_something(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key);
+    }
+  }
+  return keys.empty() ? "" : concat_text(name, ": ", keys);
+}
+
+}  // namespace
+
+TokenSettings::TokenSettings(const fs::path& folder)
+    : tokenizer_config_(json_in(folder, "tokenizer_config.json")),
+      special_tokens_map_(json_in(folder, "special_tokens_map.json")),
+      generation_config_(json_in(folder, "generation_config.json")),
+      config_(json_in(folder, "config.json")) {}
+
+std::string TokenSettings::name(const std::string& key) const {
+  const std::string token = name_of(tokenizer_config_.find(key));
+  return token.empty() ? name_of(special_tokens_map_.find(key)) : token;
+}
+
+std::vector<std::int32_t> TokenSettings::ids(const std::string& key,
+                                             const Tokenizer& tokenizer) const {
+  const Json* value = generation_config_.find(key);
+  if (value == nullptr || value->is_null()) {
+    value = config_.find(key);
+  }
+  std::vector<std::int32_t> result;
+  const Json none = Json::array();
+  const Json list = value == nullptr ? none : value->is_array() ? *value : Json::array({*value});
+  for (const Json& id : list) {
+    if (id.is_natural() && id.natural() < static_cast<std::uint64_t>(tokenizer.vocab_size())) {
+      result.push_back(static_cast<std::int32_t>(id.natural()));
+    }
+  }
+  return result;
+}
+
+std::optional<std::int32_t> TokenSettings::special(const std::string& role,
+                                                   const Tokenizer& tokenizer) const {
+  if (const auto id = tokenizer.special_id(name(role + "_token"))) {
+    return id;
+  }
+  const std::vector<std::int32_t> all = ids(role + "_token_id", tokenizer);
+  const auto found = std::find_if(all.begin(), all.end(), [&](std::int32_t id) {
+    return !tokenizer.special_name(id).empty();
+  });
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+void TokenSettings::apply(Tokenizer& tokenizer) const {
+  std::vector<std::int32_t> ends = ids("eos_token_id", tokenizer);
+  ends.insert(ends.begin(), special("eos", tokenizer).value_or(tokenizer.end_of_text()));
+  tokenizer.set_ends(ends);
+  const std::optional<std::int32_t> begin = special("bos", tokenizer);
+  if (begin && !tokenizer.prepends_end_of_text()) {
+    tokenizer.set_begin_of_text(*begin);
+  }
+  tokenizer.set_padding(special("pad", tokenizer));
+}
+
+std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) const {
+  const std::string_view padding = tokenizer.special_name(tokenizer.padding().value_or(-1));
+  std::vector<std::string> result{
+      rest_of(generation_config_, "generation_config.json", kKeptOfGeneration, padding),
+      rest_of(tokenizer_config_, "tokenizer_config.json", kKeptOfTokenizer, padding),
+      rest_of(special_tokens_map_, "special_tokens_map.json", kKeptOfMap, padding)};
+  std::erase(result, "");
+  return result;
+}
+
+Json token_id_keys(const Tokenizer& tokenizer) {
+  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  Json keys{{"bos_token_id", tokenizer.begin_of_text()},
+            {"eos_token_id", ends.size() == 1 ? Json(ends.front()) : Json(ends)}};
+  if (tokenizer.padding()) {
+    keys["pad_token_id"] = *tokenizer.padding();
+  }
+  return keys;
+}
+
+}  // namespace headlight

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+// The small files beside a tokenizer.json: they say which of its tokens begin, end and pad texts.
+// tokenizer_config.json and special_tokens_map.json name them, generation_config.json and
+// config.json have ids. The first file that says anything counts.
+class TokenSettings {
+ public:
+  explicit TokenSettings(const std::filesystem::path& folder);
+
+  // The name under a key such as "eos_token"; "" where there is none.
+  std::string name(const std::string& key) const;
+  // Gives the tokenizer of the folder its ends, its begin and its padding. What texts begin with by
+  // the tokenizer.json stays, and ids that are no tokens are left out.
+  void apply(Tokenizer& tokenizer) const;
+  // "FILE: KEY, KEY" for each file with settings that a model written by Headlight lacks.
+  std::vector<std::string> dropped(const Tokenizer& tokenizer) const;
+
+ private:
+  // Those under a key that has one or a list.
+  std::vector<std::int32_t> ids(const std::string& key, const Tokenizer& tokenizer) const;
+  // By "ROLE_token" or "ROLE_token_id".
+  std::optional<std::int32_t> special(const std::string& role, const Tokenizer& tokenizer) const;
+
+  Json tokenizer_config_;
+  Json special_tokens_map_;
+  Json generation_config_;
+  Json config_;
+};
+
+// The keys bos_token_id, eos_token_id and pad_token_id of config.json and generation_config.json. A
+// tokenizer with several ends has a list of them.
+Json token_id_keys(const Tokenizer& tokenizer);
+
+}  // namespace headlight
