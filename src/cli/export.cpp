@@ -20,6 +20,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/train/checkpoint.h"
+#include "io/token_settings.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -57,7 +58,10 @@ constexpr const char* kExportDetails =
     "GELU: a\n"
     "model of its tanh approximation (activation = gelu_new) is exported with a warning, as its "
     "logits\n"
-    "differ there by about 1e-3; llama.cpp has the approximation alone.\n\n"
+    "differ there by about 1e-3; llama.cpp has the approximation alone. hf and gguf keep what "
+    "begins,\n"
+    "ends and pads texts and the chat template; one warning names settings that they do not keep,\n"
+    "such as temperature in generation_config.json.\n\n"
     "JSON keys: format, files (paths), tensors (how many were written), warnings.";
 
 Options export_options() {
@@ -82,6 +86,20 @@ struct Exported {
   Index tensors = 0;
   std::vector<std::string> warnings = {};
 };
+
+// One line about settings of a folder that no other folder or file gets; none where all are kept.
+void warn_of_dropped_settings(const LoadedModel& loaded, std::vector<std::string>& warnings) {
+  if (is_gguf_file(loaded.directory)) {
+    return;
+  }
+  std::string all;
+  for (const std::string& file : TokenSettings(loaded.directory).dropped(*loaded.tokenizer)) {
+    all += (all.empty() ? "" : "; ") + file;
+  }
+  if (!all.empty()) {
+    warnings.push_back("not kept: " + all);
+  }
+}
 
 // The paths of what lies in a directory, in order.
 std::vector<std::string> files_in(const fs::path& directory) {
@@ -114,7 +132,9 @@ Exported export_hf(const fs::path& model, const fs::path& out) {
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
   directory.commit();
   const auto header = read_safetensors_header(out / "model.safetensors");
-  return {.files = files_in(out), .tensors = static_cast<Index>(header.size())};
+  Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
+  warn_of_dropped_settings(loaded, report.warnings);
+  return report;
 }
 
 NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
@@ -181,6 +201,7 @@ Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) 
   report.warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
       {.type = type, .name = out.stem().string(), .tokenizer = tokenizer_keys(loaded.directory)});
+  warn_of_dropped_settings(loaded, report.warnings);
   report.tensors = std::ssize(GgufFile(out).tensors());
   return report;
 }

@@ -94,7 +94,7 @@ Options generate_options() {
       .value("logprobs", "Also each token's log-probability, and that of so many of the likeliest")
       .values("stop", "End before this text, or before any of several")
       .flag("stream", "Print the text while it is generated")
-      .flag("ignore_eos", "Never end with <|endoftext|>: generate all max_new_tokens")
+      .flag("ignore_eos", "Never end with a token that ends texts: generate all max_new_tokens")
       .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");
   add_intervene_options(options);
   options.alias("temp", "temperature")

@@ -151,6 +151,23 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
   CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
 }
 
+TEST_CASE("export names settings that it does not keep in one warning", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  folder.write("model/generation_config.json",
+               R"({"eos_token_id": [256, 10], "temperature": 0.6, "top_k": 20})");
+  folder.write("model/special_tokens_map.json", R"({"unk_token": "<|endoftext|>"})");
+  const std::string out = folder.at("hf");
+  const Json report = json_of({"export", model, "--to", "hf", "--out", out, "--json"});
+  CHECK(report["warnings"] ==
+        Json::array({"not kept: generation_config.json: temperature, top_k; "
+                     "special_tokens_map.json: unk_token"}));
+  CHECK(Json::parse(file_contents(out + "/generation_config.json"))["eos_token_id"] ==
+        Json::array({256, 10}));
+  const Json again = json_of({"export", out, "--to", "hf", "--out", folder.at("two"), "--json"});
+  CHECK(again["warnings"].empty());
+}
+
 TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
   const ScratchFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc\n");

@@ -19,7 +19,8 @@ Options tokenizer_info_options() {
        .summary = "What a tokenizer consists of.",
        .positional = "TOKENIZER",
        .details = "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
-                  "name),\nend_of_text and begin_of_text (ids), longest_token, longest_bytes,\n"
+                  "name),\nend_of_text and begin_of_text (ids), ends (all ids that end a text),\n"
+                  "longest_token, longest_bytes,\n"
                   "prepends_end_of_text (whether a prompt begins with begin_of_text).",
        .examples = {"headlight tokenizer info runs/bpe",
                     "headlight tokenizer info runs/toy --json"}});
@@ -64,6 +65,7 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
           {"special_tokens", special},
           {"end_of_text", tokenizer.end_of_text()},
           {"begin_of_text", tokenizer.begin_of_text()},
+          {"ends", tokenizer.ends()},
           {"longest_token", tokenizer.token_label(summary.longest)},
           {"longest_bytes", summary.longest_bytes},
           {"prepends_end_of_text", tokenizer.prepends_end_of_text()}};
@@ -93,6 +95,11 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
           ? concat_text("with ", display_label(tokenizer.special_name(tokenizer.begin_of_text())))
                 .c_str()
           : "with its text");
+  std::string ends;
+  for (const std::int32_t id : tokenizer.ends()) {
+    ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
+  }
+  std::printf("%-16s with %s\n", "a text ends", ends.c_str());
 }
 
 int tokenizer_info_command(const Options& options) {

@@ -171,6 +171,7 @@ TEST_CASE("info describes every kind of tokenizer", "[cli]") {
   CHECK(report["merges"] == 43);
   CHECK(report["special_tokens"] == Json{{"<|endoftext|>", 0}});
   CHECK(report["end_of_text"] == 0);
+  CHECK(report["ends"] == Json::array({0}));
   CHECK(report["longest_bytes"].get<int>() ==
         static_cast<int>(report["longest_token"].get<std::string>().size()));
   save_tokenizer(folder.at("char"), build_char_tokenizer("abc"));
