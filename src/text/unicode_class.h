@@ -2,13 +2,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace headlight {
+
+// Of the classes by which patterns cut texts: that of Hugging Face `tokenizers`, on which the ids of
+// models depend. The step Digits alone has numbers of 17, as theirs does.
+inline constexpr std::string_view kUnicodeVersion = "16.0";
 
 // What the pattern of byte-level BPE tells apart: general categories L and N, White_Space.
 enum class UnicodeClass : std::uint8_t { kOther, kLetter, kNumber, kSpace };
 
-// The class of a code point in Unicode 16, the version that Hugging Face `tokenizers` has.
+// The class of a code point in kUnicodeVersion.
 UnicodeClass unicode_class(char32_t code_point);
 
 // What \w of Rust's `regex` matches: letters, marks, decimal digits and number letters, connecting

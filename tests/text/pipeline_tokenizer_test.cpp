@@ -157,23 +157,107 @@ TEST_CASE("stages that are not known are refused by name") {
         "t.json: model.type: expected \"BPE\", got \"Unigram\"");
 }
 
-TEST_CASE("patterns that no code of Headlight matches are matched, refused or end in an error") {
+namespace {
+
+constexpr const char* kPattern = "/pre_tokenizer/pretokenizers/0/pattern/Regex";
+
+std::unique_ptr<Tokenizer> with_pattern(const std::string& pattern) {
+  json file = kind("Qwen2");
+  file[json::json_pointer(kPattern)] = pattern;
+  return parse_tokenizer_json(file.dump(), "t.json");
+}
+
+bool has_pcre2() {
+  return refusal(kind("Qwen2"), kPattern, "[a-z]+|\\s").find("PCRE2") == std::string::npos;
+}
+
+std::string repeated(std::string_view text, std::size_t count) {
+  std::string result;
+  for (std::size_t i = 0; i < count; ++i) {
+    result += text;
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("patterns that no code of Headlight matches are matched or refused") {
   const json file = kind("Qwen2");
-  constexpr const char* kPattern = "/pre_tokenizer/pretokenizers/0/pattern/Regex";
-  const std::string built = refusal(file, kPattern, "[a-z]+|\\s");
-  if (built.find("PCRE2") != std::string::npos) {
-    CHECK(built ==
+  if (!has_pcre2()) {
+    CHECK(refusal(file, kPattern, "[a-z]+|\\s") ==
           "t.json: pre_tokenizer.pattern: pattern \"[a-z]+|\\\\s\" is none that Headlight matches "
           "itself, and this program was built without PCRE2 (Debian: libpcre2-dev)");
     return;
   }
-  CHECK(built.empty());
+  CHECK(refusal(file, kPattern, "[a-z]+|\\s").empty());
   CHECK(refusal(file, kPattern, "(a").starts_with("t.json: pre_tokenizer.pattern: pattern "));
   CHECK(refusal(file, kPattern, "a&&b").find("&& is not supported") != std::string::npos);
-  json hostile = file;
-  hostile[json::json_pointer(kPattern)] = "(a+)+$|(?:(?:x?){30}){30}y";
-  const auto tokenizer = parse_tokenizer_json(hostile.dump(), "t.json");
-  CHECK_THROWS_AS(tokenizer->encode(std::string(64, 'a') + "b" + std::string(64, 'x')), Error);
+  CHECK(refusal(file, kPattern, "a{999}|b{1,2}|\\x{1100}").empty());
+  for (const char* pattern : {"a{1000}", "a{1,1000}"}) {
+    CHECK(refusal(file, kPattern, pattern).ends_with("expected counts of at most 3 digits"));
+  }
+}
+
+TEST_CASE("patterns that take more than linear time end in an error that names them") {
+  if (!has_pcre2()) {
+    return;
+  }
+  const auto message = [](const std::string& pattern, const std::string& text) {
+    try {
+      with_pattern(pattern)->encode(text);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(message("a*b|.", std::string(200'000, 'a')) ==
+        "[encode] t.json: pre_tokenizer.pattern: the pattern takes more than 40003200 steps on a "
+        "text of 200000 bytes");
+  for (const char* pattern : {"(a+)+$|(?:(?:x?){30}){30}y", "(?=a*+)a", "(?:a|b)*c|.", "a*?c|."}) {
+    INFO(pattern);
+    CHECK(!message(pattern, std::string(20'000, 'a') + "b").empty());
+  }
+  CHECK(message("a*b|.", std::string(200'000, 'a') + "b").empty());
+}
+
+// Runs that each part of a pattern may try to take.
+TEST_CASE("patterns of known models take linear time on runs of any character") {
+  if (!has_pcre2()) {
+    return;
+  }
+  const std::string nemo =
+      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  const std::string deepseek =
+      R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  for (const std::string& pattern : {nemo, deepseek}) {
+    const auto tokenizer = with_pattern(pattern);
+    for (const char* unit : {" ", "A", "a", "Ab", "漢", "!", "\n", "1", "x!", " \n", "\u2028"}) {
+      const std::string text = repeated(unit, 250'000);
+      CHECK(tokenizer->decode(tokenizer->encode(text)) == text);
+    }
+  }
+}
+
+TEST_CASE("patterns see the characters of Unicode 16, whatever version PCRE2 has") {
+  if (!has_pcre2()) {
+    return;
+  }
+  // Letters of either case, a mark, a number, a symbol and ideographs; new in 15, 15.1 or 16.
+  const std::string text = "\u1C89\u1C8A\u0897\U0001CCF0\U0001F6DC\U0002EBF0\U00031350";
+  const auto without = [&](const std::string& pattern) {
+    json file = kind("Qwen2");
+    file[json::json_pointer(kPattern)] = pattern;
+    file["pre_tokenizer"]["pretokenizers"][0]["behavior"] = "Removed";
+    const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+    return tokenizer->decode(tokenizer->encode(text));
+  };
+  CHECK(without("\\p{Lu}") == text.substr(3));
+  CHECK(without("\\P{Ll}") == "\u1C8A");
+  CHECK(without("\\P{M}") == "\u0897");
+  CHECK(without("\\P{Nd}") == "\U0001CCF0");
+  CHECK(without("\\P{So}") == "\U0001F6DC");
+  CHECK(without("\\P{Lo}") == "\U0002EBF0\U00031350");
+  CHECK(without("\\P{Han}") == "\U0002EBF0\U00031350");
 }
 
 }  // namespace pipeline_tokenizer_test

@@ -22,9 +22,9 @@ import gguf
 from tokenizers import Tokenizer, pre_tokenizers
 from transformers.tokenization_utils_base import generate_merges
 
-from check_tokenizer import ROOT, differences, every_code_point, known_to_python, random_strings
+from check_tokenizer import ROOT, differences, every_code_point, random_strings
 from check_tokenizer import share_of, with_added_tokens
-from tokenizer_kinds import BY_PCRE2, BYTES, KINDS, MARK
+from tokenizer_kinds import BYTES, KINDS, MARK
 
 # The value of tokenizer.ggml.pre for each kind; None: SentencePiece.
 PRE = {"Llama 3": "llama-bpe", "Qwen2": "qwen2", "SmolLM2": "smollm", "Mistral Nemo": "tekken", "Llama 2": None,
@@ -142,8 +142,6 @@ def main():
         for kind, (path, tokenizer) in pairs.items():
             texts = with_added_tokens(strings, tokenizer)
             texts += share_of(every_code_point(), options.share)
-            if kind in BY_PCRE2:
-                texts = [known_to_python(text) for text in texts]
             wrong += differences(f"GGUF, {kind}", options.program, path, tokenizer, texts)
     sys.exit(1 if wrong else 0)
 

@@ -22,12 +22,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unicodedata
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from table import row
-from tokenizer_kinds import BY_PCRE2, KINDS
+from tokenizer_kinds import KINDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 END = "<|endoftext|>"
@@ -105,11 +104,6 @@ def every_pair():
         if values:
             strings.append("".join(f"x'{c} q\u0301{c}\u0334 \u1100{c}\u11a8 a{c}\u0327\u0301\n" for c in values))
     return strings
-
-
-def known_to_python(text):
-    """Without characters that are younger than Python's Unicode, and PCRE2's."""
-    return "".join(c for c in text if unicodedata.category(c) != "Cn")
 
 
 def trained(corpus, folder):
@@ -210,8 +204,6 @@ def kind_differences(program, kind, corpus, cases, folder):
     """Of one of the other kinds: with and without names of special tokens, and decoded."""
     tokenizer = KINDS[kind](corpus)
     tokenizer.save(str(folder / "tokenizer.json"))
-    if kind in BY_PCRE2:
-        cases = {case: list(map(known_to_python, strings)) for case, strings in cases.items()}
     random_texts = with_added_tokens(cases["random strings"], tokenizer)
     wrong = 0
     for case, strings in {**cases, "random strings": random_texts}.items():

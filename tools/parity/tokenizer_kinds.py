@@ -247,5 +247,3 @@ KINDS = {
     "Mistral Nemo": pcre2(CASES),
     "DeepSeek": pcre2(DEEPSEEK),
 }
-# What PCRE2 matches depends on its Unicode version, and pieces are lost or unknown in some.
-BY_PCRE2 = {"removed", "with previous", "with next", "contiguous", "Mistral Nemo", "DeepSeek"}

@@ -2,11 +2,12 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/tokenizer/tokenizer.h"
-#include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "text/pipeline/pipeline_tokenizer.h"
+#include "text/unicode_class.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -21,7 +22,9 @@ Options tokenizer_info_options() {
        .details = "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
                   "name),\nend_of_text and begin_of_text (ids), ends (all ids that end a text),\n"
                   "longest_token, longest_bytes,\n"
-                  "prepends_end_of_text (whether a prompt begins with begin_of_text).",
+                  "prepends_end_of_text (whether a prompt begins with begin_of_text).\n\n"
+                  "Patterns of tokenizers have the classes of Unicode " +
+                  std::string(kUnicodeVersion) + ", as in Hugging Face tokenizers.",
        .examples = {"headlight tokenizer info runs/bpe",
                     "headlight tokenizer info runs/toy --json"}});
 }
@@ -103,7 +106,7 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
 }
 
 int tokenizer_info_command(const Options& options) {
-  const auto tokenizer = open_tokenizer(options.positional());
+  const auto tokenizer = open_tokenizer_aloud(options.positional());
   const Summary summary = summary_of(*tokenizer);
   if (options.json()) {
     print_json(json_of(*tokenizer, summary));

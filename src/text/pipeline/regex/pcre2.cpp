@@ -1,22 +1,28 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <limits>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/pipeline/regex/regex.h"
+#include "text/pipeline/regex/younger.h"
 
 namespace headlight {
 namespace {
 
-// A hostile expression may need time that grows exponentially with the text.
-constexpr std::uint32_t kMostSteps = 200'000;         // of one match
+// A hostile expression may need time that grows exponentially with the text, or with its square.
+// Those of known models take 5 steps a byte.
+constexpr std::size_t kLeastSteps = 200;              // for each byte of a text
+constexpr std::size_t kMostSteps = 1000;              // the same of long expressions
+constexpr std::size_t kFreeBytes = 16;                // that every text has more
 constexpr std::uint32_t kMostMemory = 64U << 10;      // KiB
 constexpr std::size_t kLongestExpression = 1U << 14;  // bytes
+constexpr std::size_t kMostCountDigits = 3;           // of the number in a{999}
 
 template <auto kFree>
 struct Freeing {
@@ -46,6 +52,39 @@ void require_same_meaning(std::string_view expression, std::string_view where) {
   }
 }
 
+// What a count repeats is one step. The digits in \x{1100} are none.
+void require_short_counts(std::string_view expression, std::string_view where) {
+  std::size_t digits = 0;
+  bool counts = false;
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    const bool digit = c >= '0' && c <= '9';
+    counts = c == '{' ? !expression.substr(0, i).ends_with("\\x")
+                      : counts && (digit || c == ',');
+    digits = digit ? digits + 1 : 0;
+    if (counts && digits > kMostCountDigits) {
+      fail(where, ": pattern ", quoted_text(expression), ": expected counts of at most ",
+           kMostCountDigits, " digits");
+    }
+  }
+}
+
+// The steps of matching one text: each item of the expression that is tried, and the bytes passed
+// since the one before. PCRE2's own limit counts neither bytes nor other matches.
+struct Steps {
+  std::size_t most = 0;
+  std::size_t taken = 0;
+  std::size_t place = 0;  // in the text
+
+  static int count(pcre2_callout_block* block, void* data) {
+    auto& steps = *static_cast<Steps*>(data);
+    const std::size_t place = block->current_position;
+    steps.taken += 1 + (place > steps.place ? place - steps.place : steps.place - place);
+    steps.place = place;
+    return steps.taken > steps.most ? PCRE2_ERROR_CALLOUT : 0;
+  }
+};
+
 // White space is Unicode's: that of PCRE2 has U+180E, too.
 std::string with_white_space(std::string_view expression) {
   std::string result;
@@ -69,57 +108,77 @@ std::string with_white_space(std::string_view expression) {
 
 struct Regex::Compiled {
   Code code;
-  MatchContext context;
+  std::string where;
+  std::size_t steps_per_byte = 0;
+};
 
-  // The first match from `start` on.
-  std::optional<TextSpan> find(pcre2_match_data* data, std::string_view text,
-                               std::size_t start) const {
-    const auto match = [&](std::uint32_t options) {
-      return pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), start,
-                         options, data, context.get());
-    };
-    int result = match(PCRE2_NO_UTF_CHECK);
-    if (result == PCRE2_ERROR_JIT_STACKLIMIT) {
-      result = match(PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT);
-    }
-    if (result == PCRE2_ERROR_NOMATCH) {
-      return std::nullopt;
-    }
-    require(result > 0, "[encode] the tokenizer's pattern: ", message_of(result));
-    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data);
-    return TextSpan{ends[0], ends[1]};
+namespace {
+
+// The matches in valid UTF-8.
+class Matching {
+ public:
+  Matching(const pcre2_code* code, std::string_view text, Steps& steps)
+      : code_(code),
+        text_(text),
+        steps_(steps),
+        data_(pcre2_match_data_create_from_pattern(code, nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {
+    require(data_ != nullptr && context_ != nullptr, "[encode] no memory to match a pattern");
+    pcre2_set_callout(context_.get(), Steps::count, &steps);
+    pcre2_set_match_limit(context_.get(), std::numeric_limits<std::uint32_t>::max());
+    pcre2_set_heap_limit(context_.get(), kMostMemory);
   }
 
-  // Those of valid UTF-8, moved by `offset`.
-  void append(std::string_view text, std::size_t offset, std::vector<TextSpan>& spans) const {
-    const MatchData data(pcre2_match_data_create_from_pattern(code.get(), nullptr));
-    require(data != nullptr, "[encode] no memory to match a pattern");
+  // The spans are moved by `offset`. Returns PCRE2's code for the end.
+  int append(std::size_t offset, std::vector<TextSpan>& spans) {
     std::size_t start = 0;
     bool after_match = false;  // one ended at `start`
-    while (start <= text.size()) {
-      const std::optional<TextSpan> found = find(data.get(), text, start);
-      if (!found) {
-        return;
+    while (start <= text_.size()) {
+      const int result = find(start);
+      if (result <= 0) {
+        return result;
       }
-      const bool empty = found->begin == found->end;
-      if (empty && after_match && found->end == start) {
-        start += start < text.size()
-                     ? static_cast<std::size_t>(first_character(text.substr(start)).length)
+      const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data_.get());
+      if (ends[0] == ends[1] && after_match && ends[1] == start) {
+        start += start < text_.size()
+                     ? static_cast<std::size_t>(first_character(text_.substr(start)).length)
                      : 1;
         after_match = false;
         continue;
       }
-      spans.push_back({found->begin + offset, found->end + offset});
-      start = found->end;
+      spans.push_back({ends[0] + offset, ends[1] + offset});
+      start = ends[1];
       after_match = true;
     }
+    return PCRE2_ERROR_NOMATCH;
   }
+
+ private:
+  // The first match from `start` on.
+  int find(std::size_t start) {
+    const auto match = [&](std::uint32_t options) {
+      steps_.place = start;
+      return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text_.data()), text_.size(), start,
+                         options, data_.get(), context_.get());
+    };
+    const int result = match(PCRE2_NO_UTF_CHECK);
+    return result == PCRE2_ERROR_JIT_STACKLIMIT ? match(PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT) : result;
+  }
+
+  const pcre2_code* code_;
+  std::string_view text_;
+  Steps& steps_;
+  MatchData data_;
+  MatchContext context_;
 };
+
+}  // namespace
 
 Regex::Regex(std::string_view expression, std::string_view where) {
   require(expression.size() <= kLongestExpression, where, ": a pattern of ", expression.size(),
           " bytes, expected at most ", kLongestExpression);
   require_same_meaning(expression, where);
+  require_short_counts(expression, where);
   const CompileContext options(pcre2_compile_context_create(nullptr));
   pcre2_set_newline(options.get(), PCRE2_NEWLINE_LF);
   const std::string translated = with_white_space(expression);
@@ -129,25 +188,33 @@ Regex::Regex(std::string_view expression, std::string_view where) {
   // Oniguruma's ^ and $ are the ends of lines.
   compiled->code.reset(
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error,
-                    &place, options.get()));
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
+                        PCRE2_AUTO_CALLOUT,
+                    &error, &place, options.get()));
   if (compiled->code == nullptr) {
     fail(where, ": pattern ", quoted_text(expression), ": ", message_of(error), " at byte ", place);
   }
   pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);  // else it is interpreted
-  compiled->context.reset(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(compiled->context.get(), kMostSteps);
-  pcre2_set_heap_limit(compiled->context.get(), kMostMemory);
+  compiled->where = where;
+  compiled->steps_per_byte = std::clamp(expression.size(), kLeastSteps, kMostSteps);
   compiled_ = std::move(compiled);
 }
 
 std::vector<TextSpan> Regex::matches(std::string_view text) const {
   std::vector<TextSpan> spans;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t valid = valid_utf8_prefix(text.substr(begin));
-    compiled_->append(text.substr(begin, valid), begin, spans);
-    begin += valid;
+  Steps steps{.most = compiled_->steps_per_byte * (text.size() + kFreeBytes)};
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::string_view valid = text.substr(begin, valid_utf8_prefix(text.substr(begin)));
+    const std::string older = with_older_characters(valid);
+    Matching matching(compiled_->code.get(), older.empty() ? valid : older, steps);
+    const int result = matching.append(begin, spans);
+    require(result != PCRE2_ERROR_CALLOUT, "[encode] ", compiled_->where,
+            ": the pattern takes more than ", steps.most, " steps on a text of ", text.size(),
+            " bytes");
+    if (result != PCRE2_ERROR_NOMATCH) {
+      fail("[encode] ", compiled_->where, ": the pattern: ", message_of(result));
+    }
+    begin += valid.size();
     if (begin < text.size()) {
       begin += static_cast<std::size_t>(first_character(text.substr(begin)).length);
     }

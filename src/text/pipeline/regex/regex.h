@@ -14,8 +14,8 @@ struct TextSpan {
   std::size_t end = 0;
 };
 
-// A regular expression of a tokenizer file, by PCRE2 with the Unicode version that it has. Copies
-// share what it was compiled to.
+// A regular expression of a tokenizer file, by PCRE2, with the classes of kUnicodeVersion whatever
+// version PCRE2 has. Copies share what it was compiled to.
 class Regex {
  public:
   // Throws Error, one line that begins with `where`, for an expression that is none, that means
@@ -24,7 +24,8 @@ class Regex {
   Regex(std::string_view expression, std::string_view where);
 
   // The matches one after the other; an empty one never stands where the last one ended. Bytes that
-  // are no character are in none. Throws Error when one takes too many steps or too much memory.
+  // are no character are in none. Throws Error when they take too much memory, or more steps than a
+  // number that grows with the length of the text.
   std::vector<TextSpan> matches(std::string_view text) const;
 
  private:

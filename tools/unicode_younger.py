@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Writes src/text/pipeline/regex/younger_table.cpp: older characters in the place of younger ones.
+
+PCRE2 classes characters by the Unicode version that it was built with, at least 14; patterns of
+tokenizers mean version 16 (see unicode_classes.py). Each character that has another category in 16
+is given to PCRE2 as the nearest one that has this category in both, with as many bytes in UTF-8.
+
+  python3.11 -m pip install unicodedata2==16.0.0   (Python 3.11 itself has Unicode 14)
+  python3.11 tools/unicode_younger.py [--check]
+
+--check writes nothing and fails when the file is not what the script would write.
+"""
+
+import argparse
+import pathlib
+import sys
+import unicodedata
+
+import unicodedata2
+
+OLD, NEW = "14.0.0", "16.0.0"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/pipeline/regex/younger_table.cpp"
+LAST = 0x10FFFF
+PER_LINE = 3
+
+HEAD = f"""\
+#include "text/pipeline/regex/younger.h"
+
+namespace headlight {{
+namespace {{
+
+// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode_younger.py.
+// clang-format off
+constexpr YoungerRun kRuns[] = {{
+"""
+TAIL = """\
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const YoungerRun> younger_runs() { return kRuns; }
+
+}  // namespace headlight
+"""
+
+
+def old(code_point):
+    return unicodedata.category(chr(code_point))
+
+
+def new(code_point):
+    return unicodedata2.category(chr(code_point))
+
+
+def length(code_point):
+    return 2 if code_point < 0x800 else 3 if code_point < 0x10000 else 4
+
+
+def runs():
+    """First and last code point of each run of one category."""
+    result = []
+    for c in range(0x80, LAST + 1):
+        if old(c) == new(c):
+            continue
+        last = result[-1] if result else None
+        if last and last[1] == c - 1 and new(last[0]) == new(c) and length(last[0]) == length(c):
+            last[1] = c
+        else:
+            result.append([c, c])
+    return result
+
+
+def stand_in(first):
+    """Distances grow until one fits."""
+    for distance in range(1, LAST):
+        for c in (first - distance, first + distance):
+            valid = 0x80 <= c <= LAST and not 0xD800 <= c <= 0xDFFF
+            if valid and old(c) == new(c) == new(first) and length(c) == length(first):
+                return c
+    sys.exit(f"no character is like U+{first:04X}")
+
+
+def source():
+    texts = [f"{{0x{first:X}, 0x{last:X}, 0x{stand_in(first):X}}}," for first, last in runs()]
+    rows = [" ".join(texts[i : i + PER_LINE]) for i in range(0, len(texts), PER_LINE)]
+    return HEAD + "\n".join(rows) + "\n" + TAIL
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args()
+    found = (unicodedata.unidata_version, unicodedata2.unidata_version)
+    if found != (OLD, NEW):
+        sys.exit(f"expected Python's Unicode {OLD} and unicodedata2 {NEW}, found {found}")
+    if options.check:
+        sys.exit(0 if TARGET.read_text() == source() else f"{TARGET} is out of date")
+    TARGET.write_text(source())
+
+
+if __name__ == "__main__":
+    main()
