@@ -152,6 +152,8 @@ TEST_CASE("stages that are not known are refused by name") {
   CHECK(refusal(marks, "/decoder/decoders/3/start", 2).starts_with("t.json: decoder: Strip: "));
   CHECK(refusal(marks, "/post_processor", {{"type", "BertProcessing"}}) ==
         "t.json: post_processor: type \"BertProcessing\" is not supported");
+  CHECK(refusal(bytes, "/added_tokens/0/content", std::string(1025, 'x')) ==
+        "t.json: added_tokens: expected tokens of at most 1024 bytes, got one of 1025");
   CHECK(refusal(marks, "/model/dropout", 0.5) == "t.json: model.dropout: expected null");
   CHECK(refusal(marks, "/model/type", "Unigram") ==
         "t.json: model.type: expected \"BPE\", got \"Unigram\"");

@@ -9,8 +9,13 @@
 namespace headlight {
 namespace {
 
-std::uint64_t child_key(std::uint32_t node, char byte) {
-  return std::uint64_t{node} << 8 | static_cast<std::uint8_t>(byte);
+std::uint8_t first_byte(std::string_view text) { return static_cast<std::uint8_t>(text[0]); }
+
+std::size_t common_length(std::string_view a, std::string_view b) {
+  const std::size_t most = std::min(a.size(), b.size());
+  const std::string_view start = a.substr(0, most);
+  const auto place = std::mismatch(start.begin(), start.end(), b.begin()).first;
+  return static_cast<std::size_t>(place - start.begin());
 }
 
 // The last character of a text that is not empty; none where its bytes are no character.
@@ -39,15 +44,16 @@ bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
   return !left && !right;
 }
 
-std::size_t without_space_before(std::string_view text, std::size_t begin) {
-  while (begin > 0) {
+// Not before `least`.
+std::size_t without_space_before(std::string_view text, std::size_t begin, std::size_t least) {
+  while (begin > least) {
     const Utf8Character character = last_character(text.substr(0, begin));
     if (!is_space(character)) {
       break;
     }
     begin -= static_cast<std::size_t>(character.length);
   }
-  return begin;
+  return std::max(begin, least);
 }
 
 std::size_t with_space_behind(std::string_view text, std::size_t end) {
@@ -63,50 +69,70 @@ std::size_t with_space_behind(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    insert(i);
-  }
-}
-
-void AddedTokenMatcher::insert(std::size_t token) {
-  const std::string& content = tokens_[token].content;
-  begins_[static_cast<std::uint8_t>(content[0])] = true;
-  std::uint32_t node = 0;
-  for (const char byte : content) {
-    const auto next = static_cast<std::uint32_t>(ends_.size());
-    const auto [place, is_new] = children_.emplace(child_key(node, byte), next);
-    if (is_new) {
-      ends_.push_back(-1);
+AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) {
+  std::erase_if(tokens, [](const AddedToken& token) { return token.content.empty(); });
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const auto& a, const auto& b) { return a.content < b.content; });
+  for (AddedToken& token : tokens) {
+    if (!tokens_.empty() && tokens_.back().content == token.content) {
+      tokens_.pop_back();
     }
-    node = place->second;
+    tokens_.push_back(std::move(token));
   }
-  ends_[node] = static_cast<std::int32_t>(token);
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    FirstByte& range = first_bytes_[first_byte(tokens_[i].content)];
+    range = {range.begin == range.end ? i : range.begin, i + 1};
+    longest_ = std::max(longest_, tokens_[i].content.size());
+  }
+  set_prefixes();
 }
 
+// A prefix of a token stands before it, and between them only others that begin with it.
+void AddedTokenMatcher::set_prefixes() {
+  std::int32_t last = -1;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    while (last >= 0 &&
+           !tokens_[i].content.starts_with(tokens_[static_cast<std::size_t>(last)].content)) {
+      last = prefixes_[static_cast<std::size_t>(last)];
+    }
+    prefixes_.push_back(last);
+    last = static_cast<std::int32_t>(i);
+  }
+}
+
+// All tokens that the text goes on with are prefixes of the last that is not behind it in order.
 AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
                                                      std::size_t begin) const {
-  Match longest;
-  std::uint32_t node = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    const auto child = children_.find(child_key(node, text[i]));
-    if (child == children_.end()) {
-      break;
-    }
-    node = child->second;
-    if (ends_[node] >= 0) {
-      longest = {i + 1 - begin, &tokens_[static_cast<std::size_t>(ends_[node])]};
-    }
+  const std::string_view rest = text.substr(begin, longest_);
+  const auto [first, end] = first_bytes_[first_byte(rest)];
+  if (first == end) {
+    return {};
   }
-  return longest;
+  const auto next = std::upper_bound(
+      tokens_.begin() + static_cast<std::ptrdiff_t>(first),
+      tokens_.begin() + static_cast<std::ptrdiff_t>(end), rest,
+      [](std::string_view wanted, const AddedToken& token) { return wanted < token.content; });
+  auto place = static_cast<std::int32_t>(next - tokens_.begin()) - 1;
+  if (place < static_cast<std::int32_t>(first)) {
+    return {};
+  }
+  const std::size_t common = common_length(rest, tokens_[static_cast<std::size_t>(place)].content);
+  while (place >= 0 && tokens_[static_cast<std::size_t>(place)].content.size() > common) {
+    place = prefixes_[static_cast<std::size_t>(place)];
+  }
+  if (place < 0) {
+    return {};
+  }
+  const AddedToken& token = tokens_[static_cast<std::size_t>(place)];
+  return {token.content.size(), &token};
 }
 
 std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool read_special) const {
   std::vector<TextSegment> segments;
   std::size_t done = 0;
+  std::size_t spaces_end = 0;  // of the run that a token took along last
   for (std::size_t i = 0; i < text.size();) {
-    const bool begins = begins_[static_cast<std::uint8_t>(text[i])];
-    const Match match = begins ? match_at(text, i) : Match{};
+    const Match match = match_at(text, i);
     if (match.token == nullptr) {
       ++i;
       continue;
@@ -120,10 +146,11 @@ std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool re
       continue;
     }
     if (token.lstrip) {
-      begin = std::max(without_space_before(text, begin), done);
+      begin = without_space_before(text, begin, done);
     }
     if (token.rstrip) {
-      end = with_space_behind(text, end);
+      spaces_end = end < spaces_end ? spaces_end : with_space_behind(text, end);
+      end = spaces_end;
     }
     if (done < begin) {
       segments.push_back({text.substr(done, begin - done)});

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace headlight {
@@ -30,7 +29,10 @@ struct TextSegment {
 // longest, as the class AddedVocabulary of Hugging Face `tokenizers` does.
 class AddedTokenMatcher {
  public:
-  // Contents must not be empty. Time and memory grow with their bytes.
+  // The most bytes that a file's token may have: what one place of a text may cost.
+  static constexpr std::size_t kLongest = 1024;
+
+  // Of contents that are alike the last counts; empty ones are never found.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
@@ -44,14 +46,18 @@ class AddedTokenMatcher {
     const AddedToken* token = nullptr;  // null: none
   };
 
-  void insert(std::size_t token);
+  struct FirstByte {
+    std::size_t begin = 0;  // of its tokens
+    std::size_t end = 0;
+  };
+
+  void set_prefixes();
   Match match_at(std::string_view text, std::size_t begin) const;
 
-  std::vector<AddedToken> tokens_;
-  // A trie. Nodes are numbers from 1; 0 is the root.
-  std::unordered_map<std::uint64_t, std::uint32_t> children_;  // by node and byte
-  std::vector<std::int32_t> ends_{-1};                         // by node: the token, -1: none
-  std::array<bool, 256> begins_{};                             // with this byte a token begins
+  std::vector<AddedToken> tokens_;      // [T] in the order of their contents
+  std::vector<std::int32_t> prefixes_;  // [T] the longest other token it begins with, -1: none
+  std::array<FirstByte, 256> first_bytes_{};
+  std::size_t longest_ = 0;  // bytes
 };
 
 }  // namespace headlight

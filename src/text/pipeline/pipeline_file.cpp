@@ -81,6 +81,9 @@ class PipelineReader {
   AddedToken added_token(const Json& entry) const {
     const std::string key = at("added_tokens");
     AddedToken token{.content = json_string(entry, "content", key)};
+    require(token.content.size() <= AddedTokenMatcher::kLongest, key,
+            ": expected tokens of at most ", AddedTokenMatcher::kLongest, " bytes, got one of ",
+            token.content.size());
     const auto flag = [&](std::string_view name) {
       const Json value = entry.value(name, Json(false));
       require(value.is_boolean(), key, ": ", name, ": expected true or false, got ",
