@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/base/error.h"
@@ -125,7 +126,7 @@ std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
 }
 
 Exported export_hf(const fs::path& model, const fs::path& out) {
-  LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
+  LoadedModel loaded = load_model_aloud(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
   require_exportable(loaded.model->config());
   AtomicDirectory directory(out);
@@ -195,7 +196,7 @@ GgufMetadata tokenizer_keys(const fs::path& model) {
 Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
-  LoadedModel loaded = load_model(model, {.adjust = simplify_heads});
+  LoadedModel loaded = load_model_aloud(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
   Exported report{.files = {out.string()}};
   report.warnings = write_gguf_model(

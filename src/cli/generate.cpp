@@ -6,6 +6,7 @@
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
@@ -256,7 +257,7 @@ int generate_command(const Options& options) {
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::string prompt = read_prompt(options);
-  const LoadedModel loaded = load_model(
+  const LoadedModel loaded = load_model_aloud(
       options.positional(),
       {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
   warn_about_prompt(loaded, prompt);

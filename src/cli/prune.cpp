@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -187,7 +188,7 @@ int prune_command(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_model_aloud(options.positional());
   const PruneOutcome outcome = prune(loaded, options);
   Json json = prune_json(outcome, loaded);
   write_pruned(out, outcome, loaded, json);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/io/text_source.h"
@@ -104,7 +105,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
   ServedModel model{
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
-      .loaded = load_model(
+      .loaded = load_model_aloud(
           path,
           {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); }}),
       .source = path.string()};

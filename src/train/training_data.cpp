@@ -211,6 +211,9 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   if (tokenizer == nullptr) {
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }
+  if (!tokenizer->warning().empty()) {
+    result.warnings.push_back(tokenizer->warning());
+  }
   DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
   if (config.batching != "packed" && !split.train.documents) {
     refuse_streams(config, files.train);

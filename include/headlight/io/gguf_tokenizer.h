@@ -9,8 +9,8 @@ namespace headlight {
 
 // The tokenizer that a GGUF file's metadata describes under tokenizer.ggml.*, as llama.cpp writes
 // them (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#tokenizer):
-//   model "gpt2": byte-level BPE with the merges of the file. `pre` says how texts are cut: default
-//     and gpt-2, phi-2, smollm, starcoder, refact, llama3, llama-v3, llama-bpe, qwen2 or tekken.
+//   model "gpt2": byte-level BPE with the merges of the file. `pre` says how texts are cut, by the
+//     names of llama.cpp; a file without one, or with "default", gives a tokenizer with a warning().
 //   model "llama": SentencePiece's BPE of characters that fall back to bytes, whose merges follow
 //     from the scores of the tokens. Of the family gemma, runs of blanks merge before all others.
 // Ids are those of the tokenizer.json that the model came with, which to_tokenizer_json() gives in

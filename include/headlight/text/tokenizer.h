@@ -89,6 +89,9 @@ class Tokenizer {
   // How the model was taught to read chats, as a template in Jinja; "": there is none.
   const std::string& chat_template() const { return chat_template_; }
   void set_chat_template(std::string text) { chat_template_ = std::move(text); }
+  // One line where ids may differ from those that its model was trained on; "": they do not.
+  const std::string& warning() const { return warning_; }
+  void set_warning(std::string text) { warning_ = std::move(text); }
   // encode(text), after begin_of_text() when prepends_end_of_text().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
@@ -107,6 +110,7 @@ class Tokenizer {
   std::optional<std::int32_t> padding_ = {};
   bool prepends_end_of_text_ = false;
   std::string chat_template_;
+  std::string warning_;
 };
 
 }  // namespace headlight

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
@@ -257,7 +258,7 @@ int circuit_command(const Options& options) {
   const CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_model_aloud(options.positional());
   intervene(options, loaded);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded);
   const CircuitResult result = find(loaded, tasks, wanted);

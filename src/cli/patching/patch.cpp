@@ -8,6 +8,7 @@
 #include "cli/patching/patch_grid.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/heads/patching.h"
@@ -221,7 +222,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
 int patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
   const ResultFiles files(options);  // what is wrong with them is said before the model is read
-  const LoadedModel loaded = load_model(options.positional());
+  const LoadedModel loaded = load_model_aloud(options.positional());
   intervene(options, loaded);
   if (is_grid) {
     patch_and_show_grid(options, loaded, pair_options(options, loaded), files);

@@ -1,5 +1,6 @@
 #include "cli/terminal/text_data.h"
 
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
 #include "headlight/data/dataset_parts.h"
@@ -40,7 +41,7 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
   LoadedModel loaded =
-      load_model(path, {.adjust = [&](GptConfig& config) {
+      load_model_aloud(path, {.adjust = [&](GptConfig& config) {
                    config.block_size =
                        window == 0 ? config.block_size : std::min(config.block_size, window);
                  }});

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <span>
 
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -9,7 +10,6 @@
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/io/tokenizer_directory.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -120,7 +120,7 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
 
 int tokenizer_decode_command(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
-  const auto tokenizer = open_tokenizer(options.positional());
+  const auto tokenizer = open_tokenizer_aloud(options.positional());
   BytesOfIds bytes_of(*tokenizer, options.is_set("skip_special"));
   std::string whole;
   decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -12,7 +13,6 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/io/shards.h"
 #include "headlight/io/text_source.h"
-#include "headlight/io/tokenizer_directory.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -232,7 +232,7 @@ class IdPrinter {
 int tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
-  const auto tokenizer = open_tokenizer(options.positionals().front());
+  const auto tokenizer = open_tokenizer_aloud(options.positionals().front());
   const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
   const Source source = source_of(options, *tokenizer, encoder);
   if (options.given("shard_tokens")) {

@@ -3,11 +3,11 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/base/error.h"
-#include "headlight/io/tokenizer_directory.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
@@ -116,7 +116,7 @@ int tokenizer_show_command(const Options& options) {
   require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
           options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
-  const auto tokenizer = open_tokenizer(options.positionals()[0]);
+  const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
   const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
   if (options.json()) {

@@ -120,12 +120,55 @@ TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
   CHECK(ids("smollm") == Ids{257, 256, '1', '2'});
   CHECK(ids("llama-bpe") == Ids{257, ' ', ' ', 258});
   CHECK(ids("qwen2") == Ids{257, ' ', ' ', '1', '2'});
-  GgufMetadata none = byte_level("");
-  drop(none, "pre");
-  CHECK(tokenizer_of(none)->encode(text) == ids("gpt-2"));
-  // Only Qwen's composes characters.
+  for (const char* name : {"olmo", "mpt", "jais", "exaone4"}) {
+    CHECK(ids(name) == ids("gpt-2"));
+  }
+  CHECK(ids("command-r") == ids("smollm"));
+  CHECK(ids("smaug-bpe") == ids("llama-bpe"));
+  CHECK(ids("chatglm-bpe") == ids("llama-bpe"));
+  CHECK(ids("deepseek-r1-qwen") == ids("qwen2"));
+  CHECK(ids("stablelm2") == ids("qwen2"));
+  // Those of Qwen and of GPT-NeoX's kind compose characters.
+  CHECK(tokenizer_of(byte_level("olmo"))->encode("e\u0301") == Ids{0xC3, 0xA9});
   CHECK(tokenizer_of(byte_level("qwen2"))->encode("e\u0301") == Ids{0xC3, 0xA9});
   CHECK(tokenizer_of(byte_level("smollm"))->encode("e\u0301") == Ids{'e', 0xCC, 0x81});
+}
+
+TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with a warning") {
+  GgufMetadata none = byte_level("default");
+  const std::string said = tokenizer_of(none)->warning();
+  CHECK(contains(said, "m.gguf: tokenizer.ggml.pre names no model: texts are cut as GPT-2 does"));
+  drop(none, "pre");
+  CHECK(contains(tokenizer_of(none)->warning(), "tokenizer.ggml.pre names no model"));
+  const std::string text = "ab  12";
+  CHECK(tokenizer_of(none)->encode(text) == tokenizer_of(byte_level("gpt-2"))->encode(text));
+  CHECK(tokenizer_of(byte_level("gpt-2"))->warning().empty());
+  CHECK(tokenizer_of(sentencepiece())->warning().empty());
+}
+
+// Ids of single bytes, but for pieces that are tokens: two blanks, "ab", "12".
+TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models do") {
+  const auto ids = [](const std::string& pre, const std::string& text) {
+    return tokenizer_of(byte_level(pre))->encode(text);
+  };
+  if (contains(refusal(byte_level("tekken")), "built without PCRE2")) {
+    return;
+  }
+  for (const char* pre :
+       {"tekken", "gpt-4o", "qwen35", "deepseek-coder", "deepseek-v3", "seed-coder", "bailingmoe",
+        "minicpm5", "laguna", "bloom", "viking"}) {
+    GgufMetadata metadata = byte_level(pre);
+    const std::string text = "Ab ab\t\r\n 12  aB.ab!漢字가x'LL e\u0301 \u1C89";
+    CHECK(tokenizer_of(metadata)->decode(ids(pre, text)) ==
+          (std::string(pre) == "qwen35" ? "Ab ab\t\r\n 12  aB.ab!漢字가x'LL \u00E9 \u1C89" : text));
+  }
+  CHECK(ids("tekken", "xab12") == Ids{'x', 257, '1', '2'});
+  CHECK(ids("gpt-4o", "12") == Ids{258});
+  CHECK(ids("deepseek-v3", "12") == Ids{258});
+  CHECK(ids("deepseek-v3", "1234a") == Ids{258, '3', '4', 'a'});
+  CHECK(ids("deepseek-coder", "ab12") == Ids{257, '1', '2'});
+  CHECK(ids("viking", "ab12") == Ids{257, '1', '2'});
+  CHECK(ids("bloom", "ab12") == Ids{257, 258});
 }
 
 TEST_CASE("Llama 3's pieces that are tokens are taken whole, whatever the merges") {
@@ -348,8 +391,10 @@ TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
   const GgufMetadata bytes = byte_level("smollm");
   CHECK(refusal(bytes, "model", "bert").ends_with("expected gpt2 or llama, got \"bert\""));
   CHECK(refusal(bytes, "model", 1.5).ends_with("model: expected a text, got another type"));
-  CHECK(contains(refusal(bytes, "pre", "chatglm-bpe"),
-                 "tokenizer.ggml.pre: expected default, gpt-2, "));
+  const std::string unknown = refusal(bytes, "pre", "kimi-k2");
+  CHECK(unknown.starts_with("tokenizer.ggml.pre: expected default, gpt-2, phi-2, "));
+  CHECK(contains(unknown, ", olmo, "));
+  CHECK(unknown.ends_with("kimi-k2'"));
   for (const char* key : {"tokens", "merges"}) {
     GgufMetadata metadata = bytes;
     drop(metadata, key);

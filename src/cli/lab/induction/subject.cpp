@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/terminal/loading.h"
 #include "cli/terminal/progress.h"
 #include "headlight/data/dataset.h"
 #include "headlight/heads/repeat_loss.h"
@@ -120,7 +121,7 @@ void train(const TrainConfig& config, const TokenDataset& text, Subject& subject
 }  // namespace
 
 Subject read_subject(const std::string& path) {
-  LoadedModel loaded = load_model(path);
+  LoadedModel loaded = load_model_aloud(path);
   return {.model = std::move(loaded.model), .tokenizer = std::move(loaded.tokenizer)};
 }
 

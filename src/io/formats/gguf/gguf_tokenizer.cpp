@@ -10,8 +10,8 @@
 #include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_pattern.h"
 #include "headlight/text/tokenizer_file.h"
+#include "io/formats/gguf/gguf_pieces.h"
 #include "io/formats/gguf/gguf_token_types.h"
 
 namespace headlight {
@@ -21,31 +21,6 @@ constexpr std::size_t kMostTokens = std::size_t{1} << 19;
 constexpr std::size_t kMostBytes = std::size_t{1} << 25;  // of tokens and merges
 constexpr std::size_t kMostMerges = std::size_t{1} << 20;
 constexpr std::size_t kLongestPiece = 256;  // bytes; all parts of it are looked up
-
-// How byte-level BPE cuts texts.
-enum class BytePieces { gpt2, digits, llama3, qwen2, tekken };
-
-// Of Mistral Nemo: words begin at capital letters.
-constexpr std::string_view kTekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-}  // namespace
-
-template <>
-inline constexpr auto kChoices<BytePieces> =
-    std::to_array<Choice<BytePieces>>({{"default", BytePieces::gpt2},
-                                       {"gpt-2", BytePieces::gpt2},
-                                       {"phi-2", BytePieces::gpt2},
-                                       {"smollm", BytePieces::digits},
-                                       {"starcoder", BytePieces::digits},
-                                       {"refact", BytePieces::digits},
-                                       {"llama3", BytePieces::llama3},
-                                       {"llama-v3", BytePieces::llama3},
-                                       {"llama-bpe", BytePieces::llama3},
-                                       {"qwen2", BytePieces::qwen2},
-                                       {"tekken", BytePieces::tekken}});
-
-namespace {
 
 // Values under keys that begin with tokenizer.ggml.
 class TokenizerKeys {
@@ -246,16 +221,15 @@ Json split_by(std::string_view regex) {
 }
 
 // A sequence also of one step.
-Json pre_tokenizer(BytePieces pieces) {
+Json pre_tokenizer(const GgufPieces& pieces) {
   Json steps = Json::array();
-  if (pieces == BytePieces::digits) {
+  if (pieces.digits) {
     steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  } else if (pieces != BytePieces::gpt2) {
-    steps.push_back(split_by(pieces == BytePieces::llama3  ? kLlama3Pattern
-                             : pieces == BytePieces::qwen2 ? kQwen2Pattern
-                                                           : kTekkenPattern));
   }
-  steps.push_back(byte_level(pieces == BytePieces::gpt2 || pieces == BytePieces::digits));
+  for (const std::string_view pattern : pieces.patterns) {
+    steps.push_back(split_by(pattern));
+  }
+  steps.push_back(byte_level(pieces.patterns.empty()));
   return sequence("pretokenizers", std::move(steps));
 }
 
@@ -277,18 +251,15 @@ Json written_merges(const TokenizerKeys& keys) {
   return result;
 }
 
-// Llama 3 and Tekken begin texts with a token and take pieces that are tokens whole, whatever the
-// merges; Qwen 2 composes characters first.
 Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
-  const auto pieces = parse_name<BytePieces>(keys.at("pre"), keys.text("pre", "default"));
-  const bool whole = pieces == BytePieces::llama3 || pieces == BytePieces::tekken;
+  const GgufPieces& pieces = gguf_pieces(keys.at("pre"), keys.text("pre", kDefaultPieces));
   Json root = {{"version", "1.0"}, {"added_tokens", added_tokens(tokens)}};
-  root["normalizer"] = pieces == BytePieces::qwen2 ? Json({{"type", "NFC"}}) : Json();
+  root["normalizer"] = pieces.nfc ? Json({{"type", "NFC"}}) : Json();
   root["pre_tokenizer"] = pre_tokenizer(pieces);
-  root["post_processor"] = template_of(keys, tokens, whole);
+  root["post_processor"] = template_of(keys, tokens, pieces.begins);
   root["decoder"] = byte_level(true);
   root["model"] = {{"type", "BPE"},
-                   {"ignore_merges", whole},
+                   {"ignore_merges", pieces.whole},
                    {"vocab", vocabulary(tokens)},
                    {"merges", written_merges(keys)}};
   return root;
@@ -411,6 +382,16 @@ Json sentencepiece_json(const TokenizerKeys& keys, GgufTokens& tokens, bool gemm
   return root;
 }
 
+// Of a file that leaves open how texts are cut, else "".
+std::string warning_about(const TokenizerKeys& keys) {
+  if (keys.text("pre", kDefaultPieces) != kDefaultPieces) {
+    return "";
+  }
+  return keys.at("pre") +
+         " names no model: texts are cut as GPT-2 does it, which is wrong for many others, as "
+         "Llama 3; convert the model anew, or take the tokenizer.json that it came with";
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file) {
@@ -425,7 +406,10 @@ std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file) {
   GgufTokens tokens = read_tokens(keys, !bytes);
   const Json root = bytes ? byte_level_json(keys, tokens) : sentencepiece_json(keys, tokens, gemma);
   const std::string end(tokens.end < 0 ? "" : tokens.names[static_cast<std::size_t>(tokens.end)]);
-  return parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), shown(file.path()), end);
+  auto tokenizer =
+      parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), shown(file.path()), end);
+  tokenizer->set_warning(bytes ? warning_about(keys) : "");
+  return tokenizer;
 }
 
 }  // namespace headlight

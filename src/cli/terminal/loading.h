@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "headlight/io/model_directory.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight::cli {
+
+// load_model() and open_tokenizer(), with a warning where a file leaves open what its ids are.
+LoadedModel load_model_aloud(const std::filesystem::path& path, const LoadOptions& options = {});
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
+
+}  // namespace headlight::cli
