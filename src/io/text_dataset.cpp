@@ -7,6 +7,8 @@
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
+#include "text/special_names.h"
+#include "text/text_encoder.h"
 
 namespace headlight {
 namespace {
@@ -78,6 +80,27 @@ Ids joined(std::vector<Ids> parts, const IdCount& count) {
   return ids;
 }
 
+// Where a stream may be cut so that the ids of its parts are those of the whole.
+StreamCut cut_for(const Tokenizer& tokenizer) {
+  const bool reads_special = tokenizer.reads_special();
+  if (!TextEncoder(tokenizer, reads_special).encodes_in_parts()) {
+    return StreamCut::end;
+  }
+  return tokenizer.kind() == "bpe" || reads_special ? StreamCut::piece : StreamCut::character;
+}
+
+// Whether the separator of documents would be taken for plain text.
+bool looks_for_separator(const TextFile& file, const TextFormat& format,
+                         const Tokenizer& tokenizer) {
+  const std::string& separator = format.split.separator;
+  if (format.split.mode == DocumentSplit::token || format.is_json_lines(file) ||
+      separator.empty()) {
+    return false;
+  }
+  const std::vector<TextSegment> segments = special_segments(tokenizer, separator);
+  return segments.size() != 1 || segments.front().id < 0;  // else it is read as a token
+}
+
 TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const Tokenizer& tokenizer,
                                std::vector<std::string>& warnings) {
   IdCount count(file.name());
@@ -85,20 +108,19 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   if (tokenizer.kind() == "byte") {  // of others it is seen while they are read
     count.require_room(static_cast<std::size_t>(bytes));
   }
-  format.cut = !tokenizer.encodes_in_parts() ? StreamCut::end
-               : tokenizer.kind() == "bpe"   ? StreamCut::piece
-                                             : StreamCut::character;
+  format.cut = cut_for(tokenizer);
   constexpr std::size_t kDocument =
       16;  // ids' worth of memory that a document takes beside its own
   const bool documents = format.gives_documents(file);
-  const bool looks = format.split.mode != DocumentSplit::token && !format.is_json_lines(file) &&
-                     !format.split.separator.empty();
+  const bool looks = looks_for_separator(file, format, tokenizer);
   Finder separator(format.split.separator);
+  SpecialNameCount names(tokenizer, looks ? format.split.separator : "");
   std::vector<Ids> parts;
   read_text(file, format, [&](const TextPart& part) {
     if (looks) {
       separator.look_at(part.text);
     }
+    names.add(part.text);
     Ids ids = tokenizer.encode(part.text);
     if (!ids.empty()) {
       count.add(ids.size() + (documents ? kDocument : 0));
@@ -109,6 +131,9 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     warnings.push_back(concat_text(file.name(), ": ", in_quotes(format.split.separator),
                                    " in the text is spelled out in characters; --documents token "
                                    "cuts it into documents there"));
+  }
+  if (std::string warning = names.warning(file.name()); !warning.empty()) {
+    warnings.push_back(std::move(warning));
   }
   if (parts.empty()) {
     return {};

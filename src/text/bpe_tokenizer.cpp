@@ -224,12 +224,12 @@ Index BpeTokenizer::vocab_size() const {
 
 std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
-  return encode_bytes(text);
+  return encode_bytes(text, {.read_special = reads_special()});
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_parallel(std::string_view text) const {
   require_utf8(text, "[encode_parallel] text");
-  return encode_bytes(text, {.parallel = true});
+  return encode_bytes(text, {.read_special = reads_special(), .parallel = true});
 }
 
 std::vector<std::int32_t> BpeTokenizer::encode_with_special(std::string_view text) const {

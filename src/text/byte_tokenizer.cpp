@@ -1,16 +1,22 @@
 #include "headlight/text/byte_tokenizer.h"
 
-#include <algorithm>
-
 #include "headlight/base/utf8.h"
+#include "text/special_names.h"
 
 namespace headlight {
 
 std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
-  std::vector<std::int32_t> ids(text.size());
-  std::transform(text.begin(), text.end(), ids.begin(),
-                 [](char c) { return std::int32_t{static_cast<std::uint8_t>(c)}; });
+  std::vector<std::int32_t> ids;
+  ids.reserve(text.size());
+  for (const TextSegment& segment : special_segments(*this, text)) {
+    if (segment.id >= 0) {
+      ids.push_back(segment.id);
+    }
+    for (const char c : segment.text) {
+      ids.push_back(static_cast<std::uint8_t>(c));
+    }
+  }
   return ids;
 }
 

@@ -5,6 +5,7 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -38,11 +39,16 @@ std::vector<std::int32_t> CharTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
   std::vector<std::int32_t> ids;
   ids.reserve(text.size());
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    const auto found = ids_.find(character.code_point);
-    ids.push_back(found == ids_.end() ? *unknown() : found->second);
-    text.remove_prefix(static_cast<std::size_t>(character.length));
+  for (const TextSegment& segment : special_segments(*this, text)) {
+    if (segment.id >= 0) {
+      ids.push_back(segment.id);
+    }
+    for (std::string_view rest = segment.text; !rest.empty();) {
+      const Utf8Character character = first_character(rest);
+      const auto found = ids_.find(character.code_point);
+      ids.push_back(found == ids_.end() ? *unknown() : found->second);
+      rest.remove_prefix(static_cast<std::size_t>(character.length));
+    }
   }
   return ids;
 }

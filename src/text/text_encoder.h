@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +30,7 @@ class TextEncoder {
   const BpeTokenizer* bpe_;            // the tokenizer, if it is that
   const PipelineTokenizer* pipeline_;  // or that
   bool with_special_;
-  std::vector<SpecialToken> specials_;  // longest first
+  AddedTokenMatcher specials_;  // none without `with_special`
 };
 
 }  // namespace headlight

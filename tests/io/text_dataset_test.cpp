@@ -106,10 +106,33 @@ TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[i
   CHECK(warnings_of("a.txt", text, DocumentSplit::line) == advice);
   CHECK(warnings_of("a.txt", text, DocumentSplit::token).empty());
   CHECK(warnings_of("a.txt", "one<|endof|>two", DocumentSplit::none).empty());
-  CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none).empty());
+  CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none) ==
+        std::vector<std::string>{"a.jsonl: spells special tokens out in characters: "
+                                 "'<|endoftext|>' (1); --special_tokens on reads them as tokens"});
   // Across the border of what is read at once.
   const std::string before((std::size_t{4} << 20) - 5, 'x');
   CHECK(warnings_of("a.txt", before + text, DocumentSplit::none) == advice);
+}
+
+TEST_CASE("names of special tokens in a text are read where the tokenizer reads them", "[io]") {
+  ByteTokenizer tokenizer;
+  tokenizer.set_reads_special(true);
+  std::vector<std::string> warnings;
+  const auto read_special = [&](const TextFile& file) {
+    return token_ids(read_dataset(file, {}, tokenizer, warnings));
+  };
+  const std::vector<Ids> expected{{'a', kEnd, 'b'}};
+  CHECK(read_special(file_of("a.txt", "a<|endoftext|>b")) == expected);
+  // Names stay whole at the border of what is read at once.
+  std::string text;
+  while (text.size() < (std::size_t{4} << 20) - 5) {
+    text += "word\n";
+  }
+  const std::vector<Ids> long_ids = read_special(file_of("a.txt", text + "<|endoftext|>x"));
+  REQUIRE(long_ids.size() == 1);
+  CHECK(long_ids[0].size() == text.size() + 2);
+  CHECK(long_ids[0][text.size()] == kEnd);
+  CHECK(warnings.empty());
 }
 
 TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {

@@ -55,6 +55,18 @@ TEST_CASE("a byte tokenizer numbers bytes by their value") {
   CHECK(tokenizer.token_bytes(237) == "\xED");
 }
 
+TEST_CASE("names of special tokens are read on demand, by bytes and characters too") {
+  ByteTokenizer bytes;
+  CHECK(bytes.encode("<|endoftext|>").size() == 13);
+  bytes.set_reads_special(true);
+  CHECK(bytes.encode("a<|endoftext|><|b") == Ids{'a', 256, '<', '|', 'b'});
+  CHECK(bytes.encode_prompt("<|endoftext|>") == Ids{256});
+  CHECK_THROWS_WITH(bytes.encode("<|endoftext|>\xFF"), "[encode] text: invalid UTF-8 at byte 13");
+  CharTokenizer characters = build_char_tokenizer("ab");
+  characters.set_reads_special(true);
+  CHECK(characters.encode("a<|endoftext|>b<|unk|>z") == Ids{2, 0, 3, 1, 1});
+}
+
 TEST_CASE("decoding gives back the text that was encoded") {
   const ByteTokenizer bytes;
   CHECK(bytes.decode(bytes.encode(kMixed)) == kMixed);

@@ -16,8 +16,9 @@ namespace headlight {
 // in memory whole. The cut of streams is chosen to suit the tokenizer.
 //
 // A text that spells out the separator of documents although it is not cut there gets one line in
-// `warnings`, which tells how to do so; so does a file whose ids are taken for 32-bit ones by their
-// look. A file without any token gives no sequences.
+// `warnings`, which tells how to do so; so does one that spells special tokens out in characters,
+// and a file whose ids are taken for 32-bit ones by their look. A file without any token gives no
+// sequences.
 //
 // Throws Error "NAME: ..." when the file cannot be read or used, and when its ids do not fit in
 // memory.

@@ -30,7 +30,7 @@ inline constexpr auto kChoices<BeginToken> = std::to_array<Choice<BeginToken>>(
 
 // Turns text into token ids 0 ... V - 1 and back. Every tokenizer has the special token
 // <|endoftext|>, which stands between documents, or another that ends a text; special tokens are
-// never read out of a text.
+// read out of a text only where reads_special().
 // Encoding and decoding change nothing, so one tokenizer may serve several threads.
 class Tokenizer {
  public:
@@ -40,7 +40,7 @@ class Tokenizer {
   virtual std::string_view kind() const = 0;
   // V: number of ids, special tokens included.
   virtual Index vocab_size() const = 0;
-  // The ids of plain UTF-8 text. Throws Error naming the first byte that is not UTF-8.
+  // The ids of UTF-8 text. Throws Error naming the first byte that is not UTF-8.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
   // The bytes that one token stands for, not always whole characters: U+FFFD for <|unk|>, "" for
   // other special tokens. Throws Error when the id is out of range.
@@ -92,6 +92,11 @@ class Tokenizer {
   // One line where ids may differ from those that its model was trained on; "": they do not.
   const std::string& warning() const { return warning_; }
   void set_warning(std::string text) { warning_ = std::move(text); }
+  // True when the name of a special token in a text becomes that token, of names that overlap the
+  // leftmost, of names that begin at one place the longest; else it is plain text, since people
+  // type names without meaning the tokens. No file keeps this.
+  bool reads_special() const { return reads_special_; }
+  void set_reads_special(bool value) { reads_special_ = value; }
   // encode(text), after begin_of_text() when prepends_end_of_text().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
@@ -109,6 +114,7 @@ class Tokenizer {
   std::optional<std::int32_t> begin_of_text_ = {};
   std::optional<std::int32_t> padding_ = {};
   bool prepends_end_of_text_ = false;
+  bool reads_special_ = false;
   std::string chat_template_;
   std::string warning_;
 };

@@ -87,6 +87,12 @@ AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) {
   set_prefixes();
 }
 
+bool AddedTokenMatcher::any_has_space() const {
+  return std::any_of(tokens_.begin(), tokens_.end(), [](const AddedToken& token) {
+    return token.content.find_first_of(" \t\n\v\f\r") != std::string::npos;
+  });
+}
+
 // A prefix of a token stands before it, and between them only others that begin with it.
 void AddedTokenMatcher::set_prefixes() {
   std::int32_t last = -1;

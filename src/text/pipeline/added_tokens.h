@@ -36,6 +36,8 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
+  // True when a token has white space inside.
+  bool any_has_space() const;
   // The parts of a text in their order, none of them empty plain text. Special tokens are plain
   // text unless `read_special`.
   std::vector<TextSegment> split(std::string_view text, bool read_special) const;

@@ -123,7 +123,7 @@ Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.n
 
 std::vector<std::int32_t> PipelineTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
-  return encode_bytes(text);
+  return encode_bytes(text, {.read_special = reads_special()});
 }
 
 std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes,

@@ -1,0 +1,65 @@
+#include "text/special_names.h"
+
+#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "support/catch.h"
+
+namespace special_names_test {
+
+using namespace headlight;
+
+namespace {
+
+// The bytes, then <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2 and <a>.
+BpeTokenizer chat_tokenizer() {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  std::int32_t id = 256;
+  for (const char* name : {"<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|im_end|>2", "<a>"}) {
+    vocabulary.tokens.emplace_back();
+    vocabulary.special.push_back({name, id++});
+  }
+  return BpeTokenizer(std::move(vocabulary));
+}
+
+std::string warning_of(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+                       std::string_view without = {}) {
+  SpecialNameCount count(tokenizer, without);
+  for (const std::string& text : texts) {
+    count.add(text);
+  }
+  return count.warning("--text");
+}
+
+}  // namespace
+
+TEST_CASE("names of special tokens that a text spells out are counted on one line") {
+  const BpeTokenizer tokenizer = chat_tokenizer();
+  CHECK(warning_of(tokenizer, {"", "<|im_start", "plain"}).empty());
+  CHECK(warning_of(tokenizer, {"<|im_start|>user\nhi<|im_end|>", "<|im_start|>x"}) ==
+        "--text: spells special tokens out in characters: '<|im_start|>' (2), '<|im_end|>' (1); "
+        "--special_tokens on reads them as tokens");
+  // The longest name counts, and one that another warning is about does not.
+  CHECK(warning_of(tokenizer, {"<|im_end|>2<|endoftext|>"}, "<|endoftext|>") ==
+        "--text: spells special tokens out in characters: '<|im_end|>2' (1); --special_tokens on "
+        "reads them as tokens");
+  CHECK(warning_of(tokenizer, {"<a><|im_end|>2<|im_end|><|im_start|><|endoftext|>"}) ==
+        "--text: spells special tokens out in characters: '<|endoftext|>' (1), '<|im_start|>' (1), "
+        "'<|im_end|>' (1) and 2 more names; --special_tokens on reads them as tokens");
+  CHECK(warning_of(ByteTokenizer(), {"<|endoftext|>"}).starts_with("--text: spells"));
+}
+
+TEST_CASE("nothing is counted where names are read as tokens") {
+  BpeTokenizer tokenizer = chat_tokenizer();
+  tokenizer.set_reads_special(true);
+  CHECK(warning_of(tokenizer, {"<|im_start|>"}).empty());
+  CHECK(tokenizer.encode("<|im_start|>a<|im_end|>2<|im_end|>") ==
+        std::vector<std::int32_t>{257, 'a', 259, 258});
+  CHECK(tokenizer.encode_parallel("<a>") == std::vector<std::int32_t>{260});
+  tokenizer.set_reads_special(false);
+  CHECK(tokenizer.encode("<a>") == std::vector<std::int32_t>{'<', 'a', '>'});
+}
+
+}  // namespace special_names_test
