@@ -205,6 +205,19 @@ bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
   });
 }
 
+// Runs from before there was a setting have none to differ in.
+bool same_where_given(std::span<const RunHistory> runs, std::string_view key) {
+  std::set<std::string> values;
+  for (const RunHistory& run : runs) {
+    for (const ConfigEntry& entry : run.settings) {
+      if (entry.key == key) {
+        values.insert(entry.value);
+      }
+    }
+  }
+  return values.size() <= 1;
+}
+
 }  // namespace
 
 double HistoryPoint::on(HistoryAxis axis) const {
@@ -295,7 +308,7 @@ Comparability comparability(std::span<const RunHistory> runs) {
   const bool files = std::all_of(runs.begin(), runs.end(),
                                  [](const RunHistory& run) { return !run.tokenizer.empty(); });
   Comparability result;
-  result.same_validation = all_same(kText);
+  result.same_validation = all_same(kText) && same_where_given(runs, "special_tokens");
   // Without a checkpoint, one that is learned is the same when it was learned from the same.
   result.same_tokenizer = files ? std::all_of(runs.begin(), runs.end(),
                                               [&](const RunHistory& run) {

@@ -35,6 +35,7 @@ constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
 constexpr std::array<std::string_view, 3> kOptimizers{"adamw", "sgd", "muon"};
 constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
+constexpr std::array<std::string_view, 2> kSwitch{"off", "on"};
 constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
 
 constexpr std::array kFields{
@@ -65,6 +66,11 @@ constexpr std::array kFields{
     ConfigField{"jsonl", &C::jsonl,
                 "Key of the text in JSON lines, a document each; empty: 'text' in .jsonl files, "
                 "others are plain text"},
+    ConfigField{.key = "special_tokens",
+                .member = &C::special_tokens,
+                .help = "on: names of special tokens in texts become those tokens; off: they are "
+                        "plain text",
+                .choices = kSwitch},
     ConfigField{
         .key = "token_dtype",
         .member = &C::token_dtype,

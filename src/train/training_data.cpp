@@ -214,6 +214,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   if (!tokenizer->warning().empty()) {
     result.warnings.push_back(tokenizer->warning());
   }
+  tokenizer->set_reads_special(config.special_tokens == "on");
   DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
   if (config.batching != "packed" && !split.train.documents) {
     refuse_streams(config, files.train);

@@ -238,6 +238,11 @@ TEST_CASE("runs of other data or tokenizers are told apart", "[run_history]") {
   CHECK(same(one, two).bits_per_byte);
   CHECK_FALSE(same(one, three).same_tokenizer);  // it was learned from other text
   CHECK_FALSE(same(one, three).same_validation);
+  // A run from before the key read names of special tokens as plain text.
+  const Given plain(log, "data = \"x\"\ntokenizer = \"bpe\"\nspecial_tokens = \"off\"\n");
+  const Given special(log, "data = \"x\"\ntokenizer = \"bpe\"\nspecial_tokens = \"on\"\n");
+  CHECK(same(one, plain).same_validation);
+  CHECK_FALSE(same(plain, special).same_validation);
 }
 
 TEST_CASE("the log counts the seconds of a run through all its processes", "[run_history]") {

@@ -33,6 +33,7 @@ struct TrainConfig {
   std::string separator = "<|endoftext|>";
   std::string token_dtype = "auto";
   std::string jsonl;
+  std::string special_tokens = "off";
   std::string tokenizer = "char";
   Index vocab_size = 0;
   std::string batching = "packed";
