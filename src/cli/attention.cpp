@@ -70,8 +70,11 @@ Options attention_options() {
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Text to look at").values("file", kTextsHelp);
+  options.value("text", "Text to look at");
+  add_ids_option(options);
+  options.values("file", kTextsHelp);
   add_format_options(options);
+  add_special_tokens_option(options);
   add_window_option(options);
   options.value("max_documents", "Look only at the first documents; 0: at all", "0")
       .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
@@ -141,12 +144,15 @@ std::set<std::string> chosen_formats(const Options& options) {
   return formats;
 }
 
+// The texts to look at: none of --ids.
 std::vector<std::string> read_documents(const Options& options) {
-  require(options.given("text") != options.given("file"), "expected either --text or --file");
+  require(gives_text(options) != options.given("file"), "expected either --text or --file");
   const TextFormat format = text_format(options);
   std::vector<std::string> documents;
   if (options.given("file")) {
     documents = read_documents(find_text_files(options.texts("file")), format);
+  } else if (options.given("ids")) {
+    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
   } else {
     require(!options.text("text").empty(), "--text: expected a text, got an empty one");
     require_utf8(options.text("text"), "--text");
@@ -204,6 +210,21 @@ std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std:
   return documents;
 }
 
+// Of the texts, those of --ids first.
+RecordedAttention record(const Options& options, const LoadedModel& loaded,
+                         const std::vector<std::string>& texts,
+                         const RecordAttentionOptions& recording) {
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  if (!options.given("ids")) {
+    return record_attention_batch(*loaded.model, tokenizer, texts, recording);
+  }
+  std::vector<std::vector<std::int32_t>> documents{ids_option(options, tokenizer)};
+  for (const std::string& text : texts) {
+    documents.push_back(tokenizer.encode_prompt(text));
+  }
+  return record_attention_of_ids(*loaded.model, tokenizer, documents, recording);
+}
+
 // Adds the maps of --compare; returns the document that stands beside the first, -1 for none.
 Index add_comparison(const Options& options, const std::vector<std::string>& texts,
                      RecordAttentionOptions recording, std::vector<AttentionMaps>& documents) {
@@ -219,7 +240,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   }
   const auto beside = static_cast<Index>(documents.size());
   for (AttentionMaps& maps :
-       maps_of(record_attention_batch(*other.model, *other.tokenizer, texts, recording),
+       maps_of(record(options, other, texts, recording),
                alike ? path : title_of(path), scores_option(options, 1, *other.model))) {
     documents.push_back(std::move(maps));
   }
@@ -323,8 +344,8 @@ int attention_command(const Options& options) {
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   recording.heads = heads_option(options, loaded.model->heads());
   intervene(options, loaded);
-  const RecordedAttention recorded =
-      record_attention_batch(*loaded.model, *loaded.tokenizer, texts, recording);
+  warn_about_special_names(texts, *loaded.tokenizer, "text");
+  const RecordedAttention recorded = record(options, loaded, texts, recording);
   for (const RecordedDocument& document : recorded.documents) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
@@ -336,7 +357,7 @@ int attention_command(const Options& options) {
     contents.emplace_back("attention.txt",
                           attention_maps_text(documents, {.columns = kTextColumns}));
   }
-  const bool is_batch = options.text("documents") != "none" || texts.size() > 1;
+  const bool is_batch = options.text("documents") != "none" || recorded.documents.size() > 1;
   const NamedTensors arrays = wanted.formats.count("npz") > 0
                                   ? attention_arrays(recorded, *loaded.tokenizer, is_batch)
                                   : NamedTensors{};

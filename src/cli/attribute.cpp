@@ -70,8 +70,9 @@ Options attribute_options() {
                     "\" hat\" --by source --svg sources.svg",
                     "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
                     "neurons.npz"}});
-  options.value("text", "Text to read")
-      .value("token", "Token whose logit is taken apart; the likeliest by default")
+  options.value("text", "Text to read");
+  add_ids_option(options);
+  options.value("token", "Token whose logit is taken apart; the likeliest by default")
       .value("against", "Token whose logit is taken off")
       .value("position", "Position of the text that predicts it, from 0; the last by default")
       .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
@@ -79,6 +80,7 @@ Options attribute_options() {
       .value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
       .alias("top", "limit");
   add_result_options(options);
+  add_special_tokens_option(options);
   add_window_option(options);
   add_intervene_options(options);
   return options;
@@ -115,7 +117,8 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
   if (!options.given("pairs")) {
     return {text_task(options, loaded)};
   }
-  refuse_options(options, {"text", "token", "against", "position"}, "does not go with --pairs");
+  refuse_options(options, {"text", "ids", "token", "against", "position"},
+                 "does not go with --pairs");
   std::vector<AttributionTask> tasks;
   for (PatchingTask& pair : read_pairs(options.text("pairs"), loaded)) {
     tasks.push_back({.text = std::move(pair.clean),

@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 #include "base/json.h"
 #include "base/printable.h"
@@ -64,6 +65,7 @@ Options cache_options() {
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
            "--positions last"}});
   options.value("text", "Text to run the model over");
+  add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
@@ -128,11 +130,18 @@ ActivationFileOptions file_options(const Options& options) {
 }
 
 ActivationContexts contexts_of_text(const Options& options, const LoadedModel& loaded) {
+  const Index block = loaded.model->config().block_size;
+  if (options.given("ids")) {
+    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
+    std::vector<std::vector<std::int32_t>> texts{ids_option(options, *loaded.tokenizer)};
+    return ActivationContexts(std::move(texts), block);
+  }
   const std::string text = options.text("text");
   require(!text.empty(), "--text: expected a text, got an empty one");
   require_utf8(text, "--text");
   ActivationContexts contexts(*loaded.tokenizer, split_documents(text, text_format(options).split),
-                              loaded.model->config().block_size);
+                              block);
+  warn_about_special_names({text}, *loaded.tokenizer, "--text");
   for (Index i = 0; i < contexts.count(); ++i) {
     warn_about_unknown(contexts.context(i).tokens, *loaded.tokenizer, "--text");
   }
@@ -203,7 +212,8 @@ void print(const ActivationFiles& written) {
 }
 
 int cache_command(const Options& options) {
-  require(options.given("text") != options.given("data"), "expected either --text or --data");
+  const bool of_text = gives_text(options);
+  require(of_text != options.given("data"), "expected either --text or --data");
   ActivationFileOptions writing = file_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
@@ -211,7 +221,7 @@ int cache_command(const Options& options) {
     set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
   }
   ActivationFiles written;
-  if (options.given("text")) {
+  if (of_text) {
     written = write_with_progress(options, loaded, contexts_of_text(options, loaded), writing);
   } else {
     const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);

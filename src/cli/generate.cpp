@@ -10,12 +10,14 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/text_source.h"
+#include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -42,6 +44,9 @@ constexpr const char* kGenerateDetails =
     "others.\n"
     "They are the model's own, as elsewhere: before penalty, temperature and filters, so that a\n"
     "token that these forbid has one as well.\n\n"
+    "Names of special tokens in a prompt are plain text: a chat as <|im_start|>user ... means "
+    "the\n"
+    "tokens only with --special_tokens on. --ids gives the tokens themselves.\n\n"
     "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second (after "
     "the\n"
     "first), finish_reason (length, end_of_text or stop), prompt, prompt_tokens,\n"
@@ -81,7 +86,9 @@ Options generate_options() {
   options.value("prompt", "Text to continue")
       .value("prompt_file", "UTF-8 file with the text to continue; -: standard input")
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
-      .value("max_new_tokens", "Tokens to generate at most", "500")
+      .value("ids", "Tokens to continue in the place of a text, as 1,4093; none is added");
+  add_special_tokens_option(options);
+  options.value("max_new_tokens", "Tokens to generate at most", "500")
       .value("temperature", "Below 1 safer, above 1 wilder, 0 always the likeliest token", "1.0")
       .value("top_k", "Choose among so many of the likeliest tokens; 0: all", "0")
       .value("top_p", "Choose among the likeliest tokens that sum to this probability", "1.0")
@@ -105,11 +112,13 @@ Options generate_options() {
   return options;
 }
 
-std::string read_prompt(const Options& options) {
+// The text of a prompt; "" where --ids gives it.
+std::string read_text(const Options& options) {
   const int given = static_cast<int>(options.given("prompt")) +
                     static_cast<int>(options.given("prompt_file")) +
-                    static_cast<int>(options.given("start"));
-  require(given <= 1, "--prompt, --prompt_file, --start: expected only one of them");
+                    static_cast<int>(options.given("start")) +
+                    static_cast<int>(options.given("ids"));
+  require(given <= 1, "--prompt, --prompt_file, --start, --ids: expected only one of them");
   if (options.given("prompt_file")) {
     return read_text_file(options.text("prompt_file"));
   }
@@ -143,16 +152,32 @@ GenerateOptions generation_options(const Options& options) {
   return result;
 }
 
-void warn_about_prompt(const LoadedModel& loaded, const std::string& prompt) {
-  const std::vector<std::int32_t> ids = loaded.tokenizer->encode_prompt(prompt);
-  warn_about_unknown(ids, *loaded.tokenizer, "prompt");
-  const auto count = static_cast<Index>(ids.size());
+// What the model continues, as text and as it reads it.
+struct Prompt {
+  std::string text;
+  std::vector<std::int32_t> ids;
+};
+
+Prompt encoded(const std::string& text, const Tokenizer& tokenizer, const Options& options) {
+  if (!options.given("ids")) {
+    return {text, tokenizer.encode_prompt(text)};
+  }
+  const std::vector<std::int32_t> ids = ids_option(options, tokenizer);
+  return {replace_invalid_utf8(BytesOfIds(tokenizer, false).next(ids)), ids};
+}
+
+void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_text) {
+  if (is_text) {
+    warn_about_unknown(prompt.ids, *loaded.tokenizer, "prompt");
+    warn_about_special_names({prompt.text}, *loaded.tokenizer, "prompt");
+  }
+  const auto count = static_cast<Index>(prompt.ids.size());
   const Index block = loaded.model->config().block_size;
   if (count > block) {
     log_warning(concat_text("the prompt has ", count, " tokens, more than the block of ", block,
                             ": the model sees the last ", (block + 1) / 2));
   }
-  if (loaded.tokenizer->kind() == "bpe" && prompt.ends_with(' ')) {
+  if (is_text && loaded.tokenizer->kind() == "bpe" && prompt.text.ends_with(' ')) {
     log_warning(
         "the prompt ends in a blank, with which this tokenizer's words begin: the text mostly goes "
         "on better without it");
@@ -238,12 +263,12 @@ void print_samples(const std::string& prompt, const std::vector<GenerateResult>&
 
 // One text after the other, each while it is made.
 std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& tokenizer,
-                                           const std::string& prompt, GenerateOptions options,
+                                           const Prompt& prompt, GenerateOptions options,
                                            Index count) {
   std::vector<GenerateResult> results;
   for (options.sample = 0; options.sample < count; ++options.sample) {
-    print_piece((options.sample > 0 ? kSeparator : "") + prompt);
-    results.push_back(generate(decoder, tokenizer, prompt, options, print_piece));
+    print_piece((options.sample > 0 ? kSeparator : "") + prompt.text);
+    results.push_back(generate(decoder, tokenizer, prompt.ids, options, print_piece));
     print_end(results.back(), {tokenizer, options.logprobs.has_value()});
   }
   return results;
@@ -256,11 +281,12 @@ int generate_command(const Options& options) {
   constexpr Index kMostTexts = 10'000;  // side by side, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
-  const std::string prompt = read_prompt(options);
-  const LoadedModel loaded = load_model_aloud(
-      options.positional(),
+  const std::string text = read_text(options);
+  const LoadedModel loaded = load_text_model(
+      options.positional(), options,
       {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
-  warn_about_prompt(loaded, prompt);
+  const Prompt prompt = encoded(text, *loaded.tokenizer, options);
+  warn_about_prompt(loaded, prompt, !options.given("ids"));
   round_weights(*loaded.model, format);
   intervene(options, loaded);
   Decoder decoder(*loaded.model, format);
@@ -268,13 +294,13 @@ int generate_command(const Options& options) {
   const Stopwatch watch;
   const std::vector<GenerateResult> results =
       stream ? stream_samples(decoder, tokenizer, prompt, generation, samples)
-             : generate_samples(decoder, tokenizer, prompt, generation, samples);
+             : generate_samples(decoder, tokenizer, prompt.ids, generation, samples);
   const double seconds = watch.seconds();
   const Output output{tokenizer, generation.logprobs.has_value()};
   if (options.json()) {
-    print_json(json_of(prompt, results, output));
+    print_json(json_of(prompt.text, results, output));
   } else if (!stream) {
-    print_samples(prompt, results, output);
+    print_samples(prompt.text, results, output);
   }
   log_statistics(results, seconds);
   return 0;

@@ -110,6 +110,7 @@ Options heads_options() {
            "head,induction,k_composition,k_source",
            "headlight heads runs/induction --over_time"}});
   options.value("text", "Text to look at, instead of --data");
+  add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
@@ -142,8 +143,9 @@ struct HeadsText {
 };
 
 HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index window) {
-  require(!options.given("text") || !options.given("data"), "expected either --text or --data");
-  if (options.given("text")) {
+  const bool of_text = gives_text(options);
+  require(!of_text || !options.given("data"), "expected either --text or --data");
+  if (of_text) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
   text_format(options);  // what is wrong with an option is said before a file is looked for
@@ -219,7 +221,7 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   require(redundancy.threshold >= 0 && redundancy.threshold <= 1,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
-  report.random_tokens = !options.given("text") && !options.given("data");
+  report.random_tokens = !gives_text(options) && !options.given("data");
   HeadsText text = report.random_tokens ? random_text(scoring.repeats, loaded.model->config())
                                         : read_text(options, *loaded.tokenizer, loaded.model->block_size());
   scoring.annotations = std::move(text.annotations);
@@ -269,6 +271,9 @@ void check_text_options(const Options& options) {
   if (!options.given("data")) {
     refuse_options(options, {"annotations", "documents"}, "expected --data beside it");
   }
+  // Their places are those of characters that tokens stand for.
+  require(!options.given("annotations") || !special_tokens_option(options),
+          "--annotations: does not go with --special_tokens on");
 }
 
 // Columns, filter and order, before anything is computed with them.
@@ -285,7 +290,7 @@ void check_display(const Options& options) {
 
 int heads_command(const Options& options) {
   if (options.is_set("over_time")) {
-    refuse_options(options, {"text", "data", "heads", "filter", "sort", "intervene"},
+    refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
                    "does not go with --over_time");
     show_heads_over_time(options);
     return 0;

@@ -51,8 +51,9 @@ Options lens_options() {
                                 "--point mlp_out --target \",\"",
                                 "headlight lens runs/toy --data data/toy.txt --documents "
                                 "blank_line --svg layers.svg"}});
-  options.value("text", "Text to read")
-      .value("point", "What is read: " + listed(kLensPointNames), "resid_post")
+  options.value("text", "Text to read");
+  add_ids_option(options);
+  options.value("point", "What is read: " + listed(kLensPointNames), "resid_post")
       .value("layers", "Layers, such as 3, 0-5 or 4-; default: all")
       .value("positions", "Tokens of the text, from 0, such as 3, 0-5 or last; default: all")
       .value("target", "Token that should follow the text; the likeliest by default")
@@ -67,9 +68,10 @@ Options lens_options() {
 
 // What goes with --text alone, or with --data alone, is refused beside the other.
 void check_source(const Options& options) {
-  require(options.given("text") != options.given("data"), "--text: expected a text, or --data",
-          options.given("text") ? ", not both" : "");
-  if (options.given("text")) {
+  const bool of_text = gives_text(options);
+  require(of_text != options.given("data"), "--text: expected a text, or --data",
+          of_text ? ", not both" : "");
+  if (of_text) {
     refuse_options(options,
                    {"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
                    "expected --data beside it");
@@ -172,7 +174,7 @@ int lens_command(const Options& options) {
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
-  if (options.given("text")) {
+  if (gives_text(options)) {
     read_text(options, loaded, files);
   } else {
     read_data(options, loaded, files);

@@ -188,7 +188,7 @@ int prune_command(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
-  const LoadedModel loaded = load_model_aloud(options.positional());
+  const LoadedModel loaded = load_text_model(options.positional(), options);
   const PruneOutcome outcome = prune(loaded, options);
   Json json = prune_json(outcome, loaded);
   write_pruned(out, outcome, loaded, json);

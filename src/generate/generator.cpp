@@ -12,12 +12,12 @@ namespace {
 using TextSink = std::function<void(std::string_view piece)>;
 
 std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
-                                std::string_view prompt, const GenerateOptions& options,
+                                std::vector<std::int32_t> prompt, const GenerateOptions& options,
                                 Index count, const TextSink& on_text) {
   options.validate();
   std::vector<GenerateResult> results(static_cast<std::size_t>(count));
   Engine engine(decoder, tokenizer);
-  engine.begin({.prompt = tokenizer.encode_prompt(prompt),
+  engine.begin({.prompt = std::move(prompt),
                 .options = options,
                 .samples = count,
                 .on_text =
@@ -68,7 +68,14 @@ double GenerateResult::tokens_per_second() const {
 
 GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options, const TextSink& on_text) {
-  return std::move(run(decoder, tokenizer, prompt, options, 1, on_text).front());
+  options.validate();
+  return generate(decoder, tokenizer, tokenizer.encode_prompt(prompt), options, on_text);
+}
+
+GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
+                        std::vector<std::int32_t> prompt, const GenerateOptions& options,
+                        const TextSink& on_text) {
+  return std::move(run(decoder, tokenizer, std::move(prompt), options, 1, on_text).front());
 }
 
 GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
@@ -81,8 +88,14 @@ GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::string_view prompt,
                                              const GenerateOptions& options, Index count) {
+  return generate_samples(decoder, tokenizer, tokenizer.encode_prompt(prompt), options, count);
+}
+
+std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
+                                             std::vector<std::int32_t> prompt,
+                                             const GenerateOptions& options, Index count) {
   require_value(count >= 0, "num_samples", "expected a number from 0, got ", count);
-  return run(decoder, tokenizer, prompt, options, count, {});
+  return run(decoder, tokenizer, std::move(prompt), options, count, {});
 }
 
 }  // namespace headlight

@@ -15,9 +15,7 @@
 namespace headlight {
 namespace {
 
-RecordedDocument encode_document(const Tokenizer& tokenizer, const std::string& text,
-                                 Index max_tokens) {
-  RecordedDocument document{tokenizer.encode_prompt(text), {}, text};
+void cut_and_label(RecordedDocument& document, const Tokenizer& tokenizer, Index max_tokens) {
   if (max_tokens > 0 && static_cast<Index>(document.ids.size()) > max_tokens) {
     document.ids.resize(static_cast<std::size_t>(max_tokens));
     document.text = tokenizer.decode(document.ids);
@@ -25,22 +23,19 @@ RecordedDocument encode_document(const Tokenizer& tokenizer, const std::string& 
   for (const std::int32_t id : document.ids) {
     document.tokens.push_back(tokenizer.token_label(id));
   }
-  return document;
 }
 
-std::vector<RecordedDocument> encode_documents(const LanguageModel& model,
-                                               const Tokenizer& tokenizer,
-                                               const std::vector<std::string>& texts,
-                                               Index max_tokens) {
-  require(!texts.empty(), "[record_attention] expected at least one document, got none");
+// Cuts documents that have ids and text, and labels their tokens.
+std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
+                                       const LanguageModel& model, const Tokenizer& tokenizer,
+                                       Index max_tokens) {
+  require(!documents.empty(), "[record_attention] expected at least one document, got none");
   require_value(max_tokens >= 0, "max_tokens", "expected a number from 0, got ", max_tokens);
   const Index block = model.block_size();
-  std::vector<RecordedDocument> documents;
-  for (const std::string& text : texts) {
-    documents.push_back(encode_document(tokenizer, text, max_tokens));
-    const std::size_t length = documents.back().ids.size();
-    const std::string name =
-        texts.size() == 1 ? "the text" : concat_text("document ", documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    cut_and_label(documents[i], tokenizer, max_tokens);
+    const std::size_t length = documents[i].ids.size();
+    const std::string name = documents.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
     require(static_cast<Index>(length) <= block, name, " has ", length, " tokens, more than the ",
             block, " that the model reads at once: cut it with max_tokens ", block,
@@ -196,6 +191,36 @@ void require_numbers(const RecordedLayer& layer) {
           " gives weights that are not numbers: the model may be damaged");
 }
 
+RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& tokenizer,
+                                   std::vector<RecordedDocument> documents,
+                                   const RecordAttentionOptions& options) {
+  const HeadLayout layout = heads_of(model);
+  const HeadSet chosen = options.heads.or_all(layout);
+  RecordedAttention recorded;
+  recorded.documents = prepared(std::move(documents), model, tokenizer, options.max_tokens);
+  require_memory(model, chosen, recorded, options);
+  KeepVectors hook(chosen);
+  Recorder recorder =
+      run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
+  for (const Index layer : chosen.layers()) {
+    std::vector<Index> heads;
+    std::vector<Index> places;
+    for (const HeadId& id : chosen.of_layer(layer)) {
+      heads.push_back(id.head);
+      places.push_back(place_of(id, layout));
+    }
+    // Taken out of the recorder, so that one layer at a time exists twice.
+    const std::vector<Tensor> sequences =
+        std::exchange(recorded_weights(recorder, layer, model), {});
+    recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
+    require_numbers(recorded.layers.back());
+    if (options.vectors) {
+      add_vectors(recorded.layers.back(), hook, model, places, recorded);
+    }
+  }
+  return recorded;
+}
+
 }  // namespace
 
 Index RecordedAttention::longest() const {
@@ -254,31 +279,21 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
 RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options) {
-  const HeadLayout layout = heads_of(model);
-  const HeadSet chosen = options.heads.or_all(layout);
-  RecordedAttention recorded;
-  recorded.documents = encode_documents(model, tokenizer, documents, options.max_tokens);
-  require_memory(model, chosen, recorded, options);
-  KeepVectors hook(chosen);
-  Recorder recorder =
-      run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
-  for (const Index layer : chosen.layers()) {
-    std::vector<Index> heads;
-    std::vector<Index> places;
-    for (const HeadId& id : chosen.of_layer(layer)) {
-      heads.push_back(id.head);
-      places.push_back(place_of(id, layout));
-    }
-    // Taken out of the recorder, so that one layer at a time exists twice.
-    const std::vector<Tensor> sequences =
-        std::exchange(recorded_weights(recorder, layer, model), {});
-    recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
-    require_numbers(recorded.layers.back());
-    if (options.vectors) {
-      add_vectors(recorded.layers.back(), hook, model, places, recorded);
-    }
+  std::vector<RecordedDocument> encoded;
+  for (const std::string& text : documents) {
+    encoded.push_back({tokenizer.encode_prompt(text), {}, text});
   }
-  return recorded;
+  return record_documents(model, tokenizer, std::move(encoded), options);
+}
+
+RecordedAttention record_attention_of_ids(const LanguageModel& model, const Tokenizer& tokenizer,
+                                          const std::vector<std::vector<std::int32_t>>& documents,
+                                          const RecordAttentionOptions& options) {
+  std::vector<RecordedDocument> decoded;
+  for (const std::vector<std::int32_t>& ids : documents) {
+    decoded.push_back({ids, {}, tokenizer.decode(ids)});
+  }
+  return record_documents(model, tokenizer, std::move(decoded), options);
 }
 
 AttentionMaps record_attention(const LanguageModel& model, const Tokenizer& tokenizer,

@@ -98,7 +98,7 @@ TEST_CASE("a prompt comes from the command line or from a file", "[cli]") {
   CHECK(output_of({"generate", model, "--start", "FILE:" + file}) == "!hello\n");
   CHECK(output_of({"generate", model, "--start", "#"}) == "#hello\n");
   CHECK(refusal({"generate", model, "--prompt", "a", "--start", "b"}) ==
-        "error: --prompt, --prompt_file, --start: expected only one of them");
+        "error: --prompt, --prompt_file, --start, --ids: expected only one of them");
 }
 
 TEST_CASE("generate describes its result as JSON", "[cli]") {

@@ -54,6 +54,18 @@ TEST_CASE("each token that ends texts ends a generated text, and none is chosen 
   CHECK(std::find(tokens.begin(), tokens.end(), ';') == tokens.end());
 }
 
+TEST_CASE("a prompt of ids is continued as it is") {
+  const auto model = lively_model(257, 32);
+  ByteTokenizer tokenizer;
+  Decoder decoder(*model);
+  const GenerateResult text = generate(decoder, tokenizer, "ab", greedy(5));
+  tokenizer.set_prepends_end_of_text(true);
+  const GenerateResult ids =
+      generate(decoder, tokenizer, std::vector<std::int32_t>{'a', 'b'}, greedy(5));
+  CHECK(ids.tokens == text.tokens);
+  CHECK(ids.prompt_tokens == 2);
+}
+
 TEST_CASE("generation ends after max_new_tokens") {
   const auto model = scripted_model(257, script_of("hello"));
   const GenerateResult three = generate(*model, ByteTokenizer(), "?", greedy(3));

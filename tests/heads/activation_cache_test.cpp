@@ -101,6 +101,16 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
 
 }  // namespace
 
+TEST_CASE("contexts of ids are those of their text", "[activations]") {
+  const std::vector<std::vector<std::int32_t>> ids{{'a', 'b'}, {256}};
+  const ActivationContexts contexts(ids, 2);
+  CHECK(contexts.count() == 2);
+  CHECK(contexts.context(0).tokens ==
+        ActivationContexts(ByteTokenizer(), {std::string("ab")}, 2).context(0).tokens);
+  CHECK(contexts.context(1).tokens == ids[1]);
+  CHECK(contains(error_of([&] { ActivationContexts(ids, 1); }), "document 1 has 2 tokens"));
+}
+
 TEST_CASE("a cache holds what a hook sees at every point", "[activations]") {
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef", "a cat", "x"}, kBlock);
   std::vector<PointRange> every;

@@ -342,6 +342,20 @@ TEST_CASE("one text gives the maps of its tokens") {
   CHECK(weight(maps.layers[0].weights, {0, 0, 0}) == 1.0F);
 }
 
+TEST_CASE("documents of ids are recorded as they are") {
+  ByteTokenizer tokenizer;
+  const RecordedAttention text = record_attention_batch(model(), tokenizer, {std::string("ab")});
+  tokenizer.set_prepends_end_of_text(true);
+  const RecordedAttention ids = record_attention_of_ids(model(), tokenizer, {{'a', 'b'}});
+  CHECK(ids.documents[0].tokens == text.documents[0].tokens);
+  CHECK(ids.documents[0].text == "ab");
+  CHECK(ids.layers[1].weights.to_vector() == text.layers[1].weights.to_vector());
+  CHECK(record_attention_of_ids(model(), tokenizer, {{256, 'a'}, {'b'}}, {.max_tokens = 1})
+            .token_count() == 2);
+  CHECK(contains(error_of([&] { record_attention_of_ids(model(), tokenizer, {{}}); }),
+                 "the text is empty"));
+}
+
 TEST_CASE("max_tokens cuts every document to its beginning") {
   const auto recorded = record_attention_batch(
       model(), ByteTokenizer(), {std::string(100, 'x') + "y", "ab"}, {.max_tokens = 4});

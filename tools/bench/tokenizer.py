@@ -30,7 +30,7 @@ def headlight(program: Path, tokenizer: Path, file: Path, threads: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         ids = Path(folder) / "ids.bin"
         command = [program, "tokenizer", "encode", tokenizer, "--file", file, "--out", ids]
-        command += ["--no_special", "--threads", threads]
+        command += ["--special_tokens=off", "--threads", threads]
         start = time.perf_counter()
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - start

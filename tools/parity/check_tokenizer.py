@@ -211,7 +211,7 @@ def kind_differences(program, kind, corpus, cases, folder):
     wrong += decoding_differences(kind, program, folder, tokenizer, random_texts)
     tokenizer.encode_special_tokens = True
     name = f"names as text, {kind}"
-    return wrong + differences(name, program, folder, tokenizer, random_texts[:2000], "--no_special")
+    return wrong + differences(name, program, folder, tokenizer, random_texts[:2000], "--special_tokens=off")
 
 
 def share_of(strings, share):

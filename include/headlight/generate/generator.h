@@ -91,6 +91,11 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::strin
                         const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
 
+// The same for a prompt of ids, which nothing is put before.
+GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
+                        std::vector<std::int32_t> prompt, const GenerateOptions& options = {},
+                        const std::function<void(std::string_view piece)>& on_text = {});
+
 // The same with a float32 decoder made for this one text.
 GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
                         std::string_view prompt, const GenerateOptions& options = {},
@@ -100,6 +105,9 @@ GenerateResult generate(const LanguageModel& model, const Tokenizer& tokenizer,
 // prompt is read once, and every pass over the weights serves all of them.
 std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                              std::string_view prompt,
+                                             const GenerateOptions& options, Index count);
+std::vector<GenerateResult> generate_samples(Decoder& decoder, const Tokenizer& tokenizer,
+                                             std::vector<std::int32_t> prompt,
                                              const GenerateOptions& options, Index count);
 
 }  // namespace headlight

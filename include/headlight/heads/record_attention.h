@@ -62,6 +62,11 @@ RecordedAttention record_attention_batch(const LanguageModel& model, const Token
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options = {});
 
+// The same for documents of ids, which nothing is put before.
+RecordedAttention record_attention_of_ids(const LanguageModel& model, const Tokenizer& tokenizer,
+                                          const std::vector<std::vector<std::int32_t>>& documents,
+                                          const RecordAttentionOptions& options = {});
+
 // The same for one text, ready for attention_svg() and attention_html().
 AttentionMaps record_attention(const LanguageModel& model, const Tokenizer& tokenizer,
                                std::string_view text, const RecordAttentionOptions& options = {});

@@ -62,8 +62,9 @@ Options ablate_options() {
                     "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
   add_window_option(options);
-  options.value("text", "The text itself, in the place of --data")
-      .value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
+  options.value("text", "The text itself, in the place of --data");
+  add_ids_option(options);
+  options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
       .flag("all", "Ablate every head (the default)")
       .value("mode", "What takes the place of a head: " + listed(kChoiceNames<AblationMode>),
              "zero")
@@ -192,20 +193,22 @@ std::vector<ResultGrid> grids_of(const AblationResult& result) {
 }
 
 TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
-  if (!options.given("text")) {
+  if (!gives_text(options)) {
     return read_text_data(options, tokenizer);
   }
   TokenDataset data = stream_dataset(text_tokens(options, "text", tokenizer));
-  require(has_targets(data), "--text: expected two tokens or more, got ", data.token_count);
+  require(has_targets(data), options.given("ids") ? "--ids" : "--text",
+          ": expected two tokens or more, got ", data.token_count);
   return data;
 }
 
 // What says something about --data only.
 void check_text_options(const Options& options) {
-  require(!options.given("text") || !options.given("data"), "expected either --text or --data");
-  if (options.given("text")) {
+  const bool of_text = gives_text(options);
+  require(!of_text || !options.given("data"), "expected either --text or --data");
+  if (of_text) {
     refuse_options(options, {"documents", "separator", "jsonl", "token_dtype"},
-                   "does not go with --text");
+                   options.given("ids") ? "does not go with --ids" : "does not go with --text");
   }
 }
 

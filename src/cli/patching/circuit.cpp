@@ -12,6 +12,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/circuit.h"
 #include "headlight/views/circuit_plot.h"
@@ -258,7 +259,7 @@ int circuit_command(const Options& options) {
   const CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
-  const LoadedModel loaded = load_model_aloud(options.positional());
+  const LoadedModel loaded = load_text_model(options.positional(), options);
   intervene(options, loaded);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded);
   const CircuitResult result = find(loaded, tasks, wanted);

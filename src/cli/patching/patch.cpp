@@ -11,6 +11,7 @@
 #include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
 #include "views/report/json_output.h"
@@ -222,7 +223,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
 int patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
   const ResultFiles files(options);  // what is wrong with them is said before the model is read
-  const LoadedModel loaded = load_model_aloud(options.positional());
+  const LoadedModel loaded = load_text_model(options.positional(), options);
   intervene(options, loaded);
   if (is_grid) {
     patch_and_show_grid(options, loaded, pair_options(options, loaded), files);

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/display_text.h"
+#include "base/printable.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "views/report/json_output.h"
 
@@ -192,6 +194,7 @@ void add_pair_options(Options& options) {
       .value("answer", "What should follow the clean text, one token or more")
       .value("wrong", "What should follow the corrupt text")
       .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place");
+  add_special_tokens_option(options);
 }
 
 void add_group_option(Options& options) {
@@ -210,6 +213,7 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
                     .answer = {},
                     .wrong = {}};
   const auto answer = [&](const std::string& name, const std::vector<std::int32_t>& text) {
+    warn_about_special_names({options.text(name)}, tokenizer, "--" + name);
     return options.given(name) ? tokens_of(options.text(name), "--" + name, tokenizer)
                                : std::vector{likeliest_next(*loaded.model, text)};
   };
@@ -224,6 +228,7 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
 std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded,
                                      const std::vector<std::string>& groups) {
   std::vector<PatchingTask> pairs;
+  std::vector<std::string> texts;  // of all pairs
   std::istringstream lines(read_text_file(path));
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -233,10 +238,14 @@ std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const Lo
       const Json json = parse_json(line, place);
       in_place(place + ": ",
                [&] { pairs.push_back(pair_of(json, groups, *loaded.tokenizer, place + ": ")); });
+      for (const char* key : {"clean", "corrupt", "answer", "wrong"}) {
+        texts.push_back(json.find(key)->text());
+      }
     }
   }
   require(!pairs.empty(), path.string(),
           ": expected JSON lines with clean, corrupt, answer, wrong");
+  warn_about_special_names(texts, *loaded.tokenizer, shown(path));
   return pairs;
 }
 

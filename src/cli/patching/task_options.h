@@ -15,7 +15,8 @@ namespace headlight::cli {
 // How answers and groups are written, for --help.
 extern const char* const kTaskDetails;
 
-// --clean, --corrupt, --answer, --wrong, and --pairs in their place: JSON lines with these keys.
+// --clean, --corrupt, --answer, --wrong, and --pairs in their place, JSON lines with these keys;
+// and --special_tokens.
 void add_pair_options(Options& options);
 // --group, for commands that go by groups.
 void add_group_option(Options& options);

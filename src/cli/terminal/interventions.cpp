@@ -1,6 +1,6 @@
 #include "cli/terminal/interventions.h"
 
-#include "cli/terminal/log.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "headlight/heads/head_score_file.h"
 #include "headlight/heads/interventions.h"
 
@@ -29,8 +29,13 @@ void intervene(const Options& options, const LoadedModel& loaded) {
   }
   const Interventions::Options resources{.tokenizer = loaded.tokenizer.get(),
                                          .scores = scores_option(options, *loaded.model)};
-  loaded.model->attach(std::make_shared<Interventions>(
-      *loaded.model, read_changes(options.text("intervene")), resources));
+  const std::vector<Change> changes = read_changes(options.text("intervene"));
+  std::vector<std::string> texts;
+  for (const Change& change : changes) {
+    texts.insert(texts.end(), {change.source.text, change.source.less});
+  }
+  warn_about_special_names(texts, *loaded.tokenizer, "--intervene");
+  loaded.model->attach(std::make_shared<Interventions>(*loaded.model, changes, resources));
 }
 
 }  // namespace headlight::cli

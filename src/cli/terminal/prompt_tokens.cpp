@@ -6,16 +6,47 @@
 #include "base/read_number.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
+#include "text/special_names.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli {
 
+void add_ids_option(Options& options) {
+  options.value("ids", "The tokens themselves in the place of --text, as 1,4093; none is added");
+}
+
+bool gives_text(const Options& options) {
+  for (const char* other : {"text", "data", "file"}) {
+    require(!options.given("ids") || !options.given(other), "expected either --ids or --", other);
+  }
+  return options.given("text") || options.given("ids");
+}
+
+std::vector<std::int32_t> ids_option(const Options& options, const Tokenizer& tokenizer) {
+  std::vector<std::int32_t> ids;
+  for (const Index id : options.integers("ids")) {
+    ids.push_back(checked_id(id, tokenizer, "--ids"));
+  }
+  require(!ids.empty(), "--ids: expected ids of tokens, as 1,4093, got none");
+  return ids;
+}
+
+std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string& where) {
+  require(id >= 0 && id < tokenizer.vocab_size(), where, ": expected ids of 0 to ",
+          tokenizer.vocab_size() - 1, ", got ", id);
+  return static_cast<std::int32_t>(id);
+}
+
 std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
                                       const Tokenizer& tokenizer) {
+  if (name == "text" && gives_text(options) && options.given("ids")) {
+    return ids_option(options, tokenizer);
+  }
   const std::string text = options.text(name);
   require(!text.empty(), "--", name, ": expected a text");
   require_utf8(text, "--" + name);
   std::vector<std::int32_t> tokens = tokenizer.encode_prompt(text);
+  warn_about_special_names({text}, tokenizer, "--" + name);
   warn_about_unknown(tokens, tokenizer, "--" + name);
   return tokens;
 }
@@ -29,12 +60,23 @@ void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer
   }
 }
 
+void warn_about_special_names(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
+                              const std::string& where) {
+  SpecialNameCount names(tokenizer);
+  for (const std::string& text : texts) {
+    names.add(text);
+  }
+  if (const std::string warning = names.warning(where); !warning.empty()) {
+    log_warning(warning);
+  }
+}
+
 std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
                                        const LoadedModel& loaded) {
   std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
   const Index block = loaded.model->config().block_size;
-  require(std::ssize(tokens) <= block, "--", name, ": expected up to ", block,
-          " tokens, the block of the model, got ", tokens.size());
+  require(std::ssize(tokens) <= block, "--", options.given(name) ? name : "ids",
+          ": expected up to ", block, " tokens, the block of the model, got ", tokens.size());
   return tokens;
 }
 

@@ -23,6 +23,28 @@ void add_text_data_options(Options& options) {
   add_format_options(options);
   options.value("token_dtype", kTokenDtypeHelp, "auto")
       .value("batch_size", "Sequences computed at once", "12");
+  add_special_tokens_option(options);
+}
+
+void add_special_tokens_option(Options& options, const std::string& fallback) {
+  options.value("special_tokens",
+                "on: names of special tokens in a text, such as <|im_start|>, become those tokens; "
+                "off: they are plain text",
+                fallback);
+}
+
+bool special_tokens_option(const Options& options) {
+  const std::string text = options.text("special_tokens");
+  require(text == "on" || text == "off", "--special_tokens: expected on or off, got '", text, "'");
+  return text == "on";
+}
+
+LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
+                            const LoadOptions& loading) {
+  const bool reads_special = special_tokens_option(options);
+  LoadedModel loaded = load_model_aloud(path, loading);
+  loaded.tokenizer->set_reads_special(reads_special);
+  return loaded;
 }
 
 void add_window_option(Options& options) {
@@ -41,7 +63,7 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
   LoadedModel loaded =
-      load_model_aloud(path, {.adjust = [&](GptConfig& config) {
+      load_text_model(path, options, {.adjust = [&](GptConfig& config) {
                    config.block_size =
                        window == 0 ? config.block_size : std::min(config.block_size, window);
                  }});

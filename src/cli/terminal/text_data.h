@@ -20,8 +20,15 @@ inline constexpr const char* kTextsOrIdsHelp =
 
 // --documents, --separator and --jsonl.
 void add_format_options(Options& options);
-// The same, --data, --token_dtype and --batch_size.
+// The same, --data, --token_dtype, --batch_size and --special_tokens.
 void add_text_data_options(Options& options);
+
+// --special_tokens, which is off or on.
+void add_special_tokens_option(Options& options, const std::string& fallback = "off");
+bool special_tokens_option(const Options& options);
+// A model whose tokenizer reads texts as --special_tokens asks.
+LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
+                            const LoadOptions& loading = {});
 
 // --window and --bos.
 void add_window_option(Options& options);

@@ -5,11 +5,13 @@
 #include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -37,38 +39,6 @@ Options tokenizer_decode_options() {
       .flag("skip_special", "Leave special tokens out");
   return options;
 }
-
-std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string& where) {
-  require(id >= 0 && id < tokenizer.vocab_size(), where, ": expected ids of 0 to ",
-          tokenizer.vocab_size() - 1, ", got ", id);
-  return static_cast<std::int32_t>(id);
-}
-
-// Ids part by part.
-class BytesOfIds {
- public:
-  BytesOfIds(const Tokenizer& tokenizer, bool skip_special)
-      : tokenizer_(tokenizer), skip_special_(skip_special) {}
-
-  std::string next(std::span<const std::int32_t> ids) {
-    std::string bytes;
-    for (const std::int32_t id : ids) {
-      const std::string_view name = tokenizer_.special_name(id);
-      if (!name.empty()) {
-        bytes += skip_special_ ? "" : name;
-      } else {
-        bytes += at_start_ ? tokenizer_.first_token_bytes(id) : tokenizer_.token_bytes(id);
-      }
-      at_start_ = at_start_ && skip_special_ && !name.empty();
-    }
-    return bytes;
-  }
-
- private:
-  const Tokenizer& tokenizer_;
-  bool skip_special_;
-  bool at_start_ = true;  // of what is written
-};
 
 // Numbers between characters that are not digits.
 Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {

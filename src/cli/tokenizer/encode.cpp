@@ -33,7 +33,8 @@ Options tokenizer_encode_options() {
            "Prints the ids on one line; those of several files, or of the lines of a JSON lines\n"
            "file, on a line for each. The names of special tokens in the text become those "
            "tokens,\n"
-           "as in Hugging Face tokenizers; --no_special keeps them plain text, as training does.\n"
+           "as in Hugging Face tokenizers; --special_tokens off keeps them plain text, as other\n"
+           "commands do unless asked otherwise.\n"
            "Files are read as they are, a part at a time, whatever their length; byte-level\n"
            "tokenizers take any bytes. --out writes the ids as nanoGPT's train.bin, raw\n"
            "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and\n"
@@ -61,8 +62,8 @@ Options tokenizer_encode_options() {
   options.value("out", "Write the ids into this file, or folder, instead of printing them")
       .value("shard_tokens", "Write a folder of files with at most so many tokens each")
       .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
-             "auto")
-      .flag("no_special", "Names of special tokens are plain text");
+             "auto");
+  add_special_tokens_option(options, "on");
   options.alias("data", "file").alias("shard_size", "shard_tokens");
   return options;
 }
@@ -163,7 +164,7 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
   require(!folder.empty(), "--out: expected the name of a folder, got none");
   ShardOptions sharding{.shard_tokens = options.integer("shard_tokens"),
                         .format = source.format,
-                        .special = !options.is_set("no_special")};
+                        .special = special_tokens_option(options)};
   sharding.format.token_dtype = output_dtype(options, tokenizer);
   sharding.on_shard = [&](const Shard& shard) {
     log_info(concat_text("wrote ", shown(std::filesystem::path(folder) / shard.name), ": ",
@@ -233,7 +234,7 @@ int tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
   const auto tokenizer = open_tokenizer_aloud(options.positionals().front());
-  const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
+  const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const Source source = source_of(options, *tokenizer, encoder);
   if (options.given("shard_tokens")) {
     require(options.given("out"), "--shard_tokens: expected --out FOLDER beside it");

@@ -6,6 +6,7 @@
 #include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/base/error.h"
 #include "text/text_encoder.h"
@@ -29,11 +30,11 @@ Options tokenizer_show_options() {
        .details =
            "Each token stands above its id: a blank as ·, a line end as ⏎, a tab as ⇥, bytes that\n"
            "are only a part of a character as <0xEA>. In colour on a terminal, unless NO_COLOR is\n"
-           "set. Names of special tokens become those tokens; --no_special keeps them plain text.\n"
+           "set. Names of special tokens become those tokens; --special_tokens off keeps them plain.\n"
            "JSON keys: tokens (id, label and bytes, the number of bytes, of each).",
        .examples = {"headlight tokenizer show runs/bpe \"Once upon a time\"",
                     "headlight tokenizer show runs/bpe \"안녕하세요\" --json"}});
-  options.flag("no_special", "Names of special tokens are plain text");
+  add_special_tokens_option(options, "on");
   return options;
 }
 
@@ -117,7 +118,7 @@ int tokenizer_show_command(const Options& options) {
           options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
   const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
-  const TextEncoder encoder(*tokenizer, !options.is_set("no_special"));
+  const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
   if (options.json()) {
     print_json(json_of(ids, *tokenizer));

@@ -2,11 +2,24 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "headlight/base/error.h"
 #include "heads/activations/activation_rows.h"
 
 namespace headlight {
+namespace {
+
+std::vector<std::vector<std::int32_t>> encoded(const Tokenizer& tokenizer,
+                                               const std::vector<std::string>& texts) {
+  std::vector<std::vector<std::int32_t>> ids;
+  for (const std::string& text : texts) {
+    ids.push_back(tokenizer.encode_prompt(text));
+  }
+  return ids;
+}
+
+}  // namespace
 
 std::vector<Index> TokenPositions::of(Index length) const {
   const Index first = last ? length - 1 : std::min(range.first, length);
@@ -24,13 +37,16 @@ TokenPositions parse_positions(std::string_view about, std::string_view text) {
 }
 
 ActivationContexts::ActivationContexts(const Tokenizer& tokenizer,
-                                       const std::vector<std::string>& texts, Index block_size) {
-  require(!texts.empty(), "[activations] expected a text or more, got none");
-  for (const std::string& text : texts) {
-    texts_.push_back(tokenizer.encode_prompt(text));
-    const auto length = static_cast<Index>(texts_.back().size());
-    const std::string name =
-        texts.size() == 1 ? "the text" : concat_text("document ", texts_.size());
+                                       const std::vector<std::string>& texts, Index block_size)
+    : ActivationContexts(encoded(tokenizer, texts), block_size) {}
+
+ActivationContexts::ActivationContexts(std::vector<std::vector<std::int32_t>> texts,
+                                       Index block_size)
+    : texts_(std::move(texts)) {
+  require(!texts_.empty(), "[activations] expected a text or more, got none");
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    const auto length = static_cast<Index>(texts_[i].size());
+    const std::string name = texts_.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
     require(length <= block_size, name, " has ", length, " tokens, more than the ", block_size,
             " that the model reads at once");

@@ -110,8 +110,8 @@ TEST_CASE("weighted token files train to the bits of their weighted texts", "[cl
   const Given given;
   const std::string text = given.trained("text", {"--data", given.a(":2"), given.b(":1")});
   const auto encoded = [&](const std::string& name, const std::string& file) {
-    output_of({"tokenizer", "encode", given.folder().at("text"), file, "--no_special", "--out",
-               given.folder().at(name)});
+    output_of({"tokenizer", "encode", given.folder().at("text"), file, "--special_tokens", "off",
+               "--out", given.folder().at(name)});
     return given.folder().at(name);
   };
   const std::string a = encoded("a.bin", given.a());

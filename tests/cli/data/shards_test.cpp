@@ -42,12 +42,12 @@ TEST_CASE("shards train to the bits of their text, padded and bucketed", "[cli][
     const std::string all = folder.at(std::string("all.") + batching);
     output_of(changed(train(text, all, batching), {"--validation_fraction", "0"}));
   }
-  const auto report = report_of({"tokenizer", "encode", tokenizer, text, "--no_special", "--out",
-                                 folder.at("one"), "--shard_tokens", "100000"});
+  const auto report = report_of({"tokenizer", "encode", tokenizer, text, "--special_tokens", "off",
+                                 "--out", folder.at("one"), "--shard_tokens", "100000"});
   CHECK(report["shards"] == 1);
   CHECK(report["documents"] == 90);
   const std::string messages =
-      run_headlight({"tokenizer", "encode", tokenizer, text, "--no_special", "--out",
+      run_headlight({"tokenizer", "encode", tokenizer, text, "--special_tokens", "off", "--out",
                      folder.at("many"), "--shard_size", "300", "--log_level", "info"})
           .err;
   CHECK(messages.find("shard_000001.bin: ") != std::string::npos);

@@ -129,7 +129,8 @@ TEST_CASE("names of special tokens become those tokens unless asked otherwise", 
   const std::string bpe = small_tokenizer(folder);
   const std::string name = "!<|endoftext|>!";
   CHECK(output_of({"tokenizer", "encode", bpe, "--text", name}) == "1 0 1\n");
-  const std::string plain = output_of({"tokenizer", "encode", bpe, "--text", name, "--no_special"});
+  const std::string plain =
+      output_of({"tokenizer", "encode", bpe, "--text", name, "--special_tokens", "off"});
   CHECK(plain.rfind("1 28 ", 0) == 0);  // '!' and '<'
 }
 
