@@ -131,6 +131,7 @@ GptConfig read_model_config(const fs::path& directory) { return read_config(dire
 GptConfig read_settled_config(const fs::path& path) {
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
+  model.weights.check(model.config);
   return model.config;
 }
 

@@ -8,8 +8,6 @@
 namespace headlight {
 namespace {
 
-// Far above any model that a CPU can train; keeps products of sizes inside 64 bits.
-constexpr Index kLargestSize = Index{1} << 24;
 constexpr double kLargestTheta = 1e12;
 
 void require_size(const char* name, Index value) {
@@ -233,6 +231,8 @@ void GptConfig::validate() const {
   require_value(n_layer <= kMostLayers, "n_layer", "expected 1 to ", kMostLayers, ", got ",
                 n_layer);
   require_size("n_head", n_head);
+  require_value(n_head * n_layer <= kMostHeads, "n_head", "expected at most ", kMostHeads,
+                " heads in all layers, got ", n_layer, " x ", n_head);
   require_size("n_embd", n_embd);
   require_value(head_width >= 0 && head_width <= kLargestSize, "head_width", "expected 0 to ",
                 kLargestSize, ", got ", head_width);

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "headlight/io/token_file.h"
+#include "headlight/nn/architecture.h"
 #include "headlight/optim/muon.h"
 
 namespace headlight {
@@ -522,7 +523,8 @@ TrainConfig described(const GptConfig& model) {
   config.original_max_position_embeddings = model.rope.original_max_position_embeddings;
   if (model.rope.width > 0) {
     config.rotary_pct =
-        static_cast<double>(model.rope.width) / static_cast<double>(model.head_layout().head_width);
+        static_cast<double>(model.rope.width) /
+        static_cast<double>(block_plan(model, 0).attention.head_width);
   }
   describe_windows(model.windows, config);
   return config;
@@ -585,13 +587,14 @@ GptConfig TrainConfig::model(Index vocabulary) const {
                 .high_freq_factor = high_freq_factor,
                 .original_max_position_embeddings = original_max_position_embeddings};
   if (rotary_pct < 1 && n_head > 0) {
-    const auto head = static_cast<double>(model.head_layout().head_width);
+    const auto head = static_cast<double>(block_plan(model, 0).attention.head_width);
     constexpr double kRounding = 1e-9;  // of a share that was a quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
     require_value(model.rope.width > 0 || position != "rope", "rotary_pct",
                   "expected a share of at least two of ", head, " elements, got ", rotary_pct);
   }
-  for (Index layer = 0; sliding_window > 0 && layer < n_layer; ++layer) {
+  const Index window_layers = std::min(n_layer, kMostLayers);  // validate() refuses more
+  for (Index layer = 0; sliding_window > 0 && layer < window_layers; ++layer) {
     const bool sees_all = sliding_window_pattern > 0 && (layer + 1) % sliding_window_pattern == 0;
     model.windows.push_back(sees_all ? 0 : sliding_window);
   }

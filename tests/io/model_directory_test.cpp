@@ -292,18 +292,95 @@ TEST_CASE("a model may be loaded with fewer positions than its file has") {
         slice(*find(whole, "wpe.weight"), 0, 0, 4).to_vector());
 }
 
+// What AutoConfig of transformers 5.24 says about a config.json of a type alone.
+struct Defaults {
+  const char* type;
+  Index vocabulary;
+  Index block;
+  Index width;
+  Index layers;
+  Index heads;
+  Index key_heads;
+  Index head_width;
+  Index inner;
+  double epsilon;
+  Activation activation;
+  bool tied;
+  double dropout;
+  double theta;         // of the first layer; 0: no rotary positions
+  Index turned;         // elements of a head
+  Index first_window;   // of the first layer; 0: none
+  Index second_window;  // of the second
+  Index sixth_window;
+};
+
 TEST_CASE("keys that config.json lacks have the defaults of transformers") {
-  const GptConfig config = parse_model_config(R"({"model_type": "gpt2"})", "config.json").config;
-  CHECK(config.vocab_size == 50257);
-  CHECK(config.block_size == 1024);
-  CHECK(config.n_embd == 768);
-  CHECK(config.n_layer == 12);
-  CHECK(config.n_head == 12);
-  CHECK(config.layer_norm_epsilon == 1e-5);
-  CHECK(config.attention_dropout == 0.1);
-  CHECK(config.activation == Activation::gelu_tanh);
-  CHECK(config.tie_weights);
-  CHECK(config.bias);
+  using enum Activation;
+  const std::vector<Defaults> families{
+      {"gpt2", 50257, 1024, 768, 12, 12, 12, 64, 3072, 1e-5, gelu_tanh, true, 0.1, 0, 0, 0, 0, 0},
+      {"gpt_neo", 50257, 2048, 2048, 24, 16, 16, 128, 8192, 1e-5, gelu_tanh, true, 0, 0, 0, 0, 256,
+       256},
+      {"gpt_neox", 50432, 2048, 6144, 44, 64, 64, 96, 24576, 1e-5, gelu_erf, false, 0, 1e4, 24, 0,
+       0, 0},
+      {"llama", 32000, 2048, 4096, 32, 32, 32, 128, 11008, 1e-6, silu, false, 0, 1e4, 128, 0, 0, 0},
+      {"mistral", 32000, 131072, 4096, 32, 32, 8, 128, 14336, 1e-6, silu, false, 0, 1e4, 128, 4096,
+       4096, 4096},
+      {"qwen2", 151936, 32768, 4096, 32, 32, 32, 128, 22016, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
+       0},
+      {"qwen3", 151936, 32768, 4096, 32, 32, 32, 128, 22016, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
+       0},
+      {"gemma3_text", 262208, 131072, 2304, 26, 8, 4, 256, 9216, 1e-6, gelu_tanh, true, 0, 1e4, 256,
+       4096, 4096, 0}};
+  for (const Defaults& usual : families) {
+    INFO(usual.type);
+    const GptConfig config =
+        parse_model_config(concat_text("{\"model_type\": \"", usual.type, "\"}"), "config.json")
+            .config;
+    const BlockPlan first = block_plan(config, 0);
+    CHECK(config.vocab_size == usual.vocabulary);
+    CHECK(config.block_size == usual.block);
+    CHECK(config.n_embd == usual.width);
+    CHECK(config.n_layer == usual.layers);
+    CHECK(config.n_head == usual.heads);
+    CHECK(first.attention.key_heads == usual.key_heads);
+    CHECK(first.attention.head_width == usual.head_width);
+    CHECK(first.mlp_width == usual.inner);
+    CHECK(config.layer_norm_epsilon == usual.epsilon);
+    CHECK(config.activation == usual.activation);
+    CHECK(config.tie_weights == usual.tied);
+    CHECK(config.attention_dropout == usual.dropout);
+    CHECK(first.attention.rope.has_value() == (usual.theta > 0));
+    const RopeOptions rope = first.attention.rope.value_or(RopeOptions{.theta = 0});
+    CHECK(rope.theta == usual.theta);
+    CHECK((rope.width > 0 || usual.theta == 0 ? rope.width : usual.head_width) == usual.turned);
+    CHECK(first.attention.window == usual.first_window);
+    CHECK(block_plan(config, 1).attention.window == usual.second_window);
+    CHECK(block_plan(config, 5).attention.window == usual.sixth_window);
+  }
+}
+
+TEST_CASE("keys that are null mean what they mean to transformers") {
+  const auto attention = [](const std::string& keys) {
+    return block_plan(parse_model_config("{" + keys + "}", "config.json").config, 31).attention;
+  };
+  CHECK(attention(R"("model_type": "mistral", "sliding_window": null)").window == 0);
+  CHECK(attention(R"("model_type": "mistral", "num_key_value_heads": null)").key_heads == 32);
+  CHECK(attention(R"("model_type": "qwen2", "num_key_value_heads": null,
+                     "num_attention_heads": 16)").key_heads == 16);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": null)").window == 0);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true)").window == 4096);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true,
+                     "sliding_window": null)").window == 0);
+  CHECK(contains(error_of([] {
+                   parse_model_config(R"({"model_type": "gemma3_text", "sliding_window": null})",
+                                      "config.json");
+                 }),
+                 "sliding_window: expected a number from 1, got null"));
+  const auto scaled =
+      parse_model_config(R"({"model_type": "llama",
+                             "rope_scaling": {"rope_type": "llama3", "factor": 8}})",
+                         "config.json");
+  CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context
 }
 
 TEST_CASE("options of GPT-2 that would change the function are refused by name") {

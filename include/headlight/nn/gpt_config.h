@@ -33,6 +33,10 @@ inline constexpr auto kChoices<PositionKind> =
                                          {"none", PositionKind::none}});
 
 inline constexpr Index kMostLayers = 4096;
+// Of all layers: lists of heads are made before weights are at hand that could contradict them.
+inline constexpr Index kMostHeads = Index{1} << 20;
+// Far above any model that a CPU can train; keeps products of two sizes inside 64 bits.
+inline constexpr Index kLargestSize = Index{1} << 24;
 
 // The shape of a GPT. Names and meaning follow nanoGPT and GPT-2.
 struct GptConfig {

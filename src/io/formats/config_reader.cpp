@@ -1,6 +1,7 @@
 #include "io/formats/config_reader.h"
 
 #include "headlight/base/error.h"
+#include "headlight/nn/gpt_config.h"
 
 namespace headlight {
 
@@ -13,10 +14,22 @@ const Json* ConfigReader::find(const char* key) const {
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
+bool ConfigReader::is_null(const char* key) const {
+  const Json* found = object_.find(key);
+  return found != nullptr && found->is_null();
+}
+
 Index ConfigReader::integer(const char* key, Index fallback) const {
   const Json* value = find(key);
   require_value(value == nullptr || value->is_integer(), key, "expected a whole number");
   return value == nullptr ? fallback : value->integer();
+}
+
+Index ConfigReader::size(const char* key, Index fallback, Index smallest) const {
+  const Index value = integer(key, fallback);
+  require_value(find(key) == nullptr || (value >= smallest && value <= kLargestSize), key,
+                "expected ", smallest, " to ", kLargestSize, ", got ", value);
+  return value;
 }
 
 double ConfigReader::number(const char* key, double fallback) const {

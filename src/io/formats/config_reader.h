@@ -9,14 +9,17 @@
 namespace headlight {
 
 // Reads members of one config.json; what is wrong is said about their keys. Absent and null are the
-// same.
+// same to all but is_null().
 class ConfigReader {
  public:
   // Throws Error unless it is an object.
   explicit ConfigReader(const Json& object);
 
   const Json* find(const char* key) const;
+  bool is_null(const char* key) const;  // it is there, and null
   Index integer(const char* key, Index fallback) const;
+  // At most kLargestSize, so that no size becomes memory, or overflows, before it is checked.
+  Index size(const char* key, Index fallback, Index smallest = 1) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;
   bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }

@@ -76,17 +76,22 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
     const ModelFamily& family = family_of_type(reader.text("model_type", ""));
     refuse_quantization(reader);
     ModelConfig result{&family, family.read_config(reader)};
-    result.config.validate();
+    count_parameters(result.config);  // refuses what no file could hold
     result.config = result.config.canonical();
     return result;
   });
 }
 
 Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
-  const Index layers = reader.integer(key, usual);
-  require_value(layers > 0 && layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ",
+  const Index layers = reader.size(key, usual);
+  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ",
                 layers);
   return layers;
+}
+
+Index read_window(const ConfigReader& reader, Index usual) {
+  constexpr const char* kKey = "sliding_window";
+  return reader.is_null(kKey) ? 0 : reader.size(kKey, usual);
 }
 
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,

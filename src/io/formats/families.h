@@ -63,6 +63,8 @@ ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
 // Throws Error about the key for what no model has.
 Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
+// sliding_window: 0 where the file says null, `usual` where it says nothing.
+Index read_window(const ConfigReader& reader, Index usual);
 // Of each layer, as layer_types says where it is there, else for the layers that are `sliding`.
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
                                  Index window);

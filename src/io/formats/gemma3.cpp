@@ -13,10 +13,10 @@ constexpr double kGlobalTheta = 1e6;
 constexpr double kLocalTheta = 1e4;
 
 std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) {
-  const Index window = reader.integer("sliding_window", 4096);
-  require_value(window >= 1, "sliding_window", "expected a number from 1, got ", window);
-  const Index pattern = reader.integer("sliding_window_pattern", 6);
-  require_value(pattern >= 1, "sliding_window_pattern", "expected a number from 1, got ", pattern);
+  const Index window = read_window(reader, 4096);
+  require_value(window > 0 || reader.find("layer_types") != nullptr, "sliding_window",
+                "expected a number from 1, got null");
+  const Index pattern = reader.size("sliding_window_pattern", 6);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < layers; ++layer) {
     sliding.push_back((layer + 1) % pattern != 0);
@@ -30,14 +30,14 @@ void read_ropes(const ConfigReader& reader, GptConfig& config) {
   const auto of_kind = [&](const char* kind) {
     return is_nested ? ConfigReader(*parameters).find(kind) : nullptr;
   };
-  const Index head_width = config.head_layout().head_width;
-  config.rope = read_rope(reader, head_width, {.usual_theta = kGlobalTheta});
+  config.rope = read_rope(reader, config.head_width,
+                          {.block_size = config.block_size, .usual_theta = kGlobalTheta});
   if (const Json* whole = of_kind("full_attention"); whole != nullptr) {
-    config.rope = read_rope_parameters(ConfigReader(*whole), config.rope);
+    config.rope = read_rope_parameters(ConfigReader(*whole), config.rope, config.block_size);
   }
   RopeOptions local{.theta = reader.number("rope_local_base_freq", kLocalTheta)};
   if (const Json* sliding = of_kind("sliding_attention"); sliding != nullptr) {
-    local = read_rope_parameters(ConfigReader(*sliding), local);
+    local = read_rope_parameters(ConfigReader(*sliding), local, config.block_size);
   }
   require_value(local.scaling == RopeScaling::none && config.rope.width == 0, "rope_parameters",
                 "only whole heads, and windows without scaling, are supported");
@@ -46,17 +46,14 @@ void read_ropes(const ConfigReader& reader, GptConfig& config) {
 
 GptConfig read_config(const ConfigReader& reader) {
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", 262208);
-  config.block_size = reader.integer("max_position_embeddings", Index{1} << 17);
-  config.n_embd = reader.integer("hidden_size", 2304);
+  config.vocab_size = reader.size("vocab_size", 262208);
+  config.block_size = reader.size("max_position_embeddings", Index{1} << 17);
+  config.n_embd = reader.size("hidden_size", 2304);
   config.n_layer = read_layer_count(reader, "num_hidden_layers", 26);
-  config.n_head = reader.integer("num_attention_heads", 8);
-  config.n_kv_head = reader.integer("num_key_value_heads", 4);
-  config.n_inner = reader.integer("intermediate_size", 9216);
-  config.head_width = reader.integer("head_dim", 256);
-  require_value(config.n_embd > 0, "hidden_size", "expected a number from 1, got ", config.n_embd);
-  require_value(config.head_width > 0, "head_dim", "expected a number from 1, got ",
-                config.head_width);
+  config.n_head = reader.size("num_attention_heads", 8);
+  config.n_kv_head = reader.size("num_key_value_heads", 4);
+  config.n_inner = reader.size("intermediate_size", 9216);
+  config.head_width = reader.size("head_dim", 256);
   config.bias = false;
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;

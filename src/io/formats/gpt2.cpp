@@ -28,13 +28,12 @@ namespace {
 
 GptConfig read_gpt2(const ConfigReader& reader) {
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", 50257);
-  config.block_size = reader.integer("n_positions", reader.integer("n_ctx", 1024));
-  config.n_embd = reader.integer("n_embd", 768);
-  config.n_layer = reader.integer("n_layer", 12);
-  config.n_head = reader.integer("n_head", 12);
-  const Index inner = reader.integer("n_inner", 4 * config.n_embd);
-  require_value(inner >= 1, "n_inner", "expected a number from 1, got ", inner);
+  config.vocab_size = reader.size("vocab_size", 50257);
+  config.block_size = reader.size("n_positions", reader.size("n_ctx", 1024));
+  config.n_embd = reader.size("n_embd", 768);
+  config.n_layer = read_layer_count(reader, "n_layer", 12);
+  config.n_head = reader.size("n_head", 12);
+  const Index inner = reader.size("n_inner", 4 * config.n_embd);
   config.n_inner = inner == 4 * config.n_embd ? 0 : inner;
   config.attention_dropout = reader.number("attn_pdrop", 0.1);
   config.residual_dropout = reader.number("resid_pdrop", 0.1);
@@ -68,14 +67,14 @@ std::vector<std::vector<Index>> read_lists(const ConfigReader& reader, const cha
 RopeOptions read_rope(const ConfigReader& reader) {
   const RopeOptions usual;
   return {.theta = reader.number("rope_theta", usual.theta),
-          .width = reader.integer("rope_width", usual.width),
+          .width = reader.size("rope_width", usual.width, 0),
           .style = parse_name<RotaryStyle>("rope_style", reader.text("rope_style", "half")),
           .scaling = parse_name<RopeScaling>("rope_scaling", reader.text("rope_scaling", "none")),
           .factor = reader.number("rope_factor", usual.factor),
           .low_freq_factor = reader.number("rope_low_freq_factor", usual.low_freq_factor),
           .high_freq_factor = reader.number("rope_high_freq_factor", usual.high_freq_factor),
           .original_max_position_embeddings =
-              reader.integer("rope_original_block_size", usual.original_max_position_embeddings)};
+              reader.size("rope_original_block_size", usual.original_max_position_embeddings)};
 }
 
 GptConfig read_headlight_config(const ConfigReader& reader) {
@@ -89,7 +88,7 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
   config.gated_mlp = reader.boolean("gated_mlp", false);
   config.rope = read_rope(reader);
   config.rope_local_theta = reader.number("rope_local_theta", 0);
-  config.head_width = reader.integer("head_width", 0);
+  config.head_width = reader.size("head_width", 0, 0);
   config.mlp = reader.boolean("mlp", true);
   config.position = parse_name<PositionKind>("position", reader.text("position", "learned"));
   config.parallel_residual = reader.boolean("parallel_residual", false);
@@ -97,7 +96,7 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
   config.qkv_bias = reader.boolean("qkv_bias");
   config.attention_output_bias = reader.boolean("attention_output_bias");
   config.mlp_bias = reader.boolean("mlp_bias");
-  config.n_kv_head = reader.integer("n_kv_head", 0);
+  config.n_kv_head = reader.size("n_kv_head", 0, 0);
   config.attention_scale = reader.number("attention_scale", 0);
   config.heads_per_layer = reader.integers("heads_per_layer");
   config.windows = reader.integers("windows");

@@ -11,14 +11,14 @@ constexpr Index kWindow = 256;  // transformers' window_size
 // The kind of every layer of "attention_types": [[["global", "local"], 12]].
 std::vector<bool> local_layers(const ConfigReader& reader) {
   constexpr const char* kKey = "attention_types";
+  const Json usual = Json::array({Json::array({Json::array({"global", "local"}), 12})});
   std::vector<bool> local;
-  const Json* types = reader.find(kKey);
-  require_value(types != nullptr && types->is_array(), kKey, "expected a list");
-  constexpr Index kMost = Index{1} << 16;
-  for (const Json& group : *types) {
+  const Json* given = reader.find(kKey);
+  const Json& types = given == nullptr ? usual : *given;
+  require_value(types.is_array(), kKey, "expected a list");
+  for (const Json& group : types) {
     require_value(group.is_array() && group.size() == 2 && group[0].is_array() &&
-                      group[1].is_integer() && group[1].integer() >= 0 &&
-                      group[1].integer() <= kMost && std::ssize(local) <= kMost,
+                      !group[0].empty() && group[1].is_integer() && group[1].integer() >= 0,
                   kKey, "expected lists of kinds and how often they come");
     for (Index time = 0; time < group[1].integer(); ++time) {
       for (const Json& kind : group[0]) {
@@ -26,7 +26,8 @@ std::vector<bool> local_layers(const ConfigReader& reader) {
                       "expected global or local, got ", kind.dump());
         local.push_back(kind.text() == "local");
       }
-      require_value(std::ssize(local) <= kMost, kKey, "expected at most ", kMost, " layers");
+      require_value(std::ssize(local) <= kMostLayers, kKey, "expected at most ", kMostLayers,
+                    " layers");
     }
   }
   return local;
@@ -34,12 +35,12 @@ std::vector<bool> local_layers(const ConfigReader& reader) {
 
 GptConfig read_gpt_neo(const ConfigReader& reader) {
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", 50257);
-  config.block_size = reader.integer("max_position_embeddings", 2048);
-  config.n_embd = reader.integer("hidden_size", 2048);
-  config.n_layer = reader.integer("num_layers", 24);
-  config.n_head = reader.integer("num_heads", 16);
-  config.n_inner = reader.integer("intermediate_size", 0);
+  config.vocab_size = reader.size("vocab_size", 50257);
+  config.block_size = reader.size("max_position_embeddings", 2048);
+  config.n_embd = reader.size("hidden_size", 2048);
+  config.n_layer = read_layer_count(reader, "num_layers", 24);
+  config.n_head = reader.size("num_heads", 16);
+  config.n_inner = reader.size("intermediate_size", 0);
   config.activation = read_activation(reader, "activation_function", "gelu_new");
   config.attention_dropout = reader.number("attention_dropout", 0);
   config.residual_dropout = reader.number("resid_dropout", 0);
@@ -51,8 +52,7 @@ GptConfig read_gpt_neo(const ConfigReader& reader) {
   const std::vector<bool> local = local_layers(reader);
   require_value(std::ssize(local) == config.n_layer, "attention_types", "expected ", config.n_layer,
                 " layers, got ", local.size());
-  const Index window = reader.integer("window_size", kWindow);
-  require_value(window >= 1, "window_size", "expected a number from 1, got ", window);
+  const Index window = reader.size("window_size", kWindow);
   for (const bool is_local : local) {
     config.windows.push_back(is_local ? window : 0);
   }

@@ -12,12 +12,12 @@ constexpr double kUsualShare = 0.25;
 
 GptConfig read_gpt_neox(const ConfigReader& reader) {
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", 50432);
-  config.block_size = reader.integer("max_position_embeddings", 2048);
-  config.n_embd = reader.integer("hidden_size", 6144);
-  config.n_layer = reader.integer("num_hidden_layers", 44);
-  config.n_head = reader.integer("num_attention_heads", 64);
-  config.n_inner = reader.integer("intermediate_size", 24576);
+  config.vocab_size = reader.size("vocab_size", 50432);
+  config.block_size = reader.size("max_position_embeddings", 2048);
+  config.n_embd = reader.size("hidden_size", 6144);
+  config.n_layer = read_layer_count(reader, "num_hidden_layers", 44);
+  config.n_head = reader.size("num_attention_heads", 64);
+  config.n_inner = reader.size("intermediate_size", 24576);
   config.activation = read_activation(reader, "hidden_act", "gelu");
   config.attention_dropout = reader.number("attention_dropout", 0);
   config.residual_dropout = reader.number("hidden_dropout", 0);
@@ -28,11 +28,14 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
   config.qkv_bias = reader.boolean("attention_bias", true);
   config.attention_output_bias = config.qkv_bias;
   config.position = PositionKind::rope;
-  require_value(config.n_head > 0 && config.n_embd % config.n_head == 0, "num_attention_heads",
+  require_value(config.n_embd % config.n_head == 0, "num_attention_heads",
                 "expected a divisor of ", config.n_embd, ", got ", config.n_head);
   config.rope =
       read_rope(reader, config.n_embd / config.n_head,
-                {.theta = "rotary_emb_base", .share = "rotary_pct", .usual_share = kUsualShare});
+                {.block_size = config.block_size,
+                 .theta = "rotary_emb_base",
+                 .share = "rotary_pct",
+                 .usual_share = kUsualShare});
   return config;
 }
 

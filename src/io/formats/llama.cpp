@@ -10,27 +10,28 @@
 namespace headlight {
 namespace {
 
+constexpr Index kUsualWindow = 4096;
+
 // What transformers takes for a size that a config.json lacks.
 struct UsualSizes {
   Index vocabulary = 32000;
   Index block = 2048;
   Index inner = 11008;
-  Index key_heads = 0;   // 0: as many as there are heads
+  Index key_heads = 0;   // 0: as many as there are heads, as for null
   Index head_width = 0;  // 0: of the model's width
 };
 
 GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
   GptConfig config;
-  config.vocab_size = reader.integer("vocab_size", usual.vocabulary);
-  config.block_size = reader.integer("max_position_embeddings", usual.block);
-  config.n_embd = reader.integer("hidden_size", 4096);
+  config.vocab_size = reader.size("vocab_size", usual.vocabulary);
+  config.block_size = reader.size("max_position_embeddings", usual.block);
+  config.n_embd = reader.size("hidden_size", 4096);
   config.n_layer = read_layer_count(reader, "num_hidden_layers", 32);
-  config.n_head = reader.integer("num_attention_heads", 32);
-  config.n_kv_head = reader.integer("num_key_value_heads", usual.key_heads);
-  config.n_inner = reader.integer("intermediate_size", usual.inner);
-  config.head_width = reader.integer("head_dim", usual.head_width);
-  require_value(config.n_head > 0, "num_attention_heads", "expected a number from 1, got ",
-                config.n_head);
+  config.n_head = reader.size("num_attention_heads", 32);
+  const char* const key_heads = "num_key_value_heads";
+  config.n_kv_head = reader.size(key_heads, reader.is_null(key_heads) ? 0 : usual.key_heads);
+  config.n_inner = reader.size("intermediate_size", usual.inner);
+  config.head_width = reader.size("head_dim", usual.head_width);
   config.bias = false;
   config.tie_weights = reader.boolean("tie_word_embeddings", false);
   config.attention_dropout = reader.number("attention_dropout", 0);
@@ -41,7 +42,8 @@ GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
   config.gated_mlp = true;
   config.activation = read_activation(reader, "hidden_act", "silu");
   config.position = PositionKind::rope;
-  config.rope = read_rope(reader, config.head_layout().head_width);
+  config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
+                          {.block_size = config.block_size});
   require_value(config.rope.width == 0, "partial_rotary_factor", "only 1 is supported");
   return config;
 }
@@ -56,15 +58,15 @@ GptConfig read_llama(const ConfigReader& reader) {
 
 GptConfig read_mistral(const ConfigReader& reader) {
   GptConfig config = read_layers(reader, {.block = Index{1} << 17, .inner = 14336, .key_heads = 8});
-  const Index window = reader.integer("sliding_window", 0);
-  config.windows.assign(static_cast<std::size_t>(config.n_layer), window);
+  config.windows.assign(static_cast<std::size_t>(config.n_layer),
+                        read_window(reader, kUsualWindow));
   return config;
 }
 
 std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
   const bool has_windows = reader.boolean("use_sliding_window", false);
-  const Index window = has_windows ? reader.integer("sliding_window", 4096) : 0;
-  const Index whole_layers = reader.integer("max_window_layers", 28);
+  const Index window = has_windows ? read_window(reader, kUsualWindow) : 0;
+  const Index whole_layers = reader.size("max_window_layers", 28, 0);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < layers; ++layer) {
     sliding.push_back(window > 0 && layer >= whole_layers);

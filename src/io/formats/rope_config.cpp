@@ -49,7 +49,7 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
   if (rope.scaling == RopeScaling::llama3) {
     rope.low_freq_factor = parameters.number("low_freq_factor", usual.low_freq_factor);
     rope.high_freq_factor = parameters.number("high_freq_factor", usual.high_freq_factor);
-    rope.original_max_position_embeddings = parameters.integer(kOriginal, block_size);
+    rope.original_max_position_embeddings = parameters.size(kOriginal, block_size);
   }
   return rope;
 }
@@ -60,9 +60,8 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
   if (const Json* given = find_parameters(reader); given != nullptr) {
     require_value(given->is_object(), "rope_parameters", "expected an object");
     const ConfigReader parameters(*given);
-    const Index block_size = reader.integer("max_position_embeddings", 8192);
     share = parameters.number("partial_rotary_factor", share);
-    rope = read_rope_parameters(parameters, rope, reader.integer(kOriginal, block_size));
+    rope = read_rope_parameters(parameters, rope, reader.size(kOriginal, keys.block_size));
   }
   rope.width = turned_elements(share, head_width);
   return rope;

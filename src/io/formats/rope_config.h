@@ -8,6 +8,7 @@
 namespace headlight {
 
 struct RopeKeys {
+  Index block_size;  // the model's, the usual one of the training before a scaling
   const char* theta = "rope_theta";
   const char* share = "partial_rotary_factor";  // of a head that is turned
   double usual_theta = 10000;
@@ -15,11 +16,11 @@ struct RopeKeys {
 };
 
 // Throws Error about a key for a type that is not known, and for values of another kind.
-RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys = {});
+RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys);
 
 // What one object of rope_parameters says, which may leave out what `usual` has.
 RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
-                                 Index block_size = 8192);
+                                 Index block_size);
 
 // rope_parameters.
 Json rope_parameters_json(const RopeOptions& rope, Index head_width);

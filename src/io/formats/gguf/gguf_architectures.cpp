@@ -421,6 +421,9 @@ GptConfig read_sizes(GgufKeys& keys, const GgufFile& file) {
   config.vocab_size = embedding->shape[0];
   config.block_size = keys.size("context_length");
   config.n_embd = keys.size("embedding_length");
+  require_value(config.n_embd == embedding->shape[1], keys.whole("embedding_length"), "expected ",
+                embedding->shape[1], ", the width of tensor '", kEmbedding, "', got ",
+                config.n_embd);
   config.n_layer = keys.size("block_count");
   require_value(config.n_layer <= kMostLayers, keys.whole("block_count"), "expected 1 to ",
                 kMostLayers, ", got ", config.n_layer);
@@ -451,7 +454,7 @@ GgufModel read_gguf_model(const GgufFile& file) {
     GptConfig config = read_sizes(keys, file);
     architecture.read(keys, file, config);
     keys.require_all_known();
-    config.validate();
+    count_parameters(config);  // refuses what no file could hold
     return GgufModel{&architecture, config.canonical()};
   });
 }

@@ -7,12 +7,11 @@
 
 #include "base/printable.h"
 #include "headlight/base/error.h"
+#include "headlight/nn/gpt_config.h"
 #include "io/formats/gguf/gguf_header.h"
 
 namespace headlight {
 namespace {
-
-constexpr Index kLargest = Index{1} << 24;
 
 template <class T>
 constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
@@ -103,7 +102,7 @@ const GgufValue* GgufKeys::find(std::string_view key) {
 Index GgufKeys::size(std::string_view key) {
   require_value(find(key) != nullptr, whole(key), "is missing");
   const Index size = integer(key, 0);
-  require_value(size >= 1, whole(key), "expected 1 to ", kLargest, ", got ", size);
+  require_value(size >= 1, whole(key), "expected 1 to ", kLargestSize, ", got ", size);
   return size;
 }
 
@@ -115,8 +114,8 @@ Index GgufKeys::integer(std::string_view key, Index fallback) {
   const std::optional<Index> number = common_integer(*value);
   require_value(number.has_value() || !std::holds_alternative<GgufArray>(*value), whole(key),
                 "expected the same whole number for all layers");
-  require_value(number && *number >= 0 && *number <= kLargest, whole(key),
-                "expected a whole number from 0 to ", kLargest, ", got ", value_text(*value));
+  require_value(number && *number >= 0 && *number <= kLargestSize, whole(key),
+                "expected a whole number from 0 to ", kLargestSize, ", got ", value_text(*value));
   return *number;
 }
 

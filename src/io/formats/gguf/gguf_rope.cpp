@@ -53,6 +53,7 @@ RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_widt
   require_value(rope.theta > 0 && rope.theta <= 1e12, keys.whole("rope.freq_base"),
                 "expected above 0 to 1e12, got ", rope.theta);
   const Index turned = keys.integer("rope.dimension_count", head_width);
+  require_value(turned > 0, keys.whole("rope.dimension_count"), "expected a number from 1, got 0");
   rope.width = turned == head_width ? 0 : turned;
   const std::string type = keys.text("rope.scaling.type", "linear");
   if (type != "linear" && type != "none") {
