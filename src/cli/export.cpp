@@ -115,12 +115,13 @@ std::vector<std::string> files_in(const fs::path& directory) {
 // A model that lost heads, or has no MLPs, gets them with weights of 0: the same function.
 std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
-  const Index width = model->block(0).attention().head_width();
-  const bool pruned =
-      !config.heads_per_layer.empty() || config.head_width > 0 || !config.head_numbers.empty();
-  const bool fits = config.n_embd % width == 0 && config.n_embd / width >= config.n_head;
-  if (pruned && fits) {
-    model = fill_up_heads(*model, config.n_embd / width);
+  // Families of RMS norms have a key for the width of a head, and need no other number of heads.
+  const bool has_odd_width = config.head_width > 0 && (config.norm_type != NormKind::rms ||
+                                                       config.n_embd % config.n_head != 0);
+  const bool pruned = !config.heads_per_layer.empty() || !config.head_numbers.empty() ||
+                      !config.key_groups.empty() || has_odd_width;
+  if (pruned) {
+    model = fill_up_heads(*model, config.n_embd / model->heads().head_width);
   }
   return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
 }

@@ -128,16 +128,55 @@ const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
   return layout.key_numbers.empty() ? layout.numbers : layout.key_numbers;
 }
 
-// `kept` and the smallest other numbers, `count` in all, rising.
-std::vector<Index> filled_up(const std::vector<Index>& kept, Index count) {
-  std::vector<Index> numbers = kept;
-  for (Index number = 0; std::ssize(numbers) < count; ++number) {
-    if (std::find(kept.begin(), kept.end(), number) == kept.end()) {
-      numbers.push_back(number);
+// True when key head k serves the query heads from k size to (k + 1) size - 1, by their numbers.
+bool has_even_groups(const HeadLayout& heads, Index size) {
+  for (Index layer = 0; layer < heads.layers(); ++layer) {
+    const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(layer)];
+    const std::vector<Index>& key_numbers = heads.key_numbers_of(layer);
+    for (Index place = 0; place < std::ssize(numbers); ++place) {
+      const auto key_place = static_cast<std::size_t>(heads.key_place(layer, place));
+      if (numbers[static_cast<std::size_t>(place)] / size != key_numbers[key_place]) {
+        return false;
+      }
     }
   }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
+  return true;
+}
+
+// The sizes of a model without gaps that has all heads of another at their numbers.
+struct FullSize {
+  Index heads;       // of a layer
+  Index group_size;  // of the heads that share a key head
+};
+
+// The smallest with at least `heads` heads. Their number divides the width where one does: some
+// readers of config.json demand it.
+FullSize full_size(const HeadLayout& kept, Index heads, Index width) {
+  Index least = heads;
+  for (const std::vector<Index>& numbers : kept.numbers) {
+    least = std::max(least, numbers.back() + 1);
+  }
+  Index size = 1;
+  while (size < least && !has_even_groups(kept, size)) {
+    ++size;
+  }
+  require_value(has_even_groups(kept, size), "key_groups",
+                "no even groups have these heads at their numbers");
+  const Index whole = (least + size - 1) / size * size;
+  Index count = whole;
+  while (count <= width && width % count != 0) {
+    count += size;
+  }
+  return {.heads = count <= width ? count : whole, .group_size = size};
+}
+
+// The places of the numbers from 0 to `count` - 1 among those of a layer.
+std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
+  std::vector<Index> places(static_cast<std::size_t>(count), kNoHead);
+  for (std::size_t place = 0; place < numbers.size(); ++place) {
+    places[static_cast<std::size_t>(numbers[place])] = static_cast<Index>(place);
+  }
+  return places;
 }
 
 }  // namespace
@@ -196,23 +235,18 @@ std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {
-  require_value(!shares_keys(model.config()), "heads",
-                "a model whose heads share keys and values cannot be filled up");
   const HeadLayout kept = model.heads();
-  HeadNumbers numbers = kept.numbers;
-  Layout layout(numbers.size());
+  const FullSize full = full_size(kept, heads, model.config().n_embd);
+  const Index key_heads = full.heads / full.group_size;
+  Layout layout(kept.numbers.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require_value(std::ssize(numbers[layer]) <= heads, "heads", "layer ", layer, " has ",
-                  numbers[layer].size(), ", more than ", heads);
-    numbers[layer] = filled_up(numbers[layer], heads);
-    for (const Index number : numbers[layer]) {
-      layout[layer].heads.push_back(
-          kept.place(static_cast<Index>(layer), number).value_or(kNoHead));
-    }
-    layout[layer].key_heads = layout[layer].heads;
+    layout[layer].heads = places_of(kept.numbers[layer], full.heads);
+    layout[layer].key_heads = places_of(kept.key_numbers_of(static_cast<Index>(layer)), key_heads);
   }
-  return rebuilt(model, layout,
-                 config_with(model.config(), layout, std::move(numbers), kept.head_width));
+  GptConfig config = config_with(model.config(), layout, {}, kept.head_width);
+  config.key_groups.clear();
+  config.n_kv_head = full.group_size > 1 ? key_heads : 0;
+  return rebuilt(model, layout, config);
 }
 
 }  // namespace headlight

@@ -33,6 +33,7 @@ void check_numbers(const GptConfig& config, const char* name,
                    const std::function<Index(Index)>& heads_of) {
   require_value(layers.empty() || std::ssize(layers) == config.n_layer, name, "expected ",
                 config.n_layer, " lists, got ", layers.size());
+  const Index most = kMostHeads / config.n_layer;  // of the model that others were pruned from
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const std::vector<Index>& numbers = layers[layer];
     const Index heads = heads_of(static_cast<Index>(layer));
@@ -40,8 +41,9 @@ void check_numbers(const GptConfig& config, const char* name,
                   ", got ", numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       require_value(
-          numbers[i] >= 0 && numbers[i] < kLargestSize && (i == 0 || numbers[i - 1] < numbers[i]),
-          name, "expected rising numbers from 0 for layer ", layer, ", got ", numbers[i]);
+          numbers[i] >= 0 && numbers[i] < most && (i == 0 || numbers[i - 1] < numbers[i]),
+          name, "expected rising numbers from 0 to ", most - 1, " for layer ", layer, ", got ",
+          numbers[i]);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
+#include "headlight/heads/prune.h"
 #include "headlight/io/gguf.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
@@ -9,6 +10,7 @@
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"
+#include "support/tensors.h"
 
 namespace export_test {
 
@@ -166,6 +168,34 @@ TEST_CASE("export names settings that it does not keep in one warning", "[cli]")
         Json::array({256, 10}));
   const Json again = json_of({"export", out, "--to", "hf", "--out", folder.at("two"), "--json"});
   CHECK(again["warnings"].empty());
+}
+
+TEST_CASE("export writes a pruned model whose heads share keys at full size", "[cli]") {
+  const ScratchFolder folder;
+  GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 2, .n_head = 4, .n_embd = 16};
+  config.bias = false;
+  config.norm_type = NormKind::rms;
+  config.position = PositionKind::rope;
+  config.gated_mlp = true;
+  config.activation = Activation::silu;
+  config.qk_norm = true;  // Qwen 3
+  config.n_kv_head = 2;
+  config.head_width = 8;
+  const Gpt whole(config, 3);
+  const std::string model = folder.at("model");
+  fs::create_directory(model);
+  write_model_files(model, *prune_heads(whole, {{0, 0}, {0, 1}, {1, 2}}), ByteTokenizer());
+  for (const std::string format : {"hf", "gguf"}) {
+    CAPTURE(format);
+    const std::string out = folder.at(format == "gguf" ? "full.gguf" : "full");
+    json_of({"export", model, "--to", format, "--out", out, "--json"});
+    const auto full = load_weights(out);
+    CHECK(full->config().n_head == 4);
+    CHECK(full->config().n_kv_head == 2);
+    const Batch batch = make_batch({{1, 2, 3, 4, 5}});
+    check_close(full->logits(batch), load_weights(model)->logits(batch), 1e-6);
+  }
+  CHECK(contains(file_contents(folder.at("full") + "/config.json"), "\"qwen3\""));
 }
 
 TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {

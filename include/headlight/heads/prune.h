@@ -17,8 +17,9 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads);
 // prune_heads gives, at full size, for programs that know heads of one number only.
 std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads);
 
-// The full-size model that computes the same: in every layer with fewer than `heads` heads the
-// missing ones are added behind, with weights of 0. Throws Error when a layer has more heads.
+// A full-size model that computes the same: every layer has the same heads, `heads` or more, in
+// groups of one size where they share keys and values. All are at their numbers; those that are
+// missing have weights of 0. Throws Error for groups that no pruning leaves.
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads);
 
 }  // namespace headlight
