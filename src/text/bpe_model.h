@@ -35,6 +35,11 @@ class MergeTable {
     return is_new;
   }
 
+  // Whatever the pair had before.
+  void set(BpeMerge pair, RankedMerge merge) {
+    entries_[slot_of(pair.left, pair.right)] = {pair, merge};
+  }
+
   RankedMerge find(std::int32_t left, std::int32_t right) const {
     return entries_[slot_of(left, right)].merge;
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -132,6 +133,21 @@ TEST_CASE("the token that ends a text is the one that is asked for") {
   CHECK(parse_tokenizer_json(file, "t.json")->end_of_text() == 0);
   CHECK(parse_tokenizer_json(file, "t.json", "<|im_end|>")->end_of_text() == 2);
   CHECK(parse_tokenizer_json(file, "t.json", "none such")->end_of_text() == 0);
+}
+
+TEST_CASE("of a merge that comes twice the last rank counts, as it does for Hugging Face") {
+  const std::string text = "They're sure: it's 12345! The end of the world\xED\x95\x9C.";
+  for (const char* name : {"Llama 2", "Qwen2", "SmolLM2"}) {
+    INFO(name);
+    json file = kind(name);
+    const Ids expected = parse_tokenizer_json(file.dump(), "t.json")->encode(text);
+    const json merges = file["model"]["merges"];
+    json twice = merges;
+    std::reverse(twice.begin(), twice.end());
+    twice.insert(twice.end(), merges.begin(), merges.end());
+    file["model"]["merges"] = twice;
+    CHECK(parse_tokenizer_json(file.dump(), "t.json")->encode(text) == expected);
+  }
 }
 
 TEST_CASE("stages that are not known are refused by name") {

@@ -216,8 +216,8 @@ class PipelineReader {
       joined += right;
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
-      const bool is_new = parts_.model.merges.insert({left_id, right_id}, {rank, find(joined)});
-      require(is_new, at("model.merges"), ": merge ", rank, " comes twice");
+      // Of a merge that comes twice the last rank counts, as in tokenizers.
+      parts_.model.merges.set({left_id, right_id}, {rank, find(joined)});
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
       ++rank;
     }
