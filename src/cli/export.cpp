@@ -152,7 +152,7 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
 Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
   const std::unique_ptr<Gpt> weights =
-      at_full_size(load_weights(source, {.adjust = simplify_heads}));
+      at_full_size(load_weights(source, {.adjust = simplify_heads, .warn = log_warning}));
   require_nanogpt(weights->config());
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
@@ -224,7 +224,7 @@ struct Arrays {
 
 Arrays read_arrays(const fs::path& source) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
-    return {model_tensors(*load_weights(source, {}))};
+    return {model_tensors(*load_weights(source, {.warn = log_warning}))};
   }
   if (source.extension() == ".gguf") {
     return {read_gguf(source)};

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
 #include "cli/terminal/config_options.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/io/model_directory.h"
@@ -101,7 +102,7 @@ Subject read_subject(const Options& options) {
   if (std::filesystem::is_directory(path)) {
     require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
             path.string(), " is a model");
-    return {.model = read_settled_config(find_model_directory(path))};
+    return {.model = read_settled_config(find_model_directory(path), log_warning)};
   }
   TrainConfig config;
   apply_config_file(config, path);

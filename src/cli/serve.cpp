@@ -107,7 +107,8 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
       .loaded = load_model_aloud(
           path,
-          {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); }}),
+          {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); },
+           .warn = log_warning}),
       .source = path.string()};
   model.chat_template = model.loaded.tokenizer->chat_template();
   round_weights(*model.loaded.model, weights);

@@ -17,6 +17,7 @@
 #include "headlight/text/tokenizer_file.h"
 #include "io/formats/families.h"
 #include "io/formats/gguf/gguf_architectures.h"
+#include "io/formats/gguf/gguf_header.h"
 #include "io/formats/model_weights.h"
 
 namespace headlight {
@@ -45,6 +46,13 @@ StoredModel open_model(const fs::path& path) {
   }
   const auto [family, config] = read_config(path);
   return {config, ModelWeights(safetensors_weights(path), family->layout)};
+}
+
+void check(const StoredModel& model, const WarningSink& warn) {
+  const std::string left_out = model.weights.check(model.config);
+  if (warn && !left_out.empty()) {
+    warn(left_out);
+  }
 }
 
 void require_memory_for(const fs::path& path, const GptConfig& config, DType dtype) {
@@ -83,6 +91,48 @@ NamedTensors saved_tensors(const LanguageModel& model) {
   return all;
 }
 
+constexpr std::string_view kPickle =
+    "a Python pickle, is not read; save the model for transformers, as config.json and "
+    "model.safetensors";
+
+bool is_pickle_name(const fs::path& path) {
+  return path.extension() == ".pt" || path.extension() == ".pth" ||
+         path.filename().string().starts_with("pytorch_model");
+}
+
+// Of a name that is no directory's: what stands there, and what to give instead.
+[[noreturn]] void fail_without_directory(const fs::path& path) {
+  require(fs::exists(path), shown(path), ": no such directory");
+  require(!is_pickle_name(path), shown(path), ", ", kPickle);
+  if (fs::is_regular_file(path)) {
+    const InputFile file(path);
+    std::string start(std::min<std::size_t>(4, static_cast<std::size_t>(file.size())), '\0');
+    file.read(0, std::as_writable_bytes(std::span<char>(start)));
+    require(start != kGgufMagic, shown(path), ": is a GGUF file; rename it to ",
+            in_quotes(path.filename().string() + ".gguf"));
+  }
+  fail(shown(path), ": is no directory; expected that of a model, or a FILE.gguf");
+}
+
+// Of a directory without config.json.
+[[noreturn]] void fail_without_model(const fs::path& path) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  const auto gguf = std::find_if(files.begin(), files.end(), is_gguf_file);
+  if (gguf != files.end()) {
+    fail(shown(path), ": no model here but a GGUF file; give ", shown(*gguf));
+  }
+  const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
+  if (pickle != files.end()) {
+    fail(shown(*pickle), ", ", kPickle);
+  }
+  fail(shown(path),
+       ": no model here: expected config.json, or a run directory with best or latest");
+}
+
 }  // namespace
 
 void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std::string& where) {
@@ -118,30 +168,33 @@ fs::path find_model_directory(const fs::path& path) {
     require(fs::exists(path), shown(path), ": no such file");
     return path;
   }
-  require(fs::is_directory(path), shown(path),
-          fs::exists(path) ? ": is no directory" : ": no such directory");
+  if (!fs::is_directory(path)) {
+    fail_without_directory(path);
+  }
   const std::optional<fs::path> found = model_in(path);
-  require(found.has_value(), shown(path),
-          ": no model here: expected config.json, or a run directory with best or latest");
+  if (!found) {
+    fail_without_model(path);
+  }
   return *found;
 }
 
 GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
 
-GptConfig read_settled_config(const fs::path& path) {
+GptConfig read_settled_config(const fs::path& path, const WarningSink& warn) {
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
-  model.weights.check(model.config);
+  check(model, warn);
   return model.config;
 }
 
 std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
   verify_model_files(directory);
-  auto [config, weights] = open_model(directory);
+  StoredModel stored = open_model(directory);
+  auto& [config, weights] = stored;
   weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
-  weights.check(config);
+  check(stored, options.warn);
   if (options.adjust) {
     options.adjust(config);
   }

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "files/lfs_pointer.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "io/array_source.h"
@@ -47,6 +48,7 @@ constexpr std::array<FileType, 10> kFileTypes{{
 // The JSON text behind the 8 bytes of its length.
 std::string read_header_text(const InputFile& file) {
   const std::string name = shown(file.path());
+  refuse_lfs_pointer(file);
   require(file.size() >= kLengthBytes, name, ": ", file.size(),
           " bytes are too few for a safetensors file");
   std::array<std::byte, kLengthBytes> bytes{};
@@ -63,8 +65,11 @@ std::string read_header_text(const InputFile& file) {
 }
 
 std::map<std::string, std::string> parse_metadata(const Json& metadata, const std::string& file) {
-  require(metadata.is_object(), file, ": __metadata__ is not an object");
   std::map<std::string, std::string> result;
+  if (metadata.is_null()) {  // as some programs write for none
+    return result;
+  }
+  require(metadata.is_object(), file, ": __metadata__ is not an object");
   for (const auto& [key, value] : metadata.members()) {
     require(value.is_string(), file, ": __metadata__ ", in_quotes(key), " is not a string");
     result.emplace(key, value.text());

@@ -19,9 +19,18 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
-// Of a tokenizer.json, or where that is missing of vocab.json and merges.txt.
+// Throws Error for a folder that has SentencePiece's own file alone.
+void require_readable_kind(const fs::path& directory) {
+  require(fs::exists(directory / "tokenizer.json") || fs::exists(directory / "vocab.json") ||
+              !fs::exists(directory / "tokenizer.model"),
+          shown(directory / "tokenizer.model"), ": SentencePiece's own format is not read; ",
+          "AutoTokenizer of transformers saves it as tokenizer.json with save_pretrained()");
+}
+
+// Reads a tokenizer.json or, where that is missing, vocab.json and merges.txt.
 std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::string& end_name) {
   const fs::path directory = file.parent_path();
+  require_readable_kind(directory);
   const fs::path vocabulary = directory / "vocab.json";
   if (fs::exists(file) || !fs::exists(vocabulary)) {
     return parse_tokenizer_json(read_whole_file(file, kLargestFile), shown(file), end_name);
@@ -68,6 +77,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (auto tokenizer = vocabulary_beside(path)) {
     return tokenizer;
   }
+  require_readable_kind(path);
   fail(shown(path),
        ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
 }

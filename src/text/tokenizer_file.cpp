@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "files/lfs_pointer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
@@ -487,6 +488,7 @@ std::string pipeline_json(const PipelineTokenizer& tokenizer) {
 
 std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name,
                                                 std::string_view end_name) {
+  refuse_lfs_pointer(text, name);
   const Json root = parse_json(text, name);
   const Json& model = json_member(root, "model", name);
   require_bpe_model(model, name);

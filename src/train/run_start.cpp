@@ -130,11 +130,13 @@ LoadedModel initial_model(RunStart& start, Index processes) {
     return {};
   }
   return load_model(start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint,
-                    {.adjust = [&](GptConfig& model) {
-                      fit_to_run(model, config);
-                      start.memory = plan_memory(config, model, processes);
-                      require_memory(start.memory);
-                    }});
+                    {.adjust =
+                         [&](GptConfig& model) {
+                           fit_to_run(model, config);
+                           start.memory = plan_memory(config, model, processes);
+                           require_memory(start.memory);
+                         },
+                     .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
 }
 
 void require_vocabulary(const TrainConfig& config, Index ids) {

@@ -188,8 +188,13 @@ TEST_CASE("shards are read where their index says") {
   SECTION("a tensor that lies in another shard is refused") {
     CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
   }
-  SECTION("a tensor that no shard holds is refused") {
-    CHECK(contains(error_with("transformer.x", first), "'transformer.x' is not in 'model-00001"));
+  SECTION("a buffer that no shard holds is not missed, but a weight is") {
+    CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
+    NamedTensors tensors = read_safetensors(directory / first);
+    const std::string gone = tensors.back().first;
+    tensors.pop_back();
+    write_safetensors(directory / first, tensors);
+    CHECK(contains(load_error(directory), "does not fit config.json: missing '" + gone + "'"));
   }
   SECTION("a tensor that the index does not list is refused") {
     nlohmann::json changed = index;
@@ -246,6 +251,25 @@ TEST_CASE("biases that a model without them has learned elsewhere are kept") {
   CHECK(find(parameters, "h.0.mlp.c_proj.bias")->to_vector() == std::vector<double>(9, 0.0));
 }
 
+TEST_CASE("tensors outside of layers that are no weights are left out with a warning") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  tensors.emplace_back("v_head.summary.weight", Tensor::zeros({1, 9}));
+  tensors.emplace_back("score.weight", Tensor::zeros({2, 9}));
+  write_tensors(directory, tensors);
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+  check_same_parameters(*load_weights(directory, {.warn = warn}), *model);
+  CHECK(warnings == std::vector<std::string>{(directory / "model.safetensors").string() +
+                                             ": left out 'score.weight', 'v_head.summary.weight': "
+                                             "no weights of this model"});
+  read_settled_config(directory, warn);
+  CHECK(warnings.size() == 2);
+  CHECK(load_error(directory) == "no Error");
+}
+
 TEST_CASE("tensors that do not fit config.json are named in one line") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true));
@@ -277,6 +301,53 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
   SECTION("pickles of PyTorch") {
     fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");
     CHECK(contains(load_error(directory), "pytorch_model.bin, a Python pickle, is not read"));
+  }
+}
+
+TEST_CASE("what is no model that can be read says what it is and what to do") {
+  const TemporaryFolder folder;
+  const auto error_at = [](const fs::path& path) {
+    return error_of([&] { find_model_directory(path); });
+  };
+  const std::string place = folder.path().string();
+  CHECK(error_at(folder / "none") == place + "/none: no such directory");
+  write_bytes(folder / "ckpt.pt", "PK");
+  CHECK(contains(error_at(folder / "ckpt.pt"), "/ckpt.pt, a Python pickle, is not read; save"));
+  CHECK(contains(error_at(folder.path()), "/ckpt.pt, a Python pickle, is not read; save"));
+  write_bytes(folder / "weights", "GGUF and more");
+  CHECK(error_at(folder / "weights") ==
+        place + "/weights: is a GGUF file; rename it to 'weights.gguf'");
+  write_bytes(folder / "a.gguf", "GGUF");
+  CHECK(error_at(folder.path()) ==
+        place + ": no model here but a GGUF file; give " + place + "/a.gguf");
+  write_bytes(folder / "text", "text");
+  CHECK(contains(error_at(folder / "text"), "/text: is no directory; expected that of a model"));
+}
+
+TEST_CASE("files that stand for what is missing say so") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true));
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 12345\n";
+  SECTION("pointers of Git LFS") {
+    for (const std::string name : {"model.safetensors", "tokenizer.json"}) {
+      const std::string before = read_bytes(directory / name);
+      write_bytes(directory / name, pointer);
+      CHECK(contains(load_error(directory), "/" + name + ": is a pointer of Git LFS"));
+      write_bytes(directory / name, before);
+    }
+    write_bytes(folder / "a.gguf", pointer);
+    CHECK(contains(load_error(folder / "a.gguf"), "/a.gguf: is a pointer of Git LFS"));
+  }
+  SECTION("shards without their index") {
+    shard(directory);
+    fs::remove(directory / "model.safetensors.index.json");
+    CHECK(contains(load_error(directory), "is one of several; model.safetensors.index.json, "));
+  }
+  SECTION("a tokenizer of SentencePiece alone") {
+    fs::remove(directory / "tokenizer.json");
+    write_bytes(directory / "tokenizer.model", "\n");
+    CHECK(contains(load_error(directory), "/tokenizer.model: SentencePiece's own format"));
   }
 }
 
@@ -383,6 +454,21 @@ TEST_CASE("keys that are null mean what they mean to transformers") {
   CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context
 }
 
+TEST_CASE("an activation has every name that transformers has for it") {
+  const std::vector<std::pair<std::string, Activation>> names{
+      {"gelu_new", Activation::gelu_tanh},      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh},     {"gelu_accurate", Activation::gelu_tanh},
+      {"gelu_python_tanh", Activation::gelu_tanh}, {"gelu", Activation::gelu_erf},
+      {"gelu_python", Activation::gelu_erf},    {"silu", Activation::silu},
+      {"swish", Activation::silu},              {"relu", Activation::relu},
+      {"relu2", Activation::relu2}};
+  for (const auto& [name, activation] : names) {
+    CHECK(parse_model_config(R"({"model_type": "gpt2", "activation_function": ")" + name + "\"}",
+                             "config.json")
+              .config.activation == activation);
+  }
+}
+
 TEST_CASE("options of GPT-2 that would change the function are refused by name") {
   const auto error_with = [](const std::string& more) {
     return error_of(
@@ -426,7 +512,7 @@ TEST_CASE("options of Llama and its relatives that would change the function are
                  "partial_rotary_factor: only 1 is supported"));
   CHECK(contains(llama(R"("quantization_config": {"bits": 4})"),
                  "quantization_config: quantised weights are not supported"));
-  CHECK(contains(llama(R"("hidden_act": "swish")"), "hidden_act: expected gelu_new"));
+  CHECK(contains(llama(R"("hidden_act": "tanh")"), "hidden_act: expected gelu_new"));
   CHECK(contains(llama(R"("num_hidden_layers": 1099511627776)"), "num_hidden_layers: expected 1"));
   CHECK(contains(llama(R"("num_key_value_heads": 5)"), "n_kv_head: expected a divisor of 32"));
   CHECK(error_with("qwen2", R"("layer_types": ["full_attention"])") ==

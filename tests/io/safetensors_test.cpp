@@ -146,6 +146,16 @@ TEST_CASE("a strided view is written in row-major order") {
   CHECK(values_of<float>(read) == std::vector<float>{1, 4, 2, 5, 3, 6});
 }
 
+TEST_CASE("metadata that is null is none") {
+  const TemporaryFolder folder;
+  const std::string header =
+      R"({"__metadata__":null,"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
+  write_bytes(folder / "a", std::string{static_cast<char>(header.size()), 0, 0, 0, 0, 0, 0, 0} +
+                                header + "x");
+  CHECK(read_safetensors_metadata(folder / "a").empty());
+  CHECK(read_safetensors_header(folder / "a").size() == 1);
+}
+
 TEST_CASE("names and metadata with quotes and other scripts survive a round trip") {
   const TemporaryFolder folder;
   const std::string name = "blocks.0/\"무게\"\\x";

@@ -20,10 +20,14 @@ struct LoadedModel {
   std::filesystem::path directory;  // that it was read from, or GGUF file
 };
 
+// Takes one line about what of a model's files is not used.
+using WarningSink = std::function<void(const std::string& line)>;
+
 struct LoadOptions {
   DType dtype = DType::float32;  // of the parameters, whatever the file holds
   // Changes the configuration before the model is made: dropout, or fewer positions.
   std::function<void(GptConfig&)> adjust = {};
+  WarningSink warn = {};
 };
 
 // Reads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
@@ -64,8 +68,9 @@ GptConfig read_model_config(const std::filesystem::path& directory);
 
 // The configuration of the model that load_model would make of a model directory or a GGUF file:
 // what config.json or the metadata says, or the weights say better: a head that differs from the
-// token embedding is not tied, and biases other than zero are biases.
-GptConfig read_settled_config(const std::filesystem::path& model);
+// token embedding is not tied, and biases other than zero are biases. Throws Error where the
+// weights do not fit it.
+GptConfig read_settled_config(const std::filesystem::path& model, const WarningSink& warn = {});
 
 // Throws Error, saying what and why, for a model that none of Hugging Face's families can express,
 // such as one with norms behind, without MLPs, or with pruned heads.

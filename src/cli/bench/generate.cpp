@@ -1,5 +1,6 @@
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
+#include "cli/terminal/log.h"
 #include "headlight/base/memory.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
@@ -25,7 +26,7 @@ Lengths lengths_of(const Options& options, Index block) {
 
 std::unique_ptr<Gpt> model_of(const BenchTask& task) {
   if (task.options.given("model")) {
-    return std::move(load_model(task.options.text("model")).model);
+    return std::move(load_model(task.options.text("model"), {.warn = log_warning}).model);
   }
   require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
                       "this model");

@@ -15,7 +15,9 @@ void warn_about(const Tokenizer& tokenizer) {
 }  // namespace
 
 LoadedModel load_model_aloud(const std::filesystem::path& path, const LoadOptions& options) {
-  LoadedModel loaded = load_model(path, options);
+  LoadOptions aloud = options;
+  aloud.warn = log_warning;
+  LoadedModel loaded = load_model(path, aloud);
   warn_about(*loaded.tokenizer);
   return loaded;
 }

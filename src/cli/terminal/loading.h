@@ -8,7 +8,7 @@
 
 namespace headlight::cli {
 
-// load_model() and open_tokenizer(), with a warning where a file leaves open what its ids are.
+// load_model() and open_tokenizer() that log the warnings of the files they read.
 LoadedModel load_model_aloud(const std::filesystem::path& path, const LoadOptions& options = {});
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
 

@@ -11,9 +11,18 @@ namespace headlight {
 
 Activation read_activation(const ConfigReader& reader, const char* key, const char* usual) {
   const std::string text = reader.text(key, usual);
-  // transformers has two names for the tanh approximation.
-  if (text == "gelu_pytorch_tanh") {
-    return Activation::gelu_tanh;
+  // Other names that transformers has for the same functions.
+  constexpr std::array kOthers =
+      std::to_array<Choice<Activation>>({{"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                         {"gelu_fast", Activation::gelu_tanh},
+                                         {"gelu_accurate", Activation::gelu_tanh},
+                                         {"gelu_python_tanh", Activation::gelu_tanh},
+                                         {"gelu_python", Activation::gelu_erf},
+                                         {"swish", Activation::silu}});
+  const auto* other = std::find_if(kOthers.begin(), kOthers.end(),
+                                   [&](const auto& choice) { return choice.name == text; });
+  if (other != kOthers.end()) {
+    return other->value;
   }
   std::vector<std::string_view> names(kChoiceNames<Activation>.begin(),
                                       kChoiceNames<Activation>.end());
@@ -238,6 +247,7 @@ const ModelFamily kGpt2{.type = "gpt2",
                         .layout = {.prefix = "transformer.",
                                    .head = "lm_head.weight",
                                    .buffers = {".attn.bias", ".attn.masked_bias"},
+                                   .layers = "h.",
                                    .tensors_of = gpt2_tensors,
                                    .has_all_biases = true},
                         .read_config = read_gpt2,
@@ -248,6 +258,7 @@ const ModelFamily kHeadlight{.type = "headlight",
                              .layout = {.prefix = "transformer.",
                                         .head = "lm_head.weight",
                                         .buffers = {".attn.bias", ".attn.masked_bias"},
+                                        .layers = "h.",
                                         .tensors_of = gpt2_tensors,
                                         .has_all_biases = true},
                              .read_config = read_headlight_config,

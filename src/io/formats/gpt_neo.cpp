@@ -119,6 +119,7 @@ const ModelFamily kGptNeo{
     .layout = {.prefix = "transformer.",
                .head = "lm_head.weight",
                .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
+               .layers = "h.",
                .tensors_of = gpt_neo_tensors},
     .read_config = read_gpt_neo,
     .refusal = refusal_of_gpt_neo,

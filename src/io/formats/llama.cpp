@@ -267,7 +267,8 @@ std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& c
 
 const WeightLayout kLlamaLayout{.prefix = "model.",
                                 .head = "lm_head.weight",
-                                .buffers = {".rotary_emb.inv_freq"},
+                                .buffers = {"rotary_emb.inv_freq"},
+                                .layers = "layers.",
                                 .tensors_of = llama_tensors};
 
 const ModelFamily kLlama{.type = "llama",

@@ -161,9 +161,10 @@ void ModelWeights::settle(GptConfig& config) {
   }
 }
 
-void ModelWeights::check(const GptConfig& config) const {
+std::string ModelWeights::check(const GptConfig& config) const {
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
+  bool harmless = !layout_.layers.empty();
   std::set<std::string> known;
   for (const Weight& weight : weights_of(config)) {
     for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
@@ -182,12 +183,17 @@ void ModelWeights::check(const GptConfig& config) const {
   for (const auto& [name, tensor] : tensors_) {
     if (!known.contains(name)) {
       unexpected.push_back(tensor->name);
+      harmless = harmless && !name.starts_with(layout_.layers);
     }
   }
-  require(missing.empty() && unexpected.empty(), files_.where, ": does not fit ",
+  require(missing.empty() && (unexpected.empty() || harmless), files_.where, ": does not fit ",
           files_.described_by, ":", missing.empty() ? "" : " missing " + first_of(missing),
           missing.empty() || unexpected.empty() ? "" : ";",
           unexpected.empty() ? "" : " unexpected " + first_of(unexpected));
+  return unexpected.empty()
+             ? ""
+             : concat_text(files_.where, ": left out ", first_of(unexpected),
+                           ": no weights of this model");
 }
 
 void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {

@@ -27,7 +27,8 @@ class ModelWeights {
   // without biases has them if they have become other than zero.
   void settle(GptConfig& config);
   // Throws Error, one line that names the tensors that are missing, unexpected or of another shape.
-  void check(const GptConfig& config) const;
+  // Returns a line that names those outside of layers that are left out; "": none is.
+  std::string check(const GptConfig& config) const;
   // Fills the parameters, converting types. The model may have fewer positions than the file: the
   // first ones are taken. check() must have passed.
   void read_into(Gpt& model) const;

@@ -30,7 +30,6 @@ void add_shards(const fs::path& index, WeightFiles& files) {
   for (const auto& [name, shard] : homes) {
     shards.insert(shard);
   }
-  std::set<std::string> found;
   for (const std::string& shard : shards) {
     const fs::path path = index.parent_path() / shard;
     for (const SafetensorsEntry& entry : add_file(path, files)->entries()) {
@@ -38,12 +37,16 @@ void add_shards(const fs::path& index, WeightFiles& files) {
       require(home != homes.end() && home->second == shard, shown(path), ": tensor ",
               in_quotes(entry.name), ": ", files.where,
               home == homes.end() ? " does not list it" : " lists it in another file");
-      found.insert(entry.name);
     }
   }
-  for (const auto& [name, shard] : homes) {
-    require(found.contains(name), files.where, ": tensor ", in_quotes(name), " is not in ",
-            in_quotes(shard), ", where it is listed");
+}
+
+// Throws Error for shards that no index names.
+void require_no_shards(const fs::path& directory) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    require(!name.starts_with("model-") || !name.ends_with(".safetensors"), shown(entry.path()),
+            ": is one of several; model.safetensors.index.json, which names them all, is missing");
   }
 }
 
@@ -62,6 +65,9 @@ WeightFiles safetensors_weights(const fs::path& directory) {
   require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
           shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
           "model.safetensors");
+  if (!fs::exists(whole, ignored)) {
+    require_no_shards(directory);
+  }
   add_file(whole, files);
   return files;
 }

@@ -27,8 +27,8 @@ struct WeightFiles {
 };
 
 // model.safetensors of a directory, or the shards that model.safetensors.index.json names. Reads
-// headers only. Throws Error for files that are missing or damaged, and an index that does not
-// agree with its shards.
+// headers only. Throws Error for files that are missing or damaged, and shards with tensors that
+// the index does not have there. It may have more: buffers that no model needs.
 WeightFiles safetensors_weights(const std::filesystem::path& directory);
 
 WeightFiles gguf_weights(const GgufFile& file);

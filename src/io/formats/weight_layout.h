@@ -32,6 +32,9 @@ struct WeightLayout {
   std::string_view head;         // the untied head
   // Ends of the names of tensors that are no weights.
   std::vector<std::string_view> buffers = {};
+  // How the names in layers begin, behind the prefix. Tensors elsewhere that are no weights are
+  // left out with a warning, as in transformers; empty: they are refused.
+  std::string_view layers = {};
   // The tensors of a weight, which may be a bias, in the order of its rows.
   std::vector<StoredTensor> (*tensors_of)(const Weight& weight, const GptConfig& config);
   // All biases are there, zeros in a model without.

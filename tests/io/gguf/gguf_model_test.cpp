@@ -352,6 +352,11 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
   config.activation = Activation::relu;
   CHECK(refused(config) ==
         "gguf: activation = relu cannot be expressed: gpt2 of llama.cpp has gelu_new");
+  config = gpt2_config();
+  config.attention_scale = 1;
+  config.qkv_bias = false;
+  config.windows = {0, 3};
+  CHECK(refused(config) == "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
   config = gemma_config();
   config.windows = {3, 0, 3, 0, 3, 0, 3};
   CHECK(contains(refused(config), "gguf: these windows cannot be expressed"));

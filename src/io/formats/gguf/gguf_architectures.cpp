@@ -465,6 +465,8 @@ const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
       return architecture;
     }
   }
+  require(!kGptNeo.refusal(config).empty(),
+          "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
   // Why the one that comes nearest does not.
   const auto nearest = [&](const GgufArchitecture& architecture) {
     return architecture.name == (config.norm_type != NormKind::rms

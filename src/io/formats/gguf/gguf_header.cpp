@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "files/lfs_pointer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "io/tensor_file.h"
@@ -260,6 +261,7 @@ void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTens
 std::uint32_t read_version(HeaderBytes& bytes, const InputFile& file) {
   constexpr Index kFixedBytes = 24;
   const std::string name = shown(file.path());
+  refuse_lfs_pointer(file);
   require(file.size() >= kFixedBytes, name, ": ", file.size(),
           " bytes are too few for a GGUF file");
   std::string magic(kGgufMagic.size(), '\0');
