@@ -150,12 +150,15 @@ std::vector<std::string> read_documents(const Options& options) {
   const TextFormat format = text_format(options);
   std::vector<std::string> documents;
   if (options.given("file")) {
-    documents = read_documents(find_text_files(options.texts("file")), format);
+    std::vector<std::string> warnings;
+    documents = read_documents(find_texts(options.texts("file")), format, &warnings);
+    log_warnings(warnings);
   } else if (options.given("ids")) {
     refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
   } else {
     require(!options.text("text").empty(), "--text: expected a text, got an empty one");
     require_utf8(options.text("text"), "--text");
+    warn_about_decomposed(options.text("text"), "--text");
     documents = split_documents(options.text("text"), format.split);
   }
   const Index most = options.integer("max_documents");

@@ -139,6 +139,7 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
   const std::string text = options.text("text");
   require(!text.empty(), "--text: expected a text, got an empty one");
   require_utf8(text, "--text");
+  warn_about_decomposed(text, "--text");
   ActivationContexts contexts(*loaded.tokenizer, split_documents(text, text_format(options).split),
                               block);
   warn_about_special_names({text}, *loaded.tokenizer, "--text");

@@ -169,6 +169,7 @@ Prompt encoded(const std::string& text, const Tokenizer& tokenizer, const Option
 void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_text) {
   if (is_text) {
     warn_about_unknown(prompt.ids, *loaded.tokenizer, "prompt");
+    warn_about_decomposed(prompt.text, "prompt");
     warn_about_special_names({prompt.text}, *loaded.tokenizer, "prompt");
   }
   const auto count = static_cast<Index>(prompt.ids.size());

@@ -149,7 +149,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
   text_format(options);  // what is wrong with an option is said before a file is looked for
-  std::vector<TextFile> files = find_text_files(options.texts("data"));
+  std::vector<TextFile> files = find_texts(options.texts("data"));
   if (options.given("annotations")) {
     hold_standard_input(files);  // it is read again for them
   }

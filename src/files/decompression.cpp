@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lower_case.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -138,9 +139,10 @@ Compression compression_of_bytes(std::string_view beginning) {
 }
 
 Compression compression_of_name(std::string_view name) {
-  return name.ends_with(".gz")    ? Compression::gzip
-         : name.ends_with(".zst") ? Compression::zstandard
-                                  : Compression::none;
+  const std::string lower = lower_case(name);
+  return lower.ends_with(".gz")    ? Compression::gzip
+         : lower.ends_with(".zst") ? Compression::zstandard
+                                   : Compression::none;
 }
 
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,

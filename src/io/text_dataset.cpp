@@ -9,6 +9,7 @@
 #include "headlight/io/token_file.h"
 #include "text/special_names.h"
 #include "text/text_encoder.h"
+#include "io/text_look.h"
 
 namespace headlight {
 namespace {
@@ -115,8 +116,10 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   const bool looks = looks_for_separator(file, format, tokenizer);
   Finder separator(format.split.separator);
   SpecialNameCount names(tokenizer, looks ? format.split.separator : "");
+  TextLook look(file, format);
   std::vector<Ids> parts;
   read_text(file, format, [&](const TextPart& part) {
+    look.look_at(part.text);
     if (looks) {
       separator.look_at(part.text);
     }
@@ -127,6 +130,7 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
       parts.push_back(std::move(ids));
     }
   });
+  look.add_to(warnings);
   if (separator.found()) {
     warnings.push_back(concat_text(file.name(), ": ", in_quotes(format.split.separator),
                                    " in the text is spelled out in characters; --documents token "

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <numeric>
+#include <optional>
 #include <system_error>
 
+#include "base/lower_case.h"
 #include "base/printable.h"
 #include "files/byte_source.h"
 #include "headlight/base/error.h"
@@ -22,9 +24,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kValidationFile = "val.bin";
+constexpr std::string_view kReadme = "readme";
 constexpr std::array<std::string_view, 2> kCompressed{".gz", ".zst"};
 constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
 constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
+
+// What find_text_files() is given beside names.
+struct Search {
+  std::string_view token_file;
+  std::vector<std::string>* warnings;
+};
 
 template <std::size_t N>
 bool ends_with_any(std::string_view name, const std::array<std::string_view, N>& endings) {
@@ -42,22 +51,47 @@ std::string_view without_compression(std::string_view name) {
   return name;
 }
 
-// A README tells of the data and is none of it.
-bool is_readme(std::string_view name) {
-  constexpr std::string_view kReadme = "readme";
-  return name.size() >= kReadme.size() &&
-         std::equal(kReadme.begin(), kReadme.end(), name.begin(), [](char a, char b) {
-           return a == static_cast<char>(std::tolower(static_cast<unsigned char>(b)));
-         });
-}
-
 // What a folder has, by name.
 struct FolderContent {
   std::vector<std::string> texts;
   std::vector<std::string> shards;
   std::vector<std::string> validation_shards;
-  bool has_manifest = false;  // of shards
+  bool has_manifest = false;             // of shards
+  std::map<std::string, Index> skipped;  // how many of a kind: ".csv", "folder"
 };
+
+std::string ending_of(std::string_view name) {
+  const std::string lower = lower_case(name);
+  const std::string_view inner = without_compression(lower);
+  return fs::path(inner).extension().string() + lower.substr(inner.size());
+}
+
+// Of an entry that is no data. A README describes the data and is none of it.
+std::string kind_of(const fs::directory_entry& entry, const std::string& name) {
+  std::error_code gone;
+  if (!entry.is_regular_file(gone)) {
+    return entry.is_directory(gone) ? "folder" : "special file";
+  }
+  if (lower_case(name).starts_with(kReadme)) {
+    return "README";
+  }
+  const std::string ending = ending_of(name);
+  return ending.empty() ? "without extension" : escaped(ending);
+}
+
+void add_entry(const fs::directory_entry& entry, const std::string& name, FolderContent& content) {
+  std::error_code gone;
+  const bool is_file = entry.is_regular_file(gone);
+  if (is_file && is_token_file(name)) {
+    const bool is_validation = name.find("_val_") != std::string::npos;
+    (is_validation ? content.validation_shards : content.shards).push_back(entry.path().string());
+  } else if (is_file && is_text_name(name) && !lower_case(name).starts_with(kReadme)) {
+    content.texts.push_back(entry.path().string());
+  } else {
+    ++content.skipped[kind_of(entry, name)];
+  }
+  content.has_manifest = content.has_manifest || name == kShardManifest;
+}
 
 FolderContent content_of(const fs::path& folder) {
   FolderContent content;
@@ -65,24 +99,60 @@ FolderContent content_of(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code gone;
-    if (name.starts_with('.') || !entry->is_regular_file(gone)) {
-      continue;
+    if (!name.starts_with('.')) {
+      add_entry(*entry, name, content);
     }
-    if (is_token_file(name)) {
-      const bool is_validation = name.find("_val_") != std::string::npos;
-      (is_validation ? content.validation_shards : content.shards)
-          .push_back(entry->path().string());
-    } else if (is_text_name(name) && !is_readme(name)) {
-      content.texts.push_back(entry->path().string());
-    }
-    content.has_manifest = content.has_manifest || name == kShardManifest;
   }
   require(!error, shown(folder), ": ", error.message());
   for (auto* paths : {&content.texts, &content.shards, &content.validation_shards}) {
     std::sort(paths->begin(), paths->end());
   }
   return content;
+}
+
+// "2 .csv, 1 folder", those of which there are most first.
+std::string counts_of(const std::map<std::string, Index>& kinds) {
+  constexpr std::size_t kMostKinds = 6;
+  std::vector<std::pair<std::string, Index>> sorted(kinds.begin(), kinds.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  Index others = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const auto& [kind, count] = sorted[i];
+    others += i < kMostKinds ? 0 : count;
+    const bool is_word = kind == "folder" || kind == "special file";
+    text += i < kMostKinds ? concat_text(i > 0 ? ", " : "", count, " ", kind,
+                                         is_word && count > 1 ? "s" : "")
+                           : "";
+  }
+  return others > 0 ? concat_text(text, ", ", others, " others") : text;
+}
+
+// Says what of a folder is not read, where `count` files of it are.
+void add_skipped(const fs::path& folder, std::size_t count,
+                 const std::map<std::string, Index>& skipped, std::vector<std::string>* warnings) {
+  Index sum = 0;
+  for (const auto& [kind, number] : skipped) {
+    sum += number;
+  }
+  if (sum > 0 && warnings != nullptr) {
+    warnings->push_back(concat_text(shown(folder), ": read ", count, count == 1 ? " file" : " files",
+                                    "; skipped ", sum, ": ", counts_of(skipped)));
+  }
+}
+
+// Files that a folder with token files has beside them are no data that is left out.
+void remove_companions(std::map<std::string, Index>& skipped) {
+  for (const char* kind : {".idx", ".json", ".pkl", ".py", "README"}) {
+    skipped.erase(kind);
+  }
+}
+
+void add_kinds(const std::vector<std::string>& paths, std::map<std::string, Index>& skipped) {
+  for (const std::string& path : paths) {
+    ++skipped[escaped(ending_of(path))];
+  }
 }
 
 // `validates`: the data is to be evaluated on.
@@ -97,30 +167,48 @@ void add_shards(const FolderContent& content, bool validates, std::vector<TextFi
   }
 }
 
-void add_folder(const fs::path& folder, std::string_view token_file, std::vector<TextFile>& files) {
+// The token file of nanoGPT's folders; none: there is none.
+std::optional<TextFile> prepared_file(const fs::path& folder, std::string_view token_file) {
   std::error_code error;
-  for (const std::string_view name : {token_file, std::string_view("train.bin")}) {
+  for (const std::string_view name : {token_file, kTrainFile}) {
     if (fs::is_regular_file(folder / name, error)) {
+      TextFile file{.path = (folder / name).string()};
       const fs::path beside = folder / kValidationFile;
-      const bool has_validation = name == "train.bin" && fs::is_regular_file(beside, error);
-      const auto beside_it =
-          has_validation ? std::vector{beside.string()} : std::vector<std::string>();
-      files.push_back({.path = (folder / name).string(), .validation_paths = beside_it});
-      return;
+      if (name == kTrainFile && fs::is_regular_file(beside, error)) {
+        file.validation_paths = {beside.string()};
+      }
+      return file;
     }
   }
+  return std::nullopt;
+}
+
+void add_folder(const fs::path& folder, const Search& search, std::vector<TextFile>& files) {
   FolderContent content = content_of(folder);
-  require(!content.texts.empty() || !content.shards.empty() || !content.validation_shards.empty(),
-          shown(folder),
-          ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
-          ".zst), nor token files (.bin)");
-  if (content.texts.empty() || content.has_manifest) {
-    add_shards(content, token_file == kValidationFile, files);
-    return;
+  const std::size_t before = files.size();
+  if (std::optional<TextFile> file = prepared_file(folder, search.token_file)) {
+    files.push_back(std::move(*file));
+  } else {
+    require(!content.texts.empty() || !content.shards.empty() || !content.validation_shards.empty(),
+            shown(folder),
+            ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
+            ".zst), nor token files (.bin), got ",
+            content.skipped.empty() ? "none" : counts_of(content.skipped));
+    if (content.texts.empty() || content.has_manifest) {
+      add_shards(content, search.token_file == kValidationFile, files);
+    }
   }
-  for (std::string& path : content.texts) {
-    files.push_back({.path = std::move(path)});
+  if (files.size() > before) {
+    remove_companions(content.skipped);
+    add_kinds(content.texts, content.skipped);
+  } else {
+    add_kinds(content.shards, content.skipped);
+    add_kinds(content.validation_shards, content.skipped);
+    for (std::string& path : content.texts) {
+      files.push_back({.path = std::move(path)});
+    }
   }
+  add_skipped(folder, files.size() - before, content.skipped, search.warnings);
 }
 
 // The names that a pattern matches, sorted.
@@ -151,7 +239,7 @@ std::vector<std::string> parts_between_commas(const std::string& name) {
   return parts;
 }
 
-void add_files(const std::string& name, std::string_view token_file, std::vector<TextFile>& files) {
+void add_files(const std::string& name, const Search& search, std::vector<TextFile>& files) {
   require(!name.empty(), "expected the name of a file, got an empty one");
   std::error_code error;
   const fs::file_status status = fs::status(name, error);
@@ -160,21 +248,21 @@ void add_files(const std::string& name, std::string_view token_file, std::vector
     return;
   }
   if (fs::is_directory(status)) {
-    add_folder(name, token_file, files);
+    add_folder(name, search, files);
     return;
   }
   if (name.find(',') != std::string::npos) {
     const std::vector<std::string> parts = parts_between_commas(name);
     require(!parts.empty(), "expected the names of files, got '", name, "'");
     for (const std::string& part : parts) {
-      add_files(part, token_file, files);
+      add_files(part, search, files);
     }
     return;
   }
   require(name.find_first_of("*?[") != std::string::npos, shown(name), ": ",
           error ? error.message() : "No such file or directory");
   for (const std::string& match : matches_of(name)) {
-    fs::is_directory(match, error) ? add_folder(match, token_file, files)
+    fs::is_directory(match, error) ? add_folder(match, search, files)
                                    : files.push_back({.path = match});
   }
 }
@@ -184,10 +272,11 @@ void add_files(const std::string& name, std::string_view token_file, std::vector
 std::string TextFile::name() const { return is_standard_input() ? "standard input" : shown(path); }
 
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
-                                      std::string_view token_file) {
+                                      std::string_view token_file,
+                                      std::vector<std::string>* warnings) {
   std::vector<TextFile> files;
   for (const std::string& name : names) {
-    add_files(name, token_file, files);
+    add_files(name, {token_file, warnings}, files);
   }
   const auto inputs = std::count_if(files.begin(), files.end(),
                                     [](const TextFile& file) { return file.is_standard_input(); });
@@ -223,7 +312,8 @@ WeightedName split_weight(const std::string& name) {
   return {.name = name.substr(0, colon), .weight = weight};
 }
 
-std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names) {
+std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names,
+                                               std::vector<std::string>* warnings) {
   constexpr Index kUsual = 1'000'000;
   std::vector<WeightedName> sources;
   for (const std::string& name : names) {
@@ -236,14 +326,14 @@ std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& n
   const bool any = std::any_of(sources.begin(), sources.end(),
                                [](const WeightedName& source) { return source.weight > 0; });
   if (!any) {
-    return {{.files = find_text_files(names)}};
+    return {{.files = find_text_files(names, kTrainFile, warnings)}};
   }
   std::vector<WeightedFiles> result;
   Index divisor = 0;
   for (const WeightedName& source : sources) {
     const Index weight = source.weight == 0 ? kUsual : source.weight;
     divisor = std::gcd(divisor, weight);
-    result.push_back({.files = find_text_files({source.name}), .weight = weight});
+    result.push_back({.files = find_text_files({source.name}, kTrainFile, warnings), .weight = weight});
   }
   for (WeightedFiles& source : result) {
     source.weight /= divisor;
@@ -252,11 +342,13 @@ std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& n
 }
 
 bool is_text_name(std::string_view name) {
-  return ends_with_any(without_compression(name), kPlain) || is_json_lines_name(name);
+  const std::string lower = lower_case(name);
+  return ends_with_any(without_compression(lower), kPlain) || is_json_lines_name(lower);
 }
 
 bool is_json_lines_name(std::string_view name) {
-  return ends_with_any(without_compression(name), kJsonLines);
+  const std::string lower = lower_case(name);
+  return ends_with_any(without_compression(lower), kJsonLines);
 }
 
 void hold_standard_input(std::vector<TextFile>& files) {

@@ -13,6 +13,7 @@
 #include "headlight/base/memory.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
+#include "io/text_look.h"
 
 namespace headlight {
 namespace {
@@ -307,18 +308,24 @@ void read_text(const TextFile& file, const TextFormat& format, const UseText& us
   format.is_json_lines(file) ? read_json_lines(file, format, use) : read_plain(file, format, use);
 }
 
-std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format) {
+std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format,
+                                        std::vector<std::string>* warnings) {
   format.cut = StreamCut::character;
   std::vector<std::string> documents;
   for (const TextFile& file : files) {
     const bool is_stream = !format.gives_documents(file);
+    TextLook look(file, format);
     read_text(file, format, [&](const TextPart& part) {
+      look.look_at(part.text);
       if (is_stream && part.number > 0) {
         documents.back() += part.text;
       } else if (!part.text.empty()) {
         documents.emplace_back(part.text);
       }
     });
+    if (warnings != nullptr) {
+      look.add_to(*warnings);
+    }
   }
   require(!documents.empty(), names_of(files), ": expected a text, got none");
   return documents;

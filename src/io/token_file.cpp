@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/lower_case.h"
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
@@ -364,7 +365,9 @@ TokenDtype token_dtype_for(Index vocab_size) {
   return vocab_size > kUint16Ids ? TokenDtype::uint32 : TokenDtype::uint16;
 }
 
-bool is_token_file(const std::filesystem::path& path) { return path.extension() == ".bin"; }
+bool is_token_file(const std::filesystem::path& path) {
+  return lower_case(path.extension().string()) == ".bin";
+}
 
 bool has_documents(const std::filesystem::path& path) {
   std::error_code error;

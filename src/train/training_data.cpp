@@ -85,15 +85,15 @@ struct DataFiles {
   std::vector<TextFile> validation;  // none: parts of the others, or what lies beside them
 };
 
-DataFiles find_files(const TrainConfig& config) {
+DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnings) {
   require_value(!config.data.empty(), "data",
                 "expected a text or token file to train on (--data FILE)");
   DataFiles files;
-  for (const WeightedFiles& source : find_weighted_files(config.data)) {
+  for (const WeightedFiles& source : find_weighted_files(config.data, &warnings)) {
     files.sources.push_back({.count = source.files.size(), .weight = source.weight});
     files.train.insert(files.train.end(), source.files.begin(), source.files.end());
   }
-  files.validation = find_text_files(config.validation_data, "val.bin");
+  files.validation = find_text_files(config.validation_data, "val.bin", &warnings);
   const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
   require_value(std::none_of(files.train.begin(), files.train.end(), is_input) ||
                     std::none_of(files.validation.begin(), files.validation.end(), is_input),
@@ -206,8 +206,8 @@ void require_lasting_data(const TrainConfig& config) {
 }
 
 TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
-  DataFiles files = find_files(config);
   TrainingData result;
+  DataFiles files = find_files(config, result.warnings);
   if (tokenizer == nullptr) {
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }

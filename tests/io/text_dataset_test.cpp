@@ -135,6 +135,44 @@ TEST_CASE("names of special tokens in a text are read where the tokenizer reads 
   CHECK(warnings.empty());
 }
 
+TEST_CASE("tables that are read as plain text get one line", "[io]") {
+  const auto check = [](const std::string& name, const std::string& text, const std::string& look) {
+    const std::string line = name + ": looks like " + look +
+                             " and is read as plain text, its marks too; for its texts alone, "
+                             "write them as JSON lines and name their key with --jsonl KEY";
+    for (const DocumentSplit mode : {DocumentSplit::none, DocumentSplit::line}) {
+      const std::vector<std::string> expected{line};
+      CHECK(warnings_of(name, text, mode) == (look.empty() ? std::vector<std::string>() : expected));
+    }
+  };
+  check("a.json", "[\n  {\"text\": \"b\"}\n]\n", "a JSON array");
+  check("a.txt", "\xEF\xBB\xBF[\"one\", \"two\"]", "a JSON array");
+  check("a.json", "[1, 2]", "a JSON array");
+  check("a.json", "{\"text\": \"b\"}\n", "JSON");
+  check("-x", "{\"text\": \"b\"}\n", "JSON");
+  check("a.CSV", "one two", "CSV");
+  check("a.csv.gz.csv", "one two", "CSV");
+  check("a.tsv", "one\ttwo", "a table with tabs");
+  check("a.txt", "id,\"text\"\r\n1,\"a, b\"\r\n", "CSV");
+  for (const char* text : {"[Chapter 1]\n", "[[link]]", "{x}", "one, two\nthree, four\n",
+                           "one,two", "one,two\nthree\n", "a\nb,c\n"}) {
+    check("a.txt", text, "");
+  }
+  check("a.jsonl", "{\"text\": \"b\"}\n", "");
+}
+
+TEST_CASE("Hangul in single letters gets one line", "[io]") {
+  const std::string decomposed = "\u1112\u1161\u11ab";
+  const auto lines = [](const std::string& text) {
+    return warnings_of("a.txt", text, DocumentSplit::none);
+  };
+  CHECK(lines("a " + decomposed) ==
+        std::vector<std::string>{"a.txt: has Hangul in single letters (NFD), which most models "
+                                 "have not learned; uconv -x nfc makes syllables of them"});
+  CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, letters by themselves
+  CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
+}
+
 TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
   const TemporaryFolder folder;
   write_bytes(folder / "a.bin", std::string("a\0b\0", 4));

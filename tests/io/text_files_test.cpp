@@ -62,6 +62,46 @@ TEST_CASE("a name is a file, a folder, a pattern or several between commas", "[i
   CHECK(find_text_files({}).empty());
 }
 
+TEST_CASE("what a folder has besides texts is counted in one line", "[io]") {
+  const TextFolder folder;
+  const auto warnings_of = [](const Names& names, std::string_view token_file = kTrainFile) {
+    Names warnings;
+    find_text_files(names, token_file, &warnings);
+    return warnings;
+  };
+  CHECK(warnings_of({folder.path()}) ==
+        Names{folder.path() + ": read 6 files; skipped 3: 1 .csv, 1 README, 1 folder"});
+  CHECK(warnings_of({folder.at("deep")}).empty());
+  CHECK(warnings_of({folder.at("*.txt")}).empty());
+  write_bytes(folder.at("deep/E.TXT"), "text");
+  write_bytes(folder.at("deep/F.JSONL.GZ"), "text");
+  CHECK(folder.find({"deep"}) == Names{"deep/E.TXT", "deep/F.JSONL.GZ", "deep/d.txt"});
+  for (const char* name : {"Makefile", "notes", "t.CSV.gz", "u.csv.gz", "ids.bin"}) {
+    write_bytes(folder.at(std::string("deep/") + name), "text");
+  }
+  std::filesystem::create_directory(folder.at("deep/a"));
+  std::filesystem::create_directory(folder.at("deep/b"));
+  std::filesystem::create_symlink("nothing", folder.at("deep/c"));
+  CHECK(warnings_of({folder.at("deep")}) ==
+        Names{folder.at("deep") + ": read 3 files; skipped 8: 2 .csv.gz, 2 folders, "
+                                  "2 without extension, 1 .bin, 1 special file"});
+  for (const char* name : {"a.a", "b.b", "c.c", "d.d"}) {
+    write_bytes(folder.at(std::string("deep/") + name), "text");
+  }
+  CHECK(contains(warnings_of({folder.at("deep")}).at(0), "1 .a, 1 .b, 1 .bin, 3 others"));
+}
+
+TEST_CASE("texts beside token files are counted, their companions are not", "[io]") {
+  const TextFolder folder;
+  for (const char* name : {"train.bin", "val.bin", "meta.pkl", "train.idx", "prepare.py"}) {
+    write_bytes(folder.at(name), "ids");
+  }
+  Names warnings;
+  find_text_files({folder.path()}, kTrainFile, &warnings);
+  CHECK(warnings == Names{folder.path() + ": read 1 file; skipped 8: 4 .txt, 1 .csv, 1 .jsonl.gz, "
+                                          "1 .md, 1 folder"});
+}
+
 TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io]") {
   const TextFolder folder;
   write_bytes(folder.at("train.bin"), "ids");
@@ -89,7 +129,7 @@ TEST_CASE("names of nothing are refused", "[io]") {
   CHECK(refusal({folder.at("empty")}) ==
         folder.at("empty") +
             ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
-            ".zst), nor token files (.bin)");
+            ".zst), nor token files (.bin), got 1 .csv");
   CHECK(refusal({"-", "-"}) == "-: standard input can be read only once, got it 2 times");
   CHECK(find_text_files({"-"})[0].name() == "standard input");
 }

@@ -73,6 +73,7 @@ TEST_CASE("a token file holds 16-bit ids with the low byte first") {
   CHECK(file.read(std::string("\x01\x00\x00\x01\xFF\xFF", 6), 65536) == Ids{1, 256, 65535});
   CHECK(narrow({1, 256, 65535}) == std::string("\x01\x00\x00\x01\xFF\xFF", 6));
   CHECK(is_token_file("a/train.bin"));
+  CHECK(is_token_file("a/TRAIN.BIN"));
   CHECK_FALSE(is_token_file("train.txt"));
 }
 

@@ -34,6 +34,8 @@ struct ShardResult {
   Index tokens = 0;                // of all shards
   Index documents = 0;
   Index found = 0;  // shards that were there already
+  // Of texts that are hardly meant as they are read.
+  std::vector<std::string> warnings = {};
 };
 
 // Encodes the texts into a folder: shard_000000.bin, ... (as nanoGPT reads them) with .idx beside

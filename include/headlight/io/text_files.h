@@ -12,6 +12,9 @@ namespace headlight {
 // Stands for standard input where the name of a text file is expected.
 inline constexpr std::string_view kStandardInput = "-";
 
+// The token file that comes first in a folder, where nothing else is asked for.
+inline constexpr std::string_view kTrainFile = "train.bin";
+
 // A file with text, or with token ids (see is_token_file).
 struct TextFile {
   std::string path;  // kStandardInput: standard input
@@ -37,8 +40,11 @@ struct TextFile {
 // What is there under the whole name comes first, so that any file can be named. Throws Error for a
 // name of nothing, a pattern that nothing matches, a folder without such files, and when standard
 // input comes twice.
+// `warnings` gets a line for every folder of which something is not read, hidden files aside, with
+// counts: "texts: read 3 files; skipped 2: 1 .csv, 1 folder".
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
-                                      std::string_view token_file = "train.bin");
+                                      std::string_view token_file = kTrainFile,
+                                      std::vector<std::string>* warnings = nullptr);
 
 // A name with the weight behind its last colon, as in "books/*.txt:2.5".
 struct WeightedName {
@@ -59,13 +65,14 @@ struct WeightedFiles {
 
 // The files that names with weights mean: of each what find_text_files() gives. Names without a
 // weight beside others with one weigh 1; where none has one, all are one source. Throws Error as
-// find_text_files() and split_weight() do.
-std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names);
+// find_text_files() and split_weight() do; `warnings` is theirs.
+std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names,
+                                               std::vector<std::string>* warnings = nullptr);
 
-// True for .txt, .text, .md, .jsonl and .ndjson, also with .gz or .zst behind.
+// True for .txt, .text, .md, .jsonl and .ndjson, in any case, also with .gz or .zst behind.
 bool is_text_name(std::string_view name);
 
-// True for .jsonl and .ndjson, also with .gz or .zst behind.
+// True for .jsonl and .ndjson, in any case, also with .gz or .zst behind.
 bool is_json_lines_name(std::string_view name);
 
 // Reads standard input, if it is among the files, into memory, so that they can be read twice.

@@ -65,8 +65,10 @@ using UseText = std::function<void(const TextPart& part)>;
 // must fit in memory. Throws whatever `use` throws.
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
 
-// The documents of files that are not empty; a stream is one. Throws Error when there is none.
-std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format);
+// The documents of files that are not empty; a stream is one. `warnings` gets lines about texts that
+// are hardly meant as they are read. Throws Error when there is none.
+std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format,
+                                        std::vector<std::string>* warnings = nullptr);
 
 // The whole text of one file (- for standard input), as a stream. Throws Error when it is empty,
 // too.

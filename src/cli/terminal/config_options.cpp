@@ -34,9 +34,7 @@ void add_ignored_options(Options& options) {
 
 std::vector<std::string> set_from_file(TrainConfig& config, const std::string& path) {
   const AppliedConfig applied = apply_config_file(config, path);
-  for (const std::string& warning : applied.warnings) {
-    log_warning(warning);
-  }
+  log_warnings(applied.warnings);
   for (const std::string& note : applied.notes) {
     log_info(note);
   }

@@ -45,6 +45,11 @@ void set_log_level(const std::string& level) {
 
 void log_info(const std::string& message) { logger().info("{}", harmless(message)); }
 void log_warning(const std::string& message) { logger().warn("warning: {}", harmless(message)); }
+void log_warnings(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) {
+    log_warning(message);
+  }
+}
 void log_error(const std::string& message) { logger().error("error: {}", harmless(message)); }
 
 }  // namespace headlight::cli

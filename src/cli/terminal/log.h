@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 // Messages for people, on stderr; results go to stdout.
 namespace headlight::cli {
@@ -10,6 +11,7 @@ void set_log_level(const std::string& level);
 
 void log_info(const std::string& message);
 void log_warning(const std::string& message);
+void log_warnings(const std::vector<std::string>& messages);
 void log_error(const std::string& message);
 
 }  // namespace headlight::cli

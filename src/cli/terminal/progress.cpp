@@ -83,9 +83,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
       log_info(line);
     }
   }
-  for (const std::string& warning : plan.warnings) {
-    log_warning(warning);
-  }
+  log_warnings(plan.warnings);
   for (const std::string& note : plan.notes) {
     log_info(note);
   }

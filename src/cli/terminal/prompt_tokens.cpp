@@ -7,6 +7,7 @@
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
 #include "text/special_names.h"
+#include "io/text_look.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli {
@@ -47,6 +48,7 @@ std::vector<std::int32_t> text_tokens(const Options& options, const std::string&
   require_utf8(text, "--" + name);
   std::vector<std::int32_t> tokens = tokenizer.encode_prompt(text);
   warn_about_special_names({text}, tokenizer, "--" + name);
+  warn_about_decomposed(text, "--" + name);
   warn_about_unknown(tokens, tokenizer, "--" + name);
   return tokens;
 }
@@ -68,6 +70,12 @@ void warn_about_special_names(const std::vector<std::string>& texts, const Token
   }
   if (const std::string warning = names.warning(where); !warning.empty()) {
     log_warning(warning);
+  }
+}
+
+void warn_about_decomposed(const std::string& text, const std::string& where) {
+  if (has_decomposed_hangul(text)) {
+    log_warning(decomposed_hangul_line(where));
   }
 }
 

@@ -31,6 +31,8 @@ void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer
 // One line that counts the special tokens which texts spell out in characters, if there are any.
 void warn_about_special_names(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
                               const std::string& where);
+// One line when Hangul of the text is in single letters.
+void warn_about_decomposed(const std::string& text, const std::string& where);
 
 // The token of a text, or of its number as "#42". Throws Error about `about` when the text is not
 // exactly one token.

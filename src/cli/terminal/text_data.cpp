@@ -91,6 +91,14 @@ TextFormat text_format(const Options& options) {
   return format;
 }
 
+std::vector<TextFile> find_texts(const std::vector<std::string>& names,
+                                 std::string_view token_file) {
+  std::vector<std::string> warnings;
+  std::vector<TextFile> files = find_text_files(names, token_file, &warnings);
+  log_warnings(warnings);
+  return files;
+}
+
 TokenDtype token_dtype_option(const Options& options) {
   return parse_name<TokenDtype>("token_dtype", options.text("token_dtype"));
 }
@@ -99,7 +107,7 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name, std::string_view token_file) {
   require(options.given(name), "--", name, ": expected a text file");
   text_format(options);  // what is wrong with an option is said before a file is looked for
-  return read_text_data(options, find_text_files(options.texts(name), token_file), tokenizer);
+  return read_text_data(options, find_texts(options.texts(name), token_file), tokenizer);
 }
 
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
@@ -109,10 +117,9 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
   format.begin = begin_option(options);
   std::vector<std::string> warnings;
   TokenDataset data =
-      join_datasets(read_datasets(files, format, tokenizer, warnings), document_ends(tokenizer, format.begin));
-  for (const std::string& warning : warnings) {
-    log_warning(warning);
-  }
+      join_datasets(read_datasets(files, format, tokenizer, warnings),
+                    document_ends(tokenizer, format.begin));
+  log_warnings(warnings);
   if (tokenizer.begin_of_text() != tokenizer.end_of_text()) {
     log_info(concat_text(
         "documents and windows begin with ",

@@ -41,6 +41,10 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
 // What they say about documents.
 TextFormat text_format(const Options& options);
 
+// find_text_files() with its warnings on stderr.
+std::vector<TextFile> find_texts(const std::vector<std::string>& names,
+                                 std::string_view token_file = kTrainFile);
+
 // --token_dtype.
 inline constexpr const char* kTokenDtypeHelp = "Ids in .bin files: auto, uint16 or uint32";
 TokenDtype token_dtype_option(const Options& options);
@@ -50,7 +54,7 @@ TokenDtype token_dtype_option(const Options& options);
 // `token_file` is the one that comes first in a folder of token files.
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name = "data",
-                            std::string_view token_file = "train.bin");
+                            std::string_view token_file = kTrainFile);
 
 // The same of files that have been found already.
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

@@ -13,6 +13,7 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/io/shards.h"
 #include "headlight/io/text_source.h"
+#include "io/text_look.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -83,7 +84,7 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   if (names.empty()) {
     refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "expected a file beside it");
   }
-  Source source{.files = find_text_files(names), .format = text_format(options)};
+  Source source{.files = find_texts(names), .format = text_format(options)};
   source.format.cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end;
   source.format.as_it_is = true;
   source.format.any_bytes = tokenizer.kind() != "char";
@@ -104,13 +105,18 @@ std::size_t encode_source(const Options& options, const Source& source, const Te
     return text.size();
   }
   std::size_t bytes = 0;
+  std::vector<std::string> warnings;
   for (const TextFile& file : source.files) {
     const bool documents = source.format.gives_documents(file);
+    TextLook look(file, source.format);
     read_text(file, source.format, [&](const TextPart& part) {
+      look.look_at(part.text);
       use(encoder.encode(part.text), documents || part.number == 0);
       bytes += part.text.size();
     });
+    look.add_to(warnings);
   }
+  log_warnings(warnings);
   return bytes;
 }
 
@@ -172,6 +178,7 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
                          " documents"));
   };
   const ShardResult result = encode_shards(folder, source.files, tokenizer, sharding);
+  log_warnings(result.warnings);
   if (options.json()) {
     print_json({{"folder", folder},
                 {"shards", result.shards.size()},

@@ -12,6 +12,7 @@
 #include "headlight/io/token_file.h"
 #include "headlight/io/tokenizer_directory.h"
 #include "headlight/text/bpe_trainer.h"
+#include "io/text_look.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -61,7 +62,7 @@ std::vector<TextFile> data_files(const Options& options) {
   const std::vector<std::string> more = options.texts("data");
   names.insert(names.end(), more.begin(), more.end());
   require(!names.empty(), "--data: expected a text file");
-  return find_text_files(names);
+  return find_texts(names);
 }
 
 StreamCut cut_of(const Options& options) {
@@ -72,12 +73,16 @@ StreamCut cut_of(const Options& options) {
 }
 
 // Bytes that were read.
-std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format) {
+std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format,
+                      std::vector<std::string>& warnings) {
   std::size_t bytes = 0;
+  TextLook look(file, format);
   read_text(file, format, [&](const TextPart& part) {
+    look.look_at(part.text);
     format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
     bytes += part.text.size();
   });
+  look.add_to(warnings);
   return bytes;
 }
 
@@ -128,9 +133,11 @@ int tokenizer_train_command(const Options& options) {
     require_no_tokenizer(report.directory);
   }
   BpeTrainer trainer(wanted);
+  std::vector<std::string> warnings;
   for (const TextFile& file : files) {
-    report.bytes += feed_file(trainer, file, format);
+    report.bytes += feed_file(trainer, file, format, warnings);
   }
+  log_warnings(warnings);
   require(report.bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
   const BpeTokenizer tokenizer(trainer.finish());
   report.vocab_size = tokenizer.vocab_size();

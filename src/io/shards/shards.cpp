@@ -16,6 +16,7 @@
 #include "io/fingerprint.h"
 #include "io/shards/shard_manifest.h"
 #include "io/shards/shard_writer.h"
+#include "io/text_look.h"
 #include "kernels/parallel.h"
 #include "text/text_encoder.h"
 
@@ -183,10 +184,12 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
 }
 
 // Reads a text from its part `first.part` on.
-void encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
+TextLook encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
                    const TextFormat& format, OrderedEncoder& encoder) {
   const bool documents = format.gives_documents(file);
+  TextLook look(file, format);
   read_text(file, format, [&](const TextPart& part) {
+    look.look_at(part.text);
     if (part.number >= first.part) {
       const bool goes_on = part.number == first.part;
       encoder.add(part.text,
@@ -195,6 +198,7 @@ void encode_source(const TextFile& file, const ShardSource& source, const Source
     }
   });
   require(source_of(file) == source, file.name(), ": has changed while it was read");
+  return look;
 }
 
 ShardResult result_of(const ShardManifest& manifest, std::size_t found) {
@@ -240,15 +244,19 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
   const TextEncoder encoder(tokenizer, options.special);
   OrderedEncoder encoding(encoder, writer);
   const SourcePlace first = *manifest.next;
+  std::vector<std::string> warnings;
   for (Index i = first.source; i < std::ssize(files); ++i) {
     const auto number = static_cast<std::size_t>(i);
     encode_source(files[number], manifest.sources[number],
-                  i == first.source ? first : SourcePlace{.source = i}, options.format, encoding);
+                  i == first.source ? first : SourcePlace{.source = i}, options.format, encoding)
+        .add_to(warnings);
   }
   encoding.finish();
   writer.finish();
   require(!manifest.shards.empty(), names_of(files), ": expected a text, got none");
-  return result_of(manifest, found);
+  ShardResult result = result_of(manifest, found);
+  result.warnings = std::move(warnings);
+  return result;
 }
 
 }  // namespace headlight

@@ -107,6 +107,33 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   CHECK(resumed.exit_code == 0);
 }
 
+TEST_CASE("what a folder has besides texts is said once, and so are tables read as text", "[cli]") {
+  const Given given;
+  const std::string texts = given.folder.at("texts");
+  std::filesystem::create_directory(texts);
+  given.folder.write("texts/A.TXT", story('a', 40));
+  std::string rows = "id,text\n";
+  for (int i = 0; i < 40; ++i) {
+    rows += std::to_string(i) + ",one two three\n";
+  }
+  const std::string table = given.folder.write("texts/b.csv", rows);
+  const std::string skipped = "warning: " + texts + ": read 1 file; skipped 1: 1 .csv";
+  const std::string look = "warning: " + table + ": looks like CSV and is read as plain text";
+  CHECK(given.trained("run", {"--data", texts}).find(skipped + "\n") != std::string::npos);
+  CHECK(given.trained("table", {"--data", given.a, table}).find(look) != std::string::npos);
+  const std::string model = given.folder.at("run");
+  const auto messages_of = [](const Arguments& arguments) {
+    return run_headlight(arguments).messages();
+  };
+  for (const Arguments& start : {Arguments{"eval", model, "--data"},
+                                 {"tokenizer", "encode", model, "--file"}}) {
+    CHECK(messages_of(changed(start, {texts})) == std::vector<std::string>{skipped});
+    const std::vector<std::string> lines = messages_of(changed(start, {table}));
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].starts_with(look));
+  }
+}
+
 TEST_CASE("a configuration may stand behind the files, a pattern of nothing is named", "[cli]") {
   const Given given;
   const std::string config = given.folder.write("a.toml", "seed = 5\n");
