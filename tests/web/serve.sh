@@ -50,10 +50,10 @@ start_server() {
   serve_model "$work/runs/small"
 }
 
-serve_model() { # RUN
+serve_model() { # RUN [PORT]
   stop_server
   : >"$work/server.json"
-  "$headlight" serve "$1" --runs "$(dirname "$1")" --port 0 --json >"$work/server.json" 2>"$work/server.log" &
+  "$headlight" serve "$1" --runs "$(dirname "$1")" --port "${2:-0}" --json >"$work/server.json" 2>"$work/server.log" &
   server_pid=$!
   site=http://127.0.0.1:$(port_in "$work/server.json" '.*127\.0\.0\.1:\([0-9]*\).*')
 }
@@ -125,6 +125,25 @@ writes() {
   press enter
   wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
   expect 'the keyboard stays on the button that starts and stops' "document.activeElement.id" go
+}
+
+refuses_numbers() {
+  open_site '?text=Hi&max_tokens=5'
+  js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
+  local problem='Tokens: expected a whole number from 1 to 4096.'
+  set_text max_tokens 99999
+  click '#go'
+  expect 'a number out of its range is refused' "$(text_of '#write-problem')" "$problem"
+  expect 'and nothing is written with the one before' "$(count_of .piece) + document.activeElement.id" 0max_tokens
+  set_text max_tokens ''
+  click '#copy'
+  expect 'none is none' "$(text_of '#write-problem') + String(window.copied)" "${problem}undefined"
+  set_text max_tokens 6
+  expect 'a right one takes the complaint back' "$(text_of '#write-problem')" ''
+  set_text temperature 0.83
+  click '#go'
+  wait_for "$(count_of .piece) > 2 && document.getElementById('go').hidden === false"
+  expect 'fractions may have any digits' "$(text_of '#write-problem')" ''
 }
 
 # write_tokens NAME:ID ...: in place of the model's answer these tokens come, and the one that ends a text, but not the
@@ -233,6 +252,15 @@ classes_heads() {
   expect 'the text that is chosen is in the address' "new URLSearchParams(location.search).get('scored').slice(0, 7)" Another
   local questions="performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/scores')).length"
   wait_for "$questions === 2 && /^Found: /.test($(text_of '#scoring-state')) && document.getElementById('scoring').hidden"
+  expect 'the maps say that their classes come from it' "$(hidden '#classed') + $(text_of '#classed-on')" \
+    'falseClasses come from another text: Another text for the classes. Another text for the classes.'
+  click '#class-this'
+  wait_for "$questions === 3 && document.getElementById('classed').hidden && document.getElementById('scoring').hidden"
+  expect 'one click classes heads on the text that is shown' "document.getElementById('scored').value" \
+    'The cat sat on the mat. The cat ran.'
+  set_text text 'The cat sat on the mat. The dog ran.'
+  expect 'another text shown is another text' "$(hidden '#classed') + $(text_of '#classed-on')" \
+    'falseClasses come from another text: The cat sat on the mat. The cat ran.'
 }
 
 switches_heads() {
@@ -393,6 +421,22 @@ watches() {
   wait_for "$(text_of '#sample-list blockquote') === 'The cat sat'"
 }
 
+outlives_servers() {
+  mkdir "$work/runs/second"
+  head -n 5 "$work/runs/small/metrics.jsonl" >"$work/runs/second/metrics.jsonl"
+  wait_for "$(count_of '#runs li') === 2"
+  expect 'a new run stands behind those that are known' "$(text_of '#runs li:last-child .key')" second
+  expect 'and is not watched unasked' "$(count_of '#runs input:checked')" 1
+  local port=${site##*:}
+  stop_server
+  wait "$server_pid" 2>/dev/null || true
+  wait_for "$(text_of '#train-problem') === 'The server does not answer: what is shown here is old.'"
+  sed -n '$s/"iteration":13/"iteration":14/p' "$work/runs/small/metrics.jsonl" >>"$work/runs/small/metrics.jsonl"
+  serve_model "$work/runs/small" "$port"
+  wait_for "$(text_of '#state-0') === '14 updates'"
+  expect 'a server that is back is followed again' "$(text_of '#train-problem')" ''
+}
+
 speaks_korean() {
   open_site '?lang=ko'
   expect 'the page is Korean' "document.documentElement.lang + $(text_of '#open-write')" 'ko쓰기'
@@ -429,6 +473,7 @@ writes
 writes_with_switches
 leaves_boxes
 keeps_text
+refuses_numbers
 classes_heads
 switches_heads
 multiplies_neurons
@@ -436,8 +481,10 @@ reads_layers
 patches
 forgets_old_texts
 watches
+outlives_servers
 speaks_korean
-complaints=$(console | grep -v ' 400 (Bad Request)' || true)
+# A server that is away is no fault of the page.
+complaints=$(console | grep -v -e ' 400 (Bad Request)' -e 'net::ERR_' || true)
 if [ -n "$complaints" ]; then
   failures=$((failures + 1))
   printf 'FAILED: the browser complains\n%s\n' "$complaints"

@@ -7,6 +7,7 @@ import {language, say} from './words.js';
 // Parts that others need not wait for long; a text is cut into pieces of so many tokens.
 const kPiece = 128;
 const kResamples = 200;
+const kShown = 60;  // characters of the text that classes come from
 
 let opening = '';  // the text that heads are classed on as long as the reader chooses none
 
@@ -28,6 +29,12 @@ export function headsByClass(classes) {
   return [...heads.values()].sort((a, b) => isPattern(b.name) - isPattern(a.name) || b.heads.length - a.heads.length);
 }
 
+// The beginning of a text, on one line.
+export function shortened(text) {
+  const characters = [...text.replace(/\s+/g, ' ')];
+  return characters.length <= kShown ? characters.join('') : `${characters.slice(0, kShown).join('')} …`;
+}
+
 export const scoredText = () => session.scored || opening;
 
 async function score(signal) {
@@ -35,14 +42,22 @@ async function score(signal) {
   bar.value = 0;
   bar.hidden = false;
   byId('scoring-state').textContent = say('finding');
+  const text = scoredText();
   const block = session.models.find(({id}) => id === session.model)?.max_model_len ?? kPiece;
-  const answer = await askLong('/api/scores', {model: session.model, text: scoredText(), resamples: kResamples,
+  const answer = await askLong('/api/scores', {model: session.model, text, resamples: kResamples,
     sequence_tokens: Math.min(kPiece, block)}, signal, (share) => { bar.value = share; });
   bar.hidden = true;
   session.classes = classesOf(answer, language);
+  session.classed = text;
   byId('scoring-state').textContent = `${say('found')} ${headsByClass(session.classes)
     .map(({label, heads}) => `${heads.length} ${label}`).join(', ')}`;
   changed('classes');
+}
+
+// What stands under maps of one text may come from another.
+function showSource() {
+  byId('classed').hidden = session.classes.size === 0 || session.classed === session.text;
+  byId('classed-on').textContent = say('classed_on').replace('{text}', shortened(session.classed));
 }
 
 export function openClasses() {
@@ -55,11 +70,17 @@ export function openClasses() {
       byId('scoring-state').textContent = message;
     }
   });
-  box.addEventListener('input', () => {
+  const choose = () => {
     session.scored = box.value === opening ? '' : box.value;
     changed('scored');
     now();
+  };
+  box.addEventListener('input', choose);
+  byId('class-this').addEventListener('click', () => {
+    box.value = session.text;
+    choose();
   });
+  listen(['text', 'classes'], showSource);
   listen(['model'], () => {
     session.classes = new Map();
     changed('classes');

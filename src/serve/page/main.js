@@ -64,7 +64,12 @@ function listenToCopies() {
     button.textContent = say('copied');
     setTimeout(() => { button.textContent = say(button.id); }, 1200);
   };
-  byId('copy').addEventListener('click', () => copy(byId('copy'), kCommands[session.part]()));
+  byId('copy').addEventListener('click', () => {
+    const command = kCommands[session.part]();
+    if (command !== null) {
+      copy(byId('copy'), command);
+    }
+  });
   byId('link').addEventListener('click', () => copy(byId('link'), location.href));
 }
 

@@ -13,13 +13,16 @@ const kValues = {  // what is drawn of a line of metrics.jsonl
   gradient_norm: ({gradient_norm: norm}) => norm,
 };
 
-const kSamples = 3;  // of a run, on the page
+const kSamples = 3;      // of a run, on the page
+const kAskedEvery = 2000;  // milliseconds: whether the server is there, and which runs it has
 
 let names = [];
 const runs = new Map();  // by name: {metrics, heads, samples}
 const chosen = new Set();
 let controller = null;
 let waiting = false;
+let timer = 0;
+let lost = false;  // nothing comes from the runs any more: what is shown grows old
 
 function curvesOf(value) {
   return names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) => {
@@ -105,12 +108,13 @@ function watch() {
   controller = new AbortController();
   const {signal} = controller;
   runs.clear();
+  lost = false;
   if (chosen.size > 0) {
     follow('/api/watch', {runs: [...chosen]}, signal, take).catch((error) => {
       if (!signal.aborted) {
         byId('train-problem').textContent = error.message;
       }
-    });
+    }).finally(() => { lost = lost || !signal.aborted; });
   }
   draw();
 }
@@ -125,16 +129,41 @@ function rowOf(name, i) {
     element('span', {className: 'muted', id: `state-${i}`}));
 }
 
-async function openList() {
-  names = (await ask('/api/runs')).runs;
-  byId('no-runs').hidden = names.length > 0;
-  byId('charts').hidden = names.length === 0;
-  if (names.length > 0 && chosen.size === 0) {
-    chosen.add(names[0]);
+// The names in their old order, so that colours stay, and new ones behind.
+export const mergedNames = (old, found) =>
+  [...old.filter((name) => found.includes(name)), ...found.filter((name) => !old.includes(name))];
+
+// Shows which runs there are. Returns true when others are chosen now.
+function showList(found) {
+  const merged = mergedNames(names, found);
+  const gone = [...chosen].filter((name) => !merged.includes(name));
+  gone.forEach((name) => chosen.delete(name));
+  const isOther = gone.length > 0 || names.length === 0;
+  if (isOther && chosen.size === 0 && merged.length > 0) {
+    chosen.add(merged[0]);
   }
-  byId('runs').replaceChildren(...names.map(rowOf));
-  if (names.length > 0) {
+  byId('no-runs').hidden = merged.length > 0;
+  byId('charts').hidden = merged.length === 0;
+  if (merged.join('\n') !== names.join('\n')) {
+    names = merged;
+    byId('runs').replaceChildren(...names.map(rowOf));
+    draw();
+  }
+  return isOther && names.length > 0;
+}
+
+// Asks for the runs, again and again while they are shown; a server that was away is followed anew.
+async function refresh() {
+  const found = await ask('/api/runs').then((answer) => answer.runs, () => null);
+  clearTimeout(timer);
+  byId('train-problem').textContent = found === null ? say('no_server') : '';
+  if (found === null) {
+    lost = true;
+  } else if (session.part === 'train' && (showList(found) || lost)) {
     watch();
+  }
+  if (session.part === 'train') {
+    timer = setTimeout(refresh, kAskedEvery);
   }
 }
 
@@ -144,9 +173,11 @@ export function openRuns() {
   byId('score').addEventListener('change', draw);
   listen(['part'], () => {
     if (session.part === 'train') {
-      openList().catch((error) => { byId('train-problem').textContent = error.message; });
+      refresh();
     } else {
       controller?.abort();
+      clearTimeout(timer);
+      lost = true;
     }
   });
 }

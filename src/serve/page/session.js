@@ -17,7 +17,8 @@ export const newSession = () => ({
   changes: new Map(),
   frozen: '',              // the text whose patterns are kept
   scored: '',              // the text on which heads are classed; '': the one that the page opened with
-  classes: new Map(),      // of heads: [name, score]
+  classes: new Map(),      // of heads: {name, label, score, settled}
+  classed: '',             // the text that these classes come from
   clean: '',
   corrupt: '',
   answer: '',              // tokens; '': the likeliest

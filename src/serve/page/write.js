@@ -106,6 +106,9 @@ async function goOn() {
 }
 
 function goOnFrom(i, other) {
+  if (refusesNumbers()) {
+    return;
+  }
   const {likely} = tokens[i];
   tokens = [...tokens.slice(0, i), {...other, likely, given: false}];
   showTokens();
@@ -139,7 +142,11 @@ function showSwitches() {
   byId('write-release').hidden = now === '';
 }
 
+// null: a number in a box cannot be used.
 export const writeCommand = () => {
+  if (refusesNumbers()) {
+    return null;
+  }
   const {max_tokens: most, ...rest} = session.settings;
   const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest &&
     (['seed', 'temperature'].includes(name) || rest[name] !== usual)).map(([name]) => [name, rest[name]]));
@@ -197,10 +204,19 @@ function listenToTokens() {
   });
 }
 
+// Fractions need not be a whole number of steps.
+function isRight(box, step) {
+  const {rangeUnderflow, rangeOverflow, stepMismatch} = box.validity;
+  return box.value !== '' && !rangeUnderflow && !rangeOverflow && (step < 1 || !stepMismatch);
+}
+
 function settingBox([name, , min, max, step]) {
   const box = element('input', {id: name, type: 'number', min, max, step, value: session.settings[name]});
   box.addEventListener('input', () => {
-    if (box.value !== '' && box.checkValidity()) {
+    const right = isRight(box, step);
+    box.ariaInvalid = String(!right);
+    if (right) {
+      byId('write-problem').textContent = '';
       session.settings[name] = Number(box.value);
       changed('settings');
     }
@@ -208,8 +224,24 @@ function settingBox([name, , min, max, step]) {
   return element('label', {}, `${say(name)} `, box);
 }
 
+// Says which number cannot be used, if there is one; the last that could is not meant any more.
+function refusesNumbers() {
+  const wrong = kSettings.find(([name, , , , step]) => !isRight(byId(name), step));
+  if (wrong === undefined) {
+    return false;
+  }
+  const [name, , least, most, step] = wrong;
+  byId('write-problem').textContent = say(step < 1 ? 'wrong_number' : 'wrong_whole')
+    .replace('{name}', say(name)).replace('{least}', least).replace('{most}', most);
+  byId(name).focus();
+  return true;
+}
+
 // Behind what was written, unless the text or the switches are others now.
 function write() {
+  if (refusesNumbers()) {
+    return;
+  }
   if (tokens.length > 0 && (begun !== session.text || written !== intervention())) {
     clear();
   }

@@ -1,4 +1,4 @@
-import {classesOf, headsByClass} from '../../../../src/serve/page/classes.js';
+import {classesOf, headsByClass, shortened} from '../../../../src/serve/page/classes.js';
 import {placedParts, signed} from '../../../../src/serve/page/contributions.js';
 import {equal, test} from '../harness.js';
 
@@ -20,4 +20,10 @@ test('what heads and MLPs add has its place in a map of the model', () => {
   equal(cells, [{layer: 0, column: 1, name: '0.1', logit: -1}, {layer: 1, column: 2, name: '1.2', logit: 2},
                 {layer: 1, column: 3, name: 'MLP 1', logit: 3}]);
   equal([signed(1), signed(-0.5)], ['+1.00', '−0.50']);
+});
+
+test('the beginning of a text is on one line, in whole characters', () => {
+  equal(shortened('a\n b'), 'a b');
+  equal(shortened('가'.repeat(60)), '가'.repeat(60));
+  equal(shortened('🦊'.repeat(61)), `${'🦊'.repeat(60)} …`);
 });
