@@ -12,6 +12,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/cluster/processes.h"
+#include "headlight/io/gguf.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/text_dataset.h"
@@ -44,11 +45,11 @@ Options info_options() {
            "well. A configuration's vocabulary is its vocab_size, or counted from its data file;\n"
            "--vocab_size sets it.\n"
            "Of a FILE.safetensors, FILE.npz or FILE.gguf it lists the tensors: name, type and "
-           "shape.\n"
-           "JSON keys then: format, tensors (name, dtype, shape), metadata (of lists: length and "
-           "the\n"
-           "first few values), elements. Else\n"
-           "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width,\n"
+           "shape;\n"
+           "a GGUF file is described as the model that it is, too. JSON keys of a file: format,\n"
+           "tensors (name, dtype, shape), metadata (of lists: length and the first few values),\n"
+           "elements.\n"
+           "JSON keys of the rest: parameters, layers, heads, heads_of_layers, width, head_width,\n"
            "block_size, vocab_size, by_part, memory_bytes (weights, training_state; of a\n"
            "configuration also training_run), flops_per_token, warnings,\n"
            "machine{cpu, kernel_variant, threads, products_option, products_by, blas,\n"
@@ -290,10 +291,45 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   }
 }
 
+// The model that a GGUF file is, if its architecture is one that is computed here.
+std::optional<Subject> model_in_file(const std::filesystem::path& path) {
+  if (!is_gguf_file(path)) {
+    return std::nullopt;
+  }
+  try {
+    return Subject{.model = read_settled_config(path)};
+  } catch (const Error& error) {
+    log_warning(concat_text(error.what(), "; listed as tensors alone"));
+    return std::nullopt;
+  }
+}
+
+void show_file(const std::filesystem::path& path, bool json) {
+  const TensorList list = list_tensor_file(path);
+  const std::optional<Subject> model = model_in_file(path);
+  if (!json) {
+    if (model) {
+      print_text(*model, count_parameters(model->model));
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+    print_tensor_list(list);
+    return;
+  }
+  Json report = model ? json_of(*model, count_parameters(model->model)) : Json::object();
+  const Json listed = tensor_list_json(list);
+  for (const auto& [key, value] : listed.members()) {
+    report.add(key, value);
+  }
+  print_json(report);
+}
+
 int info_command(const Options& options) {
   if (is_tensor_file(options.positional()) &&
       !std::filesystem::is_directory(options.positional())) {
-    print_tensor_file(options.positional(), options.json());
+    require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
+            options.positional(), " is a file of tensors");
+    show_file(options.positional(), options.json());
     return 0;
   }
   const Subject subject = read_subject(options);

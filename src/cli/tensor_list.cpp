@@ -5,32 +5,16 @@
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
-#include <string>
-#include <vector>
 
-#include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/gguf.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
-#include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli {
 namespace {
-
-struct ListedTensor {
-  std::string name;
-  std::string dtype;  // as the format spells it
-  Shape shape;
-};
-
-struct TensorList {
-  std::string format;
-  std::vector<ListedTensor> tensors = {};
-  std::vector<JsonMember> metadata = {};
-};
 
 TensorList list_safetensors(const std::filesystem::path& path) {
   TensorList list{.format = "safetensors"};
@@ -99,23 +83,6 @@ TensorList list_gguf(const std::filesystem::path& path) {
   return list;
 }
 
-Json json_of(const TensorList& list) {
-  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", Json::object()}};
-  for (const auto& [key, value] : list.metadata) {
-    json["metadata"].add(key, value);
-  }
-  Index elements = 0;
-  for (const ListedTensor& tensor : list.tensors) {
-    json["tensors"].push_back(
-        {{"name", tensor.name},
-         {"dtype", tensor.dtype},
-         {"shape", std::vector<Index>(tensor.shape.begin(), tensor.shape.end())}});
-    elements += numel(tensor.shape);
-  }
-  json["elements"] = elements;
-  return json;
-}
-
 // In one line that cannot steer a terminal: a text, a number, or "8 values: 1, 2, ..." of a list.
 std::string text_of(const Json& value) {
   if (value.is_string()) {
@@ -133,7 +100,37 @@ std::string text_of(const Json& value) {
   return text + (value["first"].size() < value["length"].natural() ? ", ..." : "");
 }
 
-void print_text(const TensorList& list) {
+}  // namespace
+
+bool is_tensor_file(const std::filesystem::path& path) {
+  return path.extension() == ".safetensors" || path.extension() == ".npz" ||
+         path.extension() == ".gguf";
+}
+
+TensorList list_tensor_file(const std::filesystem::path& path) {
+  return path.extension() == ".npz"    ? list_npz(path)
+         : path.extension() == ".gguf" ? list_gguf(path)
+                                       : list_safetensors(path);
+}
+
+Json tensor_list_json(const TensorList& list) {
+  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", Json::object()}};
+  for (const auto& [key, value] : list.metadata) {
+    json["metadata"].add(key, value);
+  }
+  Index elements = 0;
+  for (const ListedTensor& tensor : list.tensors) {
+    json["tensors"].push_back(
+        {{"name", tensor.name},
+         {"dtype", tensor.dtype},
+         {"shape", std::vector<Index>(tensor.shape.begin(), tensor.shape.end())}});
+    elements += numel(tensor.shape);
+  }
+  json["elements"] = elements;
+  return json;
+}
+
+void print_tensor_list(const TensorList& list) {
   Index elements = 0;
   for (const ListedTensor& tensor : list.tensors) {
     std::cout << escaped(tensor.name) << "  " << tensor.dtype << " " << tensor.shape << "\n";
@@ -143,20 +140,6 @@ void print_text(const TensorList& list) {
   for (const auto& [key, value] : list.metadata) {
     std::cout << "metadata " << escaped(key) << ": " << text_of(value) << "\n";
   }
-}
-
-}  // namespace
-
-bool is_tensor_file(const std::filesystem::path& path) {
-  return path.extension() == ".safetensors" || path.extension() == ".npz" ||
-         path.extension() == ".gguf";
-}
-
-void print_tensor_file(const std::filesystem::path& path, bool json) {
-  const TensorList list = path.extension() == ".npz"    ? list_npz(path)
-                          : path.extension() == ".gguf" ? list_gguf(path)
-                                                        : list_safetensors(path);
-  json ? print_json(json_of(list)) : print_text(list);
 }
 
 }  // namespace headlight::cli

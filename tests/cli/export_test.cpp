@@ -117,7 +117,11 @@ TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
               {"eps", 1e-5},
               {"one", {{"length", 1}, {"first", {"\n"}}}},
               {"many", {{"length", 9}, {"first", {1, 2, 3, 4, 5, 6, 7, 8}}}}}));
-  const std::string text = run_headlight({"info", path}).out;
+  const ProgramResult result = run_headlight({"info", path});
+  REQUIRE(result.messages().size() == 1);
+  CHECK(result.messages()[0].starts_with("warning: " + path + ": "));
+  CHECK(result.messages()[0].ends_with("; listed as tensors alone"));
+  const std::string& text = result.out;
   CHECK(contains(text, "w  Q8_0 [2, 32]\nb  F32 [3]\n"));
   CHECK(contains(text, "2 tensors, 67 elements\n"));
   CHECK(contains(text, "metadata general.name: a\\x1b[2J\nmetadata eps: 1e-05\n"));

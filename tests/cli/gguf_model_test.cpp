@@ -160,6 +160,23 @@ TEST_CASE("export to GGUF says what it cannot do", "[cli]") {
                  "none.gguf: no such"));
 }
 
+TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
+  const Material given;
+  Json of_file = report_of({"info", given.gguf});
+  CHECK(of_file["format"] == "gguf");
+  CHECK(of_file["tensors"].size() == GgufFile(given.gguf).tensors().size());
+  for (const char* key : {"format", "tensors", "metadata", "elements"}) {
+    of_file.erase(key);
+  }
+  CHECK(of_file == report_of({"info", given.model}));
+  const std::string text = output_of({"info", given.gguf});
+  CHECK(text.starts_with(output_of({"info", given.model})));
+  CHECK(contains(text, "\ntoken_embd.weight  F32 [257, "));
+  CHECK(refusal({"info", given.gguf, "--vocab_size", "3"}) ==
+        "error: --vocab_size: expected a configuration beside it, " + given.gguf +
+            " is a file of tensors");
+}
+
 TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
   if (has_sanitizer()) {
     return;  // it takes more address space than any limit
