@@ -281,7 +281,7 @@ bool on_light_ground(const Options& options) {
 void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
   std::cout << attention_maps_text(documents,
                                    {.columns = columns_of(Stream::output).value_or(kTextColumns),
-                                    .colours = colours_on_output(),
+                                    .colours = has_colours(Stream::output),
                                     .light_ground = on_light_ground(options)});
 }
 

@@ -310,7 +310,7 @@ std::string losses_text(const Comparison& comparison) {
 }
 
 std::string chart_text(const Comparison& comparison) {
-  const bool colours = colours_on_output();
+  const bool colours = has_colours(Stream::output);
   std::vector<ChartSeries> series;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const ComparedRun& run = comparison.runs[i];
@@ -337,7 +337,8 @@ std::string names_text(const Comparison& comparison) {
   std::string text;
   for (std::size_t i = 0; i < comparison.runs.size(); ++i) {
     const std::string line = letter_of(i) + "  " + escaped(comparison.runs[i].name);
-    text += (colours_on_output() ? in_series_colour(line, static_cast<int>(i)) : line) + "\n";
+    text += has_colours(Stream::output) ? in_series_colour(line, static_cast<int>(i)) : line;
+    text += "\n";
   }
   return text;
 }

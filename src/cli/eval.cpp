@@ -105,7 +105,7 @@ std::optional<TokenReport::Options> report_options(const Options& options) {
   if (!options.is_set("per_token")) {
     return std::nullopt;
   }
-  const bool coloured = options.given("view") ? view == "text" : colours_on_output();
+  const bool coloured = options.given("view") ? view == "text" : has_colours(Stream::output);
   return TokenReport::Options{.view = options.json() ? TokenView::json
                                       : coloured     ? TokenView::text
                                                      : TokenView::table,

@@ -249,7 +249,7 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   if (is_terminal(Stream::output)) {
     result.width =
         options.given("columns") ? 0 : columns_of(Stream::output).value_or(kUsualColumns);
-    result.colour = colours_on_output();
+    result.colour = has_colours(Stream::output);
   }
   return result;
 }

@@ -88,6 +88,9 @@ TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
 TEST_CASE("lab worked-example computes the numbers that the notes print for one head", "[cli]") {
   const Json results = lab_json({"worked-example"});
   const Json& single = results["values"]["single_head"];
+  CHECK(single["w_query"] == Json({1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1}));
+  CHECK(single["w_key"] == Json({0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0}));
+  CHECK(single["w_value"] == Json({0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0}));
   CHECK(single["querys"] == Json({1, 0, 2, 2, 2, 2, 2, 1, 3}));
   CHECK(single["keys"] == Json({0, 1, 1, 4, 4, 0, 2, 3, 1}));
   CHECK(single["values"] == Json({1, 2, 3, 2, 8, 0, 2, 6, 3}));
@@ -105,6 +108,10 @@ TEST_CASE("lab worked-example computes the numbers that the notes print for one 
 TEST_CASE("lab worked-example computes the numbers that the notes print for two heads", "[cli]") {
   const Json values = lab_json({"worked-example"})["values"];
   const Json& multi = values["multi_head"];
+  CHECK(multi["W_Q"] == Json({1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1}));
+  CHECK(multi["W_K"] == Json({0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1}));
+  CHECK(multi["W_V"] == Json({1, 0, 2, 0, 0, 1, 0, 2, 1, 0, 0, 1, 0, 1, 1, 0}));
+  CHECK(multi["W_O"] == Json({1, 0, 0.5, 0, 0, 1, 0, 0.5, 0.5, 0, 1, 0, 0, 0.5, 0, 1}));
   CHECK(multi["Qh"] == Json({1, 1, 2, 0, 2, 2, 0, 4, 2, 2, 2, 2}));
   CHECK(multi["Kh"] == Json({0, 2, 1, 1, 4, 0, 2, 2, 2, 2, 2, 2}));
   CHECK(multi["Vh"] == Json({2, 0, 2, 1, 0, 4, 2, 4, 2, 2, 3, 3}));
@@ -126,6 +133,8 @@ TEST_CASE("lab worked-example computes the numbers that the notes print for two 
 
 TEST_CASE("lab worked-example prints tensors as the notes do", "[cli]") {
   const std::string text = lab_text({"worked-example"});
+  const std::size_t weights = text.find("w_query");
+  CHECK(weights < text.find("querys"));
   for (const char* line :
        {"tensor([[ 2.,  4.,  4.],", "[ 4., 16., 12.],", "tensor(1.7321)",
         "tensor([[1.3613e-01, 4.3194e-01, 4.3194e-01],", "[8.9045e-04, 9.0884e-01, 9.0267e-02],",

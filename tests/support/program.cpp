@@ -1,11 +1,13 @@
 #include "support/program.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -23,6 +25,16 @@ std::vector<std::string> ProgramResult::messages() const {
 
 namespace {
 
+// As execv() wants arguments.
+std::vector<char*> pointers_to(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& argument : command) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  return argv;
+}
+
 ProgramResult run(const std::vector<std::string>& command, const std::string& input = "/dev/null") {
   const ScratchFolder folder;
   const std::string out = folder.at("out");
@@ -32,11 +44,7 @@ ProgramResult run(const std::vector<std::string>& command, const std::string& in
   posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  std::vector<char*> argv;
-  for (const std::string& argument : command) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers_to(command);
   pid_t child = 0;
   const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -72,6 +80,40 @@ ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string
                                    HEADLIGHT_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run(command);
+}
+
+ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
+                                        const std::vector<std::string>& more) {
+  std::vector<std::string> command{"/usr/bin/env", "-u", "NO_COLOR", "TERM=xterm"};
+  command.insert(command.end(), more.begin(), more.end());
+  command.push_back(HEADLIGHT_PROGRAM);
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> argv = pointers_to(command);
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    const int nothing = open("/dev/null", O_RDWR);
+    dup2(nothing, 0);
+    dup2(nothing, 1);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  if (child < 0) {
+    throw std::runtime_error("cannot open a terminal");
+  }
+  ProgramResult result;
+  std::array<char, 4096> bytes;
+  for (ssize_t count = 0; (count = read(terminal, bytes.data(), bytes.size())) > 0;) {
+    result.err.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
 }
 
 bool has_sanitizer() {

@@ -25,6 +25,11 @@ ProgramResult run_headlight_reading(const std::string& input,
 // sanitizer take terabytes of it: they run without the limit (see has_sanitizer).
 ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments);
 
+// The same with standard error on a terminal that is so wide; `err` is what the terminal got.
+// `more` is added to the environment, as "NAME=VALUE".
+ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
+                                        const std::vector<std::string>& more = {});
+
 // True when tests and program are built with AddressSanitizer or ThreadSanitizer.
 bool has_sanitizer();
 

@@ -24,6 +24,9 @@ constexpr Text kIntroduction{
     "모양 그대로 보여 준다. x와 가중치, 이름은 노트의 예제에 있는 것이다."};
 constexpr Text kSingle{"1. Self-attention with a single head",
                        "1. 헤드가 하나인 셀프 어텐션(self-attention)"};
+constexpr Text kMatrices{"The weights of the layer:", "층의 가중치:"};
+constexpr Text kProducts{"x times the weights of queries, keys and values:",
+                         "x에 쿼리, 키, 값의 가중치를 각각 곱한 결과:"};
 constexpr Text kScores{"Every query meets every key: one dot product each.",
                        "모든 쿼리(query)를 모든 키(key)와 내적한다."};
 constexpr Text kWeights{
@@ -104,9 +107,16 @@ double single_head(const Tensor& x, Report& report) {
   report.heading(kSingle);
   Steps steps(report, "single_head", true);
   steps.show("x", x);
-  const Tensor querys = matmul(x, matrix({1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1}, {4, 3}));
-  const Tensor keys = matmul(x, matrix({0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0}, {4, 3}));
-  const Tensor values = matmul(x, matrix({0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0}, {4, 3}));
+  const auto project = [&](const std::string& name, std::initializer_list<double> weights) {
+    const Tensor weight = matrix(weights, {4, 3});
+    steps.show(name, weight);
+    return matmul(x, weight);
+  };
+  report.paragraph(kMatrices);
+  const Tensor querys = project("w_query", {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1});
+  const Tensor keys = project("w_key", {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0});
+  const Tensor values = project("w_value", {0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0});
+  report.paragraph(kProducts);
   steps.show("querys", querys);
   steps.show("keys", keys);
   steps.show("values", values);
@@ -135,9 +145,17 @@ struct TwoHeads {
 TwoHeads split_heads(const Tensor& x, Report& report) {
   report.heading(kMulti);
   Steps steps(report, "multi_head", false);
-  const Tensor q = matmul(x, matrix({1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1}, {4, 4}));
-  const Tensor k = matmul(x, matrix({0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1}, {4, 4}));
-  const Tensor v = matmul(x, matrix({1, 0, 2, 0, 0, 1, 0, 2, 1, 0, 0, 1, 0, 1, 1, 0}, {4, 4}));
+  const auto project = [&](const std::string& name, std::initializer_list<double> weights) {
+    const Tensor weight = matrix(weights, {4, 4});
+    steps.show(name, weight);
+    return matmul(x, weight);
+  };
+  report.paragraph(kMatrices);
+  const Tensor q = project("W_Q", {1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1});
+  const Tensor k = project("W_K", {0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1});
+  const Tensor v = project("W_V", {1, 0, 2, 0, 0, 1, 0, 2, 1, 0, 0, 1, 0, 1, 1, 0});
+  steps.show("W_O", TwoHeads{}.output_weight);
+  report.paragraph(kProducts);
   steps.show("Q", q);
   steps.show("K", k);
   steps.show("V", v);

@@ -3,6 +3,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/terminal/terminal.h"
 #include "headlight/base/error.h"
 
 namespace headlight::cli {
@@ -10,7 +11,9 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto result = spdlog::stderr_color_st("headlight");
+    auto result = spdlog::stderr_color_st("headlight", has_colours(Stream::errors)
+                                                           ? spdlog::color_mode::automatic
+                                                           : spdlog::color_mode::never);
     result->set_pattern("%^%v%$");
     return result;
   }();

@@ -19,7 +19,6 @@ namespace {
 
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
-constexpr int kBarWidth = 24;
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -135,16 +134,16 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   const auto done = static_cast<double>(metrics.iteration + 1 - first_iteration_);
   const auto left = static_cast<double>(max_iters_ - metrics.iteration - 1);
   const double share = static_cast<double>(metrics.iteration + 1) / static_cast<double>(max_iters_);
-  const std::string numbers =
-      formatted(" %3.0f%% %lld/%lld  loss %.3f  lr %.1e  norm %.2f  %s tok/s  ETA %s", 100 * share,
-                static_cast<long long>(metrics.iteration + 1), static_cast<long long>(max_iters_),
-                smooth_loss_, metrics.learning_rate, metrics.gradient_norm,
-                grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str(),
-                duration_text(watch_.seconds() / done * left).c_str());
-  const bool fits = static_cast<int>(numbers.size()) + kBarWidth + 3 <=
-                    columns_of(Stream::errors).value_or(kUsualColumns);
-  const std::string bar = block_bar(static_cast<int>(share * kBarWidth * 8), kBarWidth);
-  bar_.draw((fits ? "│" + bar + "│" : "") + numbers);
+  // What is missed least comes last.
+  bar_.draw(progress_line(
+      share,
+      {formatted("%3.0f%% %lld/%lld", 100 * share, static_cast<long long>(metrics.iteration + 1),
+                 static_cast<long long>(max_iters_)),
+       formatted("loss %.3f", smooth_loss_),
+       "ETA " + duration_text(watch_.seconds() / done * left),
+       grouped(static_cast<Index>(std::llround(tokens_per_second()))) + " tok/s",
+       formatted("lr %.1e", metrics.learning_rate), formatted("norm %.2f", metrics.gradient_norm)},
+      columns_of(Stream::errors).value_or(kUsualColumns)));
 }
 
 std::string TrainProgress::loss_curve() const {
@@ -180,10 +179,10 @@ void CountProgress::show(double share) {
     return;
   }
   const double seconds = watch_.seconds();
-  const auto eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarWidth * 8);
   const double left = share > 0 ? seconds / share - seconds : 0;
-  bar_.draw(label_ + " │" + block_bar(eighths, kBarWidth) + "│ " + fixed_number(100 * share, 0) +
-            "%  ETA " + duration_text(left));
+  bar_.draw(
+      progress_line(share, {fixed_number(100 * share, 0) + "%", label_, "ETA " + duration_text(left)},
+                    columns_of(Stream::errors).value_or(kUsualColumns)));
 }
 
 }  // namespace headlight::cli

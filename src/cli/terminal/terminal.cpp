@@ -32,9 +32,9 @@ std::optional<int> columns_of(Stream stream) {
   return known ? std::optional<int>(size.ws_col) : std::nullopt;
 }
 
-bool colours_on_output() {
+bool has_colours(Stream stream) {
   const char* refused = std::getenv("NO_COLOR");
-  return is_terminal(Stream::output) && knows_codes() && (refused == nullptr || *refused == '\0');
+  return can_redraw(stream) && (refused == nullptr || *refused == '\0');
 }
 
 // "15;0" or "0;default;15": the last number is that of the ground among 16 colours, of which 7 and

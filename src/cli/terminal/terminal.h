@@ -19,8 +19,9 @@ inline constexpr int kUsualColumns = 80;
 // Characters in a line of the terminal; none when the stream is not one, or it does not say.
 std::optional<int> columns_of(Stream stream);
 
-// True when stdout is a terminal and its user did not ask for plain text (https://no-color.org).
-bool colours_on_output();
+// True when the stream is a terminal and its user did not ask for plain text
+// (https://no-color.org).
+bool has_colours(Stream stream);
 
 // True when the terminal says, by COLORFGBG, that its ground is light; most say nothing and are
 // dark.

@@ -52,7 +52,7 @@ struct Look {
 
 Look look_of_output() {
   return {.width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns)),
-          .colours = colours_on_output()};
+          .colours = has_colours(Stream::output)};
 }
 
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {

@@ -92,4 +92,29 @@ std::string block_bar(int eighths, int width) {
   return block_bar(eighths) + std::string(static_cast<std::size_t>(std::max(width - used, 0)), ' ');
 }
 
+std::string progress_line(double share, const std::vector<std::string>& parts, Index columns) {
+  constexpr Index kLeastBar = 8;
+  constexpr Index kMostBar = 24;
+  constexpr Index kFrame = 3;  // "│", "│ "
+  // A line that takes the last column, too, goes on below in some terminals.
+  const Index room = columns - 1;
+  const auto width = [](const std::string& text) {
+    return static_cast<Index>(display_width(text));
+  };
+  std::string text = parts.at(0);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::string longer = text + "  " + parts[i];
+    if (width(longer) + kLeastBar + kFrame > room) {
+      break;
+    }
+    text = longer;
+  }
+  const Index bar = std::min(kMostBar, room - kFrame - width(text));
+  if (bar < kLeastBar) {
+    return terminal_label(terminal_characters(text), std::max<Index>(room, 1));
+  }
+  const auto eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar) * 8);
+  return "│" + block_bar(eighths, static_cast<int>(bar)) + "│ " + text;
+}
+
 }  // namespace headlight

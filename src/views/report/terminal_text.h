@@ -34,4 +34,8 @@ std::string block_bar(int eighths);
 // The same, filled up with blanks to `width` characters.
 std::string block_bar(int eighths, int width);
 
+// How much is done, in less than `columns`: "│████    │ 50% 3/6  loss 2.3". The first of the parts
+// is always there, the next are as far as they fit beside a short bar.
+std::string progress_line(double share, const std::vector<std::string>& parts, Index columns);
+
 }  // namespace headlight

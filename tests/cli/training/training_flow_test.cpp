@@ -6,11 +6,13 @@
 #include "support/commands.h"
 #include "support/program.h"
 #include "support/runs.h"
+#include "views/report/terminal_text.h"
 
 namespace training_flow_test {
 
 // The way of a new user, from a text to a trained model, with the real program.
 using namespace headlight::test;
+using headlight::display_width;
 
 namespace {
 
@@ -162,6 +164,35 @@ TEST_CASE("weights do not depend on the number of threads", "[cli]") {
     different.insert(weights_of(run));
   }
   CHECK(different.size() == 1);
+}
+
+TEST_CASE("a terminal of any width gets lines that fit it, and colours unless refused", "[cli]") {
+  const ScratchFolder folder;
+  const std::string text = folder.write("text.txt", "one two three four five six seven eight nine");
+  const auto shown = [&](int columns, const Arguments& environment) {
+    const ProgramResult result = run_headlight_on_terminal(
+        columns,
+        {"train", "--data", text, "--out_dir", folder.at(std::to_string(columns)), "--tokenizer",
+         "byte", "--n_layer", "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8",
+         "--batch_size", "1", "--max_iters", "3", "--eval_iters", "1", "--warmup_iters", "9"},
+        environment);
+    INFO(result.err);
+    CHECK(result.exit_code == 0);
+    return result.err;
+  };
+  const std::string yellow = "\x1b[33m";
+  const std::string drawn = shown(40, {});
+  const std::size_t last = drawn.rfind("100% 3/3");
+  REQUIRE(last != std::string::npos);
+  const std::size_t begin = drawn.rfind("\x1b[K", last) + 3;
+  const std::string line = drawn.substr(begin, drawn.find('\r', begin) - begin);
+  CHECK(display_width(line) < 40);
+  CHECK(line.find("loss ") != std::string::npos);
+  CHECK(line.find("norm ") == std::string::npos);
+  CHECK(drawn.find(yellow) != std::string::npos);
+  const std::string plain = shown(80, {"NO_COLOR=1"});
+  CHECK(plain.find("warning: warmup_iters 9 is not shorter") != std::string::npos);
+  CHECK(plain.find(yellow) == std::string::npos);
 }
 
 TEST_CASE("more threads than CPUs get one line of warning", "[cli]") {
