@@ -70,9 +70,13 @@ struct Engine::State {
 
   bool keeps_prefixes(const Request& request) const;
   Index reserved() const;
-  bool reserve(RunningRequest& request);
+  void reserve(RunningRequest& request);
   void begin_prompt(RunningRequest& request);
+  void share_prompt(RunningRequest& request);
   bool read_prompt(RunningRequest& request);
+  Index free_places(RequestId id) const;
+  std::vector<std::shared_ptr<RunningRequest>> admitted() const;
+  std::shared_ptr<RunningRequest> next_to_read();
   void begin_texts();
   void begin_texts_of(const std::shared_ptr<RunningRequest>& request);
   void advance();
@@ -87,6 +91,7 @@ struct Engine::State {
   std::list<RunningText> texts;
   PrefixCache prefixes;
   EngineStatus counts;
+  bool is_turn_of_oldest = false;  // whose prompt was not read last
 };
 
 // A hook sees the whole prompt, and changes keys and values.
@@ -110,35 +115,33 @@ Index Engine::State::reserved() const {
   return sum;
 }
 
-// Makes room for all that the request may need; false: it has to wait.
-bool Engine::State::reserve(RunningRequest& request) {
-  if (options.context_tokens == 0) {
-    return true;
+// Makes room for all that the request may need, which admitted() has found to be there.
+void Engine::State::reserve(RunningRequest& request) {
+  if (options.context_tokens > 0) {
+    const Index needed = Engine::context_of(request.request, decoder.model().block_size());
+    prefixes.shrink(options.context_tokens - reserved() - needed);
+    request.context = needed;
   }
-  const Index needed = Engine::context_of(request.request, decoder.model().block_size());
-  const Index free = options.context_tokens - reserved() - needed;
-  if (free < 0) {
-    return false;
-  }
-  prefixes.shrink(free);
-  request.context = needed;
-  return true;
 }
 
 void Engine::State::begin_prompt(RunningRequest& request) {
   const Request& wanted = request.request;
+  reserve(request);
   request.prompt.emplace(
       decoder, wanted.prompt,
       ContextWindow::Options{.use_cache = wanted.options.use_cache, .hook = wanted.hook});
-  if (keeps_prefixes(wanted) && request.prompt->has_cache()) {
-    KeyValueCache known = prefixes.find(wanted.prompt);
-    request.reused_tokens = known.length();
-    if (known.length() > 0) {
-      request.prompt->adopt(std::move(known));
-    }
-  }
   counts.prompt_tokens += std::ssize(wanted.prompt);
-  counts.reused_prompt_tokens += request.reused_tokens;
+}
+
+// Takes over what others have read of the same beginning, also since the last part.
+void Engine::State::share_prompt(RunningRequest& request) {
+  const Index read = request.prompt->cache().length();
+  KeyValueCache known = prefixes.find(request.request.prompt, read);
+  if (known.length() > read) {
+    request.reused_tokens += known.length() - read;
+    counts.reused_prompt_tokens += known.length() - read;
+    request.prompt->adopt(std::move(known));
+  }
 }
 
 // Returns true when all of it has been read.
@@ -148,46 +151,94 @@ bool Engine::State::read_prompt(RunningRequest& request) {
   if (!request.prompt) {
     begin_prompt(request);
   }
+  const bool shares = keeps_prefixes(wanted) && request.prompt->has_cache();
+  if (shares) {
+    share_prompt(request);
+  }
   if (wanted.options.max_new_tokens == 0) {
     return true;
   }
   const Index chunk = options.prompt_chunk;
   const auto logits = request.prompt->read_chunk(chunk > 0 ? chunk : decoder.model().block_size());
   request.prompt_seconds += watch.seconds();
-  if (!logits) {
-    return false;
-  }
-  request.prompt_logits.assign(logits->begin(), logits->end());
-  if (keeps_prefixes(wanted)) {
+  if (shares) {
     prefixes.keep(wanted.prompt, request.prompt->cache());
     prefixes.shrink(options.context_tokens - reserved());
   }
-  return true;
+  if (logits) {
+    request.prompt_logits.assign(logits->begin(), logits->end());
+  }
+  return logits.has_value();
 }
 
-// Of the first request that waits, as many as there are places for.
+// For texts of that request. A prompt that is being read has a place for its first text, and so has
+// that of an earlier request.
+Index Engine::State::free_places(RequestId id) const {
+  const auto others = std::count_if(waiting.begin(), waiting.end(), [&](const auto& request) {
+    return !request->is_read && (request->prompt || request->id < id);
+  });
+  return options.together - std::ssize(texts) - others;
+}
+
+// Requests whose prompts may be read: in the order that they came in, as far as there are places
+// and room, so that nobody's room goes to a later one.
+std::vector<std::shared_ptr<RunningRequest>> Engine::State::admitted() const {
+  std::vector<std::shared_ptr<RunningRequest>> found;
+  Index places = free_places(0);
+  Index room = options.context_tokens - reserved();
+  for (const auto& request : waiting) {
+    if (!request->prompt) {
+      room -= Engine::context_of(request->request, decoder.model().block_size());
+      if (--places < 0 || (options.context_tokens > 0 && room < 0)) {
+        break;
+      }
+    }
+    if (!request->is_read) {
+      found.push_back(request);
+    }
+  }
+  return found;
+}
+
+// The oldest request and the one with the least to read take turns: a short prompt never waits for
+// the whole of a long one, and short ones never keep a long one from ending. Null: there is none.
+std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
+  const auto found = admitted();
+  if (found.empty()) {
+    return nullptr;
+  }
+  is_turn_of_oldest = !is_turn_of_oldest;
+  return is_turn_of_oldest ? found.front()
+                           : *std::min_element(found.begin(), found.end(),
+                                               [](const auto& a, const auto& b) {
+                                                 return a->unread_tokens() < b->unread_tokens();
+                                               });
+}
+
+// Texts of prompts that have been read take their places, and one part of another prompt is read.
 void Engine::State::begin_texts() {
   std::erase_if(waiting,
                 [](const auto& request) { return request->status != RequestStatus::running; });
-  if (waiting.empty() || std::ssize(texts) >= options.together) {
-    return;
-  }
-  const std::shared_ptr<RunningRequest> request = waiting.front();
-  if (!request->prompt && !reserve(*request)) {
-    return;
-  }
-  guarded(*request, [&] {
-    if (!request->prompt_logits.empty() || read_prompt(*request)) {
-      begin_texts_of(request);
+  for (const auto& request : waiting) {
+    if (request->is_read) {
+      guarded(*request, [&] { begin_texts_of(request); });
     }
-  });
-  if (request->next_sample == request->end_sample()) {
-    waiting.pop_front();
   }
+  if (const auto request = next_to_read()) {
+    guarded(*request, [&] {
+      request->is_read = read_prompt(*request);
+      if (request->is_read) {
+        begin_texts_of(request);
+      }
+    });
+  }
+  std::erase_if(waiting, [](const auto& request) {
+    return request->next_sample == request->end_sample();
+  });
 }
 
 void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
-  while (request->next_sample < request->end_sample() && std::ssize(texts) < options.together) {
+  while (request->next_sample < request->end_sample() && free_places(request->id) > 0) {
     const Index sample = request->next_sample++;
     const bool is_last = request->next_sample == request->end_sample();
     texts.emplace_back(request, sample,

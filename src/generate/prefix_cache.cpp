@@ -12,9 +12,9 @@ Index common_length(std::span<const std::int32_t> a, std::span<const std::int32_
 
 }  // namespace
 
-KeyValueCache PrefixCache::find(std::span<const std::int32_t> prompt) {
+KeyValueCache PrefixCache::find(std::span<const std::int32_t> prompt, Index least) {
   auto best = entries_.end();
-  Index longest = 0;
+  Index longest = least;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     // One token is left to be read: its logits are not kept.
     const Index common = std::min(common_length(entry->tokens, prompt), std::ssize(prompt) - 1);

@@ -18,9 +18,10 @@ class PrefixCache {
   // A multiple of KeyValueCache::kBlock.
   explicit PrefixCache(Index chunk) : chunk_(chunk) {}
 
-  // Of the longest beginning of the prompt that is known and shorter than it; of length 0: none.
-  KeyValueCache find(std::span<const std::int32_t> prompt);
-  // Keeps what a cache of the whole prompt holds of it.
+  // Of the longest beginning of the prompt that is known, shorter than it and longer than `least`;
+  // of length 0: none.
+  KeyValueCache find(std::span<const std::int32_t> prompt, Index least = 0);
+  // Keeps what a cache holds of the prompt, or of its beginning.
   void keep(std::span<const std::int32_t> prompt, const KeyValueCache& cache);
   // Forgets until no more than so many tokens are left.
   void shrink(Index most);

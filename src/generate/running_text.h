@@ -31,12 +31,16 @@ struct RunningRequest {
   Index context = 0;  // of EngineOptions::context_tokens, once the prompt is being read
   // From then on until the last text is begun.
   std::optional<ContextWindow> prompt = {};
+  bool is_read = false;                   // the whole prompt
   std::vector<float> prompt_logits = {};  // [V], once it has been read
   Index reused_tokens = 0;
   double prompt_seconds = 0;
   Index next_sample = 0;
 
   Index end_sample() const { return request.options.sample + request.samples; }
+  Index unread_tokens() const {
+    return std::ssize(request.prompt) - (prompt ? prompt->cache().length() : 0);
+  }
 };
 
 // Turns tokens into text up to the first stop text.

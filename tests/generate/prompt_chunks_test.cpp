@@ -103,6 +103,89 @@ TEST_CASE("parts of a prompt let other texts go on", "[engine]") {
   CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four parts
 }
 
+TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]") {
+  const auto model = lively_model(257, 1024);
+  const Prompt lengthy{std::string(960, 'l'), 1};
+  const Prompt brief{"ten bytes.", 2};
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = kChunk});
+  Index step = 0;
+  const auto begin = [&](const Prompt& prompt, Index& first_step, GenerateResult& result) {
+    Request request{.prompt = tokenizer.encode_prompt(prompt.text),
+                    .options = {.max_new_tokens = 20, .logprobs = 1}};
+    request.options.sampling.seed = prompt.seed;
+    request.on_token = [&](Index, const TokenChoice&) {
+      first_step = first_step == 0 ? step : first_step;
+    };
+    request.on_end = [&](Index, GenerateResult end) { result = std::move(end); };
+    engine.begin(std::move(request));
+  };
+  Index long_step = 0;
+  Index short_step = 0;
+  GenerateResult long_result;
+  GenerateResult short_result;
+  begin(lengthy, long_step, long_result);
+  for (; step < 3; ++step) {
+    engine.step();
+  }
+  begin(brief, short_step, short_result);
+  for (bool goes_on = true; goes_on; goes_on = engine.step()) {
+    ++step;
+  }
+  CHECK(short_step <= 3 + 2);
+  CHECK(long_step == 15 + 1);  // its parts, and the short one's
+  check_same(long_result, texts_of(*model, {lengthy}, {.prompt_chunk = kChunk})[0]);
+  check_same(short_result, texts_of(*model, {brief}, {.prompt_chunk = kChunk})[0]);
+}
+
+TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
+  const auto model = lively_model(257, 1024);
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.together = 4, .prompt_chunk = kChunk});
+  const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
+    Request request{.prompt = std::vector<std::int32_t>(length, 65),
+                    .options = {.max_new_tokens = 1, .ignore_end_of_text = true},
+                    .samples = samples};
+    request.on_token = [on_first](Index, const TokenChoice&) { on_first(); };
+    engine.begin(std::move(request));
+  };
+  bool has_begun = false;
+  Index steps = 0;
+  begin(960, 1, [&] { has_begun = true; });
+  for (; !has_begun && steps < 100; ++steps) {
+    begin(10, 3, [] {});
+    engine.step();
+  }
+  CHECK(steps <= 2 * 15);
+  while (engine.step()) {
+  }
+}
+
+TEST_CASE("prompts of different lengths that are read in turn share their beginning", "[engine]") {
+  const auto model = lively_model(257, 1024);
+  const std::string common(512, 's');
+  Decoder decoder(*model);
+  const ByteTokenizer tokenizer;
+  Engine engine(decoder, tokenizer, {.prompt_chunk = 32, .context_tokens = 4096});
+  const std::vector<std::string> texts{common + std::string(200, 'a'), common + "b"};
+  std::vector<GenerateResult> results(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    Request request{.prompt = tokenizer.encode_prompt(texts[i]),
+                    .options = {.max_new_tokens = 20, .logprobs = 1}};
+    request.options.sampling.seed = i;
+    request.on_end = [&, i](Index, GenerateResult result) { results[i] = std::move(result); };
+    engine.begin(std::move(request));
+  }
+  while (engine.step()) {
+  }
+  CHECK(engine.status().reused_prompt_tokens >= 512 / 2);  // each block, once its end is read
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    check_same(results[i], texts_of(*model, {{texts[i], i}}, {.prompt_chunk = 32})[0]);
+  }
+}
+
 TEST_CASE("a request waits for room for its keys and values", "[engine]") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);

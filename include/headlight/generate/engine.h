@@ -39,8 +39,9 @@ struct EngineOptions {
   // enough for their caches. Others wait.
   Index together = 32;
   // Prompts are read in parts that end at multiples of so many positions, one part a step, so that
-  // other texts do not wait long; 0: each at once. A multiple or a divisor of 64. It changes what
-  // is computed together, and so the last bits.
+  // other texts do not wait long; 0: each at once. A multiple or a divisor of 64. The oldest prompt
+  // and the one with the least left take turns. It changes what is computed together, and so the
+  // last bits.
   Index prompt_chunk = 0;
   // Positions that there may be keys and values for, of all texts together; a request waits until
   // there is room for all that it may need. What texts leave free keeps the beginnings of prompts
@@ -70,8 +71,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Texts are begun by steps, those of earlier requests first. Throws Error for options that are
-  // out of range, and about "max_tokens" for a request that context_tokens has no room for.
+  // Steps begin texts. Places and room go to earlier requests first. Throws Error for options that
+  // are out of range, and about "max_tokens" for a request that context_tokens has no room for.
   RequestId begin(Request request);
   // The texts of a request that run end in the next step, with FinishReason::cancelled; others are
   // not begun.
