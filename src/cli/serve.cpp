@@ -25,9 +25,9 @@ constexpr const char* kServeDetails =
     "seed gives the same text. Prompts with a common beginning share it.\n\n"
     "Only programs of this machine can connect. --host lets others in and demands --api_key_file,\n"
     "a file with a key of at least 16 characters, which every request must then bring\n"
-    "(Authorization: Bearer KEY). SIGTERM and Ctrl-C let answers end, 30 seconds at most; a "
-    "second\n"
-    "one ends at once.\n\n"
+    "(Authorization: Bearer KEY); nobody but its owner may write it. SIGTERM and Ctrl-C let\n"
+    "answers end, 30 seconds at most; a second one ends at once. --log_level debug writes a line\n"
+    "for every request.\n\n"
     "JSON keys, on one line once it listens: address, models.";
 
 Options serve_options() {
@@ -63,13 +63,19 @@ std::string key_option(const Options& options) {
   if (!options.given("api_key_file")) {
     return "";
   }
-  std::string key = read_text_file(options.text("api_key_file"));
+  namespace fs = std::filesystem;
+  const std::string file = options.text("api_key_file");
+  std::string key = read_text_file(file);
+  constexpr fs::perms kOthers = fs::perms::group_write | fs::perms::others_write;
+  require((fs::status(file).permissions() & kOthers) == fs::perms::none,
+          "--api_key_file: expected a file that its owner alone may write, got ", file,
+          ", which others may write, too: chmod go-w ", file);
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!key.empty() && is_blank(key.back())) {
     key.pop_back();
   }
   require(!key.empty() && std::none_of(key.begin(), key.end(), is_blank),
-          "--api_key_file: expected one word in ", options.text("api_key_file"));
+          "--api_key_file: expected one word in ", file);
   return key;
 }
 
@@ -90,6 +96,7 @@ ServeOptions serve_options(const Options& options) {
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
   result.default_tokens = count_option(options, "max_tokens", 1);
+  result.log = log_debug;
   result.validate();
   return result;
 }

@@ -12,6 +12,7 @@
 #include "serve/completions/completion_answer.h"
 #include "serve/inspection_answer.h"
 #include "serve/inspections.h"
+#include "serve/http/header_text.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"
 
@@ -45,13 +46,17 @@ const EmbeddedFile* file_behind(std::string_view path) {
     return path.ends_with(".html") ? nullptr
                                    : find_file(page_files(), path.substr(kSharedFiles.size()));
   }
+  if (!path.starts_with('/')) {
+    return nullptr;
+  }
   return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
 }
 
 // Browsers send other types for any page, without asking first.
 void require_json(const HttpRequest& request) {
   const std::string* type = request.header("content-type");
-  if (type == nullptr || !type->starts_with("application/json")) {
+  const std::string_view all = type == nullptr ? std::string_view() : *type;
+  if (lower_case(trimmed(all.substr(0, all.find(';')))) != "application/json") {
     throw ApiError(415, "", "expected Content-Type: application/json");
   }
 }
@@ -105,27 +110,30 @@ Api::Api(const std::vector<ServedModel>& models, const Options& options, Compute
   }
 }
 
-Api::Handler Api::find(const HttpRequest& request) const {
-  constexpr std::string_view kModels = "/v1/models/";
-  if (request.method == "GET" && file_behind(request.path) != nullptr) {
-    return &Api::get_file;
+Api::Route Api::route_of(const std::string& path) {
+  constexpr const char* kModels = "/v1/models/";
+  if (file_behind(path) != nullptr) {
+    return {"GET", "", &Api::get_file};
   }
-  if (request.method == "GET" && request.path.starts_with(kModels)) {
-    return &Api::get_models;
+  if (path.starts_with(kModels)) {
+    return {"GET", kModels, &Api::get_models};
   }
-  std::string other;
-  for (const Route& route : routes()) {
-    if (request.path == route.path) {
-      if (request.method == route.method) {
-        return route.handler;
-      }
-      other = route.method;
-    }
+  const auto route = std::find_if(routes().begin(), routes().end(),
+                                  [&](const Route& one) { return path == one.path; });
+  if (route == routes().end()) {
+    throw ApiError(404, "", "there is nothing at this path");
   }
-  if (!other.empty()) {
-    throw ApiError(405, "", "expected the method " + other);
+  return *route;
+}
+
+Api::Handler Api::find(const HttpRequest& request) {
+  const Route route = route_of(request.path);
+  const std::string method = route.method;
+  if (request.method != method) {
+    throw ApiError(405, "", "expected the method " + method, "",
+                   {{"Allow", method == "GET" ? "GET, HEAD" : method}});
   }
-  throw ApiError(404, "", "there is nothing at this path");
+  return route.handler;
 }
 
 void Api::handle(const HttpRequest& request, const Exchange& exchange) {

@@ -58,8 +58,10 @@ class Api {
   };
 
   static const std::vector<Route>& routes();
-  // The handler. Throws ApiError: 404, or 405 for another method.
-  Handler find(const HttpRequest& request) const;
+  // Throws ApiError: 404.
+  static Route route_of(const std::string& path);
+  // Throws ApiError: 404, or 405 for another method.
+  static Handler find(const HttpRequest& request);
 
   void get_file(const HttpRequest& request, const Exchange& exchange);
   void get_health(const HttpRequest& request, const Exchange& exchange);

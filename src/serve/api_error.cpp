@@ -60,7 +60,11 @@ HttpResponse current_error_response() {
   try {
     throw;
   } catch (const ApiError& error) {
-    return error_response(error.status(), error.what(), error.about(), error.code());
+    HttpResponse response =
+        error_response(error.status(), error.what(), error.about(), error.code());
+    response.headers.insert(response.headers.end(), error.headers().begin(),
+                            error.headers().end());
+    return response;
   } catch (const Error& error) {
     return error_response(400, error.what(), error.about());
   } catch (const std::bad_alloc&) {

@@ -68,9 +68,12 @@ Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests)
   for (const Request& request : requests) {
     request.options.validate();
     const Index needed = Engine::context_of(request, served_[model].loaded.model->block_size());
-    require_value(needed <= options_.context_tokens, "max_tokens",
-                  "expected prompt and texts of at most ", options_.context_tokens,
-                  " tokens (in blocks of 64) together, got ", needed);
+    if (needed > options_.context_tokens) {
+      throw ApiError(400, kContextExceeded,
+                     concat_text("expected prompt and texts of at most ", options_.context_tokens,
+                                 " tokens (in blocks of 64) together, got ", needed),
+                     "max_tokens");
+    }
   }
   const std::lock_guard lock(mutex_);
   if (status_.requests >= most_requests() || stopping_) {

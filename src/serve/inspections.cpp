@@ -10,6 +10,7 @@
 #include "headlight/heads/lens.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/heads/record_attention.h"
+#include "serve/api_error.h"
 #include "serve/model_changes.h"
 #include "serve/text_scores.h"
 #include "views/attention/attention_page_data.h"
@@ -86,8 +87,10 @@ class Question {
 void Question::check_length(const std::vector<std::int32_t>& tokens,
                             const std::string& name) const {
   const Index most = std::min(gpt().block_size(), kMostTokens);
-  require_value(!tokens.empty() && std::ssize(tokens) <= most, name, "expected 1 to ", most,
-                " tokens, got ", tokens.size());
+  if (tokens.empty() || std::ssize(tokens) > most) {
+    throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
+                   concat_text("expected 1 to ", most, " tokens, got ", tokens.size()), name);
+  }
 }
 
 std::vector<std::int32_t> Question::text_or_tokens() {

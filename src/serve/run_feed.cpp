@@ -5,7 +5,9 @@
 #include <fstream>
 #include <utility>
 
+#include "base/hex_text.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/io/run_layout.h"
 #include "serve/api_error.h"
 
@@ -23,15 +25,30 @@ constexpr std::string_view kLogs[] = {kRunMetrics, kRunHeads, kRunSamples};
 // "metrics" of "metrics.jsonl".
 std::string member_of(std::string_view log) { return std::string(log.substr(0, log.find('.'))); }
 
+// 0: there is none.
 std::uintmax_t size_of(const fs::path& file) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file, error);
   return error ? 0 : size;
 }
 
+// Of a folder whose name may be no text: JSON has room for texts alone.
+std::string shown_name(const std::string& name) {
+  if (valid_utf8_prefix(name) == name.size()) {
+    return name;
+  }
+  std::string shown;
+  for (const char byte : name) {
+    const unsigned char number[] = {static_cast<unsigned char>(byte)};
+    shown += number[0] < 0x80 ? std::string(1, byte) : "\\x" + hex_text(number);
+  }
+  return shown;
+}
+
 std::uintmax_t begin_of_past(std::uintmax_t size) { return size - std::min(size, kMostOfAPast); }
 
-// Complete lines behind `begin`, which moves to their end; those that are no JSON are left out.
+// Complete lines behind `begin`, which moves to their end; those that are no JSON are left out, and
+// so are those of more than kMostAtOnce: no rest of a line of JSON is JSON.
 Json lines_behind(const fs::path& file, std::uintmax_t& begin) {
   Json lines = Json::array();
   std::ifstream in(file, std::ios::binary);
@@ -46,11 +63,16 @@ Json lines_behind(const fs::path& file, std::uintmax_t& begin) {
       lines.push_back(std::move(*line));
     }
   }
-  begin += at;
+  begin += at == 0 && text.size() == kMostAtOnce ? kMostAtOnce : at;
   return lines;
 }
 
 }  // namespace
+
+RunFeed::RunFeed(const fs::path& folder) {
+  std::error_code error;
+  folder_ = fs::weakly_canonical(folder, error);
+}
 
 RunFeed::~RunFeed() {
   close();
@@ -59,34 +81,52 @@ RunFeed::~RunFeed() {
   }
 }
 
-std::vector<std::string> RunFeed::names() const {
-  std::vector<std::pair<fs::file_time_type, std::string>> found;
+fs::path RunFeed::log_of(const fs::path& run, std::string_view log) const {
+  std::error_code error;
+  const fs::path file = fs::canonical(run / log, error);
+  const auto end = std::mismatch(folder_.begin(), folder_.end(), file.begin(), file.end()).first;
+  return !error && end == folder_.end() ? file : fs::path();
+}
+
+std::vector<fs::path> RunFeed::latest() const {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
   std::error_code error;
   for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code other;
-    const auto time = fs::last_write_time(entry->path() / kRunMetrics, other);
+    const auto time = fs::last_write_time(log_of(entry->path(), kRunMetrics), other);
     if (!other) {
-      found.emplace_back(time, entry->path().filename().string());
+      found.emplace_back(time, entry->path());
     }
   }
   std::sort(found.rbegin(), found.rend());
-  std::vector<std::string> names;
+  std::vector<fs::path> runs;
   for (std::size_t i = 0; i < std::min(found.size(), kMostRuns); ++i) {
-    names.push_back(std::move(found[i].second));
+    runs.push_back(std::move(found[i].second));
+  }
+  return runs;
+}
+
+std::vector<std::string> RunFeed::names() const {
+  std::vector<std::string> names;
+  for (const fs::path& run : latest()) {
+    names.push_back(shown_name(run.filename().string()));
   }
   return names;
 }
 
 void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpExchange> exchange) {
-  const std::vector<std::string> known = names();
+  const std::vector<fs::path> known = latest();
   Watcher watcher{.exchange = std::move(exchange), .tails = {}};
   for (const std::string& run : runs) {
-    require_value(std::find(known.begin(), known.end(), run) != known.end(), "runs",
-                  "there is no run '", escaped(run), "'; see /api/runs");
-    Tail tail{.run = run, .told = {}};
+    const auto folder = std::find_if(known.begin(), known.end(), [&](const fs::path& one) {
+      return shown_name(one.filename().string()) == run;
+    });
+    require_value(folder != known.end(), "runs", "there is no run '", escaped(run),
+                  "'; see /api/runs");
+    Tail tail{.run = run, .folder = *folder, .told = {}};
     for (const std::string_view log : kLogs) {
-      tail.told[std::string(log)] = begin_of_past(size_of(folder_ / run / log));
+      tail.told[std::string(log)] = begin_of_past(size_of(log_of(*folder, log)));
     }
     watcher.tails.push_back(std::move(tail));
   }
@@ -111,7 +151,7 @@ void RunFeed::close() {
 std::string RunFeed::news(Tail& tail) const {
   Json event{{"run", tail.run}};
   const auto size_of_log = [&](const std::string& log) {
-    return size_of(folder_ / tail.run / log);
+    return size_of(log_of(tail.folder, log));
   };
   const bool was_cut = std::any_of(tail.told.begin(), tail.told.end(), [&](const auto& log) {
     return size_of_log(log.first) < log.second;
@@ -125,7 +165,7 @@ std::string RunFeed::news(Tail& tail) const {
   bool is_news = was_cut;
   for (auto& [log, told] : tail.told) {
     const bool has_grown = size_of_log(log) > told;
-    Json lines = has_grown ? lines_behind(folder_ / tail.run / log, told) : Json::array();
+    Json lines = has_grown ? lines_behind(log_of(tail.folder, log), told) : Json::array();
     is_news = is_news || lines.size() > 0;
     event[member_of(log)] = std::move(lines);
   }

@@ -16,16 +16,17 @@
 namespace headlight::serve {
 
 // The training runs in a folder, told to those who watch as their logs grow. A run is a folder with
-// a metrics.jsonl; only names that names() gives lead to files.
+// a metrics.jsonl; only names that names() gives lead to files, and no link leads out of the
+// folder.
 class RunFeed {
  public:
   // Empty: there are no runs.
-  explicit RunFeed(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit RunFeed(const std::filesystem::path& folder);
   ~RunFeed();
   RunFeed(const RunFeed&) = delete;
   RunFeed& operator=(const RunFeed&) = delete;
 
-  // The run that wrote last comes first; at most kMostRuns.
+  // The run that wrote last comes first; at most kMostRuns. Bytes that are no UTF-8 are \xNN.
   std::vector<std::string> names() const;
   // Answers with server-sent events until the client goes or close(): JSON {"run", "metrics":
   // [lines], "heads": [lines], "samples": [lines]} for what its logs hold and what comes to them,
@@ -40,7 +41,8 @@ class RunFeed {
  private:
   // How far a run's logs have been told.
   struct Tail {
-    std::string run;
+    std::string run;  // as names() has it
+    std::filesystem::path folder;
     std::map<std::string, std::uintmax_t> told;  // bytes, by file
   };
   struct Watcher {
@@ -48,6 +50,10 @@ class RunFeed {
     std::vector<Tail> tails;
   };
 
+  // The folders that names() names.
+  std::vector<std::filesystem::path> latest() const;
+  // Without links. Empty: there is none in the folder.
+  std::filesystem::path log_of(const std::filesystem::path& run, std::string_view log) const;
   void serve_watchers();
   // Waits a little, and takes in those who have come. False: the feed closes.
   bool wait_for_watchers(std::vector<Watcher>& watchers);

@@ -55,6 +55,20 @@ void check_models(const std::vector<ServedModel>& models, const ServeOptions& op
   require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
 }
 
+// Browsers name the origin of a page exactly so; what they never send would allow nothing.
+void check_origin(const std::string& origin) {
+  require_value(origin.find('*') == std::string::npos, "allow_origin",
+                "expected pages by name, such as https://example.org, got '", escaped(origin),
+                "', which would let every page that a browser shows use this server, with the key "
+                "that the browser keeps for it");
+  const std::size_t scheme = origin.find("://");
+  const bool is_whole = scheme != std::string::npos && scheme + 3 < origin.size() &&
+                        origin.find_first_of("/?# ", scheme + 3) == std::string::npos;
+  require_value(is_whole || origin == "null", "allow_origin",
+                "expected scheme, host and port alone, such as https://example.org, got '",
+                escaped(origin), "'");
+}
+
 Compute::Options compute_options(const std::vector<ServedModel>& models,
                                  const ServeOptions& options) {
   Index context = 0;
@@ -101,6 +115,7 @@ Server::State::State(std::vector<ServedModel> given, const ServeOptions& options
 HttpOptions Server::State::http_options() {
   HttpOptions result{.host = options.host, .port = options.port};
   result.headers = protective_headers();
+  result.log = options.log;
   result.gate = [this](const HttpRequest& head) { return admit(head); };
   result.handler = [this](const HttpRequest& request,
                           const std::shared_ptr<HttpExchange>& exchange) {
@@ -150,6 +165,9 @@ void ServeOptions::validate() const {
   require_value(!api_key.empty() || is_loopback(host), "api_key_file",
                 "expected a file with a key beside --host ", host,
                 ", which others than this machine can reach");
+  for (const std::string& origin : allowed_origins) {
+    check_origin(origin);
+  }
   require_value(slots >= 1 && slots <= 256, "slots", "expected 1 to 256, got ", slots);
   require_value(queue >= 0, "queue", "expected a number from 0, got ", queue);
   require_value(context_tokens >= 0 && (context_tokens == 0 || context_tokens >= 64), "ctx_size",

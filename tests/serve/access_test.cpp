@@ -1,7 +1,11 @@
 #include "serve/http/access.h"
 
+#include <filesystem>
+
 #include "serve/running_server.h"
 #include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
 
 namespace access_test {
 
@@ -24,7 +28,7 @@ constexpr const char* kKey = "0123456789abcdef";
 TEST_CASE("a name that is not the server's is refused", "[serve]") {
   const Access access({.port = 8080, .allowed_hosts = {"box.example"}});
   for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:9", "[::1]:8080", "10.0.0.7",
-                           "box.example:8080"}) {
+                           "box.example:8080", "LOCALHOST:8080", "Box.Example"}) {
     CHECK(status(access, {{"host", host}}) == 200);
   }
   for (const char* host : {"evil.example", "localhost.evil.example:8080", "", "127.0.0.1.nip.io",
@@ -78,6 +82,47 @@ TEST_CASE("only an allowed page learns that it may read", "[serve]") {
   CHECK(shared("http://localhost", "GET").empty());
   CHECK(status(access, {{"host", "localhost"}, {"origin", "https://page.example"}}, "/x",
                "OPTIONS") == 204);
+}
+
+TEST_CASE("names of hosts have no case", "[serve]") {
+  const Access access({.port = 8080, .allowed_hosts = {"Box.EXAMPLE"}});
+  CHECK(status(access, {{"host", "box.example:8080"}}) == 200);
+  CHECK(status(access, {{"host", "LocalHost:8080"}, {"origin", "http://localhost:8080"}}) == 200);
+}
+
+TEST_CASE("origins that no page has, or every page, are refused at the start", "[serve]") {
+  const auto allowing = [](const char* origin) {
+    ServeOptions options;
+    options.api_key = kKey;
+    options.allowed_origins = {origin};
+    options.validate();
+  };
+  CHECK_THROWS_WITH(allowing("*"), Catch::Matchers::StartsWith("allow_origin: expected pages by"));
+  CHECK_THROWS_WITH(allowing("https://*.example"), contains_text("every page"));
+  for (const char* wrong : {"example.org", "https://", "https://example.org/", "http://a b", ""}) {
+    INFO(wrong);
+    CHECK_THROWS_WITH(allowing(wrong), contains_text("expected scheme, host and port alone"));
+  }
+  for (const char* good : {"https://example.org", "http://localhost:3000", "null"}) {
+    CHECK_NOTHROW(allowing(good));
+  }
+}
+
+TEST_CASE("a key that others may have written is refused", "[serve]") {
+  namespace fs = std::filesystem;
+  const ScratchFolder folder;
+  const std::string file = folder.write("key", kKey);
+  const auto asked = [&](fs::perms perms) {
+    fs::permissions(file, perms);
+    return test::refusal({"serve", folder.at("no_model"), "--api_key_file", file});
+  };
+  const fs::perms own = fs::perms::owner_read | fs::perms::owner_write;
+  for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+    CHECK(asked(own | others) ==
+          "error: --api_key_file: expected a file that its owner alone may write, got " + file +
+              ", which others may write, too: chmod go-w " + file);
+  }
+  CHECK(asked(own | fs::perms::group_read).find("no_model") != std::string::npos);
 }
 
 TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {

@@ -168,4 +168,17 @@ TEST_CASE("what a chat asks for and cannot have is refused by name", "[serve]") 
   CHECK(messages(R"([{"role": "user", "content": [{"type": "text", "text": "a"}]}])") == 200);
 }
 
+TEST_CASE("a content is a text or a list of parts, and has to fit", "[serve]") {
+  const RunningServer server({}, chat_served());
+  const auto answer = [&](const Json& content) {
+    const Json message{{"role", "user"}, {"content", content}};
+    const Json chat{{"messages", Json::array({message})}, {"seed", 2}, {"max_tokens", 8}};
+    return parse_json(server.post("/v1/chat/completions", chat.dump()).body, "answer");
+  };
+  const auto part = [](const char* text) { return Json{{"type", "text"}, {"text", text}}; };
+  CHECK(answer("ab")["choices"].size() == 1);
+  CHECK(answer(Json::array({part("a"), part("b")}))["choices"] == answer("ab")["choices"]);
+  CHECK(answer(std::string(600, 'x'))["error"]["code"].text() == "context_length_exceeded");
+}
+
 }  // namespace chat_test

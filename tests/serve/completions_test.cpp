@@ -246,7 +246,28 @@ TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
   const HttpClient::Answer refused =
       server.post("/v1/completions", Json{{"prompt", std::string(65, 'x')}}.dump());
   CHECK(refused.status == 400);
-  CHECK(parse_json(refused.body, "answer")["error"]["param"].text() == "prompt");
+  const Json error = parse_json(refused.body, "answer")["error"];
+  CHECK(error["param"].text() == "prompt");
+  CHECK(error["code"].text() == "context_length_exceeded");
+  CHECK(error["message"].text() ==
+        "prompt: expected at most the 64 tokens of the model's block, got 65");
+  const HttpClient::Answer asked =
+      server.post("/api/ablate", Json{{"text", std::string(65, 'x')}}.dump());
+  CHECK(parse_json(asked.body, "answer")["error"]["code"].text() == "context_length_exceeded");
+}
+
+TEST_CASE("-1 means no limit, nothing kept off, and a seed that nobody chose", "[serve]") {
+  const RunningServer server({}, lively_served(64));
+  const Json whole =
+      server.asked("/v1/completions",
+                   {{"prompt", std::string(60, 'x')}, {"max_tokens", -1}, {"ignore_eos", true}});
+  CHECK(whole["usage"]["completion_tokens"].integer() == 5);
+  Json request{{"prompt", "x"}, {"max_tokens", 30}, {"seed", 7}, {"ignore_eos", true}};
+  const std::string plain = text_of(server, request);
+  request["top_k"] = -1;
+  CHECK(text_of(server, request) == plain);
+  request["seed"] = -1;
+  CHECK(text_of(server, request) != text_of(server, request));
 }
 
 TEST_CASE("who goes away frees the place before the next token", "[serve]") {

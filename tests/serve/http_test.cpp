@@ -110,7 +110,7 @@ TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
   CHECK(status_of(server, "GET / HTTP/1.1\r\n" + host + host + "\r\n") == 400);
   CHECK(status_of(server, "GET / HTTP/3.1\r\n" + host + "\r\n") == 400);
   CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
-                              "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 411);
+                              "Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n") == 501);
   CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
                               "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}") == 400);
   CHECK(status_of(server, "GET / HTTP/1.1\r\n" + host + "X: " + std::string(20'000, 'x') +
@@ -119,8 +119,104 @@ TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
   CHECK(status_of(server, request_head("GET", "/nothing", 0)) == 404);
   CHECK(status_of(server, request_head("GET", "/../src", 0)) == 404);
   CHECK(status_of(server, request_head("GET", "/tokenize", 0)) == 405);
-  CHECK(status_of(server, "POST /tokenize HTTP/1.1\r\n" + host +
-                              "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}") == 415);
+  CHECK(status_of(server, "GET ?x HTTP/1.1\r\n" + host + "\r\n") == 404);
+}
+
+TEST_CASE("a refused method is answered with the one that there is", "[serve]") {
+  const RunningServer server;
+  const auto allowed = [&](const std::string& method, const std::string& path) {
+    HttpClient client(server.port());
+    client.send(request_head(method, path, 0));
+    const HttpClient::Answer answer = client.receive();
+    CHECK(answer.status == 405);
+    return answer.headers.count("allow") == 1 ? answer.headers.at("allow") : "";
+  };
+  CHECK(allowed("GET", "/tokenize") == "POST");
+  CHECK(allowed("PUT", "/health") == "GET, HEAD");
+  CHECK(allowed("DELETE", "/v1/models/lively") == "GET, HEAD");
+  CHECK(allowed("POST", "/") == "GET, HEAD");
+}
+
+TEST_CASE("a media type is compared as a whole and without case", "[serve]") {
+  const RunningServer server;
+  const auto status = [&](const std::string& header) {
+    return status_of(server, "POST /tokenize HTTP/1.1\r\nhOsT: LocalHost\r\n" + header +
+                                 "\r\nCONTENT-LENGTH: 17\r\n\r\n{\"content\": \"ab\"}");
+  };
+  for (const char* good : {"Content-Type: application/json", "content-TYPE: Application/JSON",
+                           "CONTENT-TYPE:application/json;charset=utf-8",
+                           "Content-Type: Application/JSON ; charset=utf-8"}) {
+    INFO(good);
+    CHECK(status(good) == 200);
+  }
+  for (const char* bad :
+       {"Content-Type: text/plain", "Content-Type: application/jsonx", "X: y", "Content-Type:",
+        "Content-Type: application/json, text/plain", "Content-Type: text/plain;application/json",
+        "Content-Type: application/json\r\nContent-Type: application/json"}) {
+    INFO(bad);
+    CHECK(status(bad) == 415);
+  }
+}
+
+TEST_CASE("requests of every form that HTTP has for them are answered", "[serve]") {
+  const RunningServer server;
+  const std::string host = "Host: localhost\r\n";
+  CHECK(status_of(server, "GET http://LOCALHOST:1/health HTTP/1.1\r\n" + host + "\r\n") == 200);
+  CHECK(status_of(server, "GET HTTP://localhost/health?x HTTP/1.1\r\n" + host + "\r\n") == 200);
+  CHECK(status_of(server, "GET http://localhost HTTP/1.1\r\n" + host + "\r\n") == 200);
+  CHECK(status_of(server, "GET http://evil.example/health HTTP/1.1\r\n" + host + "\r\n") == 403);
+  CHECK(status_of(server, "GET http://me@localhost/health HTTP/1.1\r\n" + host + "\r\n") == 403);
+  CHECK(status_of(server, "GET http:///health HTTP/1.1\r\n" + host + "\r\n") == 403);
+  CHECK(status_of(server, "GET ftp://localhost/health HTTP/1.1\r\n" + host + "\r\n") == 404);
+  CHECK(status_of(server, "GET /health HTTP/1.0\r\n\r\n") == 200);
+  CHECK(status_of(server, "GET /health HTTP/1.0\r\nHost: evil.example\r\n\r\n") == 403);
+  HttpClient client(server.port());  // an empty line before a request, also in parts
+  client.send("\r\n\r\n" + request_head("GET", "/health", 0) + "\r\n");
+  CHECK(client.receive().status == 200);
+  client.send("\r");
+  client.send("\n" + request_head("GET", "/health", 0));
+  CHECK(client.receive().status == 200);
+  client.send("\n" + request_head("GET", "/health", 0));
+  CHECK(client.receive().status == 400);
+}
+
+TEST_CASE("a body in chunks is read up to the limit", "[serve]") {
+  const RunningServer server;
+  const std::string head =
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: Chunked\r\n";
+  const std::string json = "Content-Type: application/json\r\n\r\n";
+  HttpClient client(server.port());
+  for (int i = 0; i < 2; ++i) {
+    client.send(head + json + "9;note=x\r\n{\"content\r\n8\r\n\": \"ab\"}\r\n0\r\n\r\n");
+    CHECK(client.receive().body == R"({"tokens":[97,98]})");
+  }
+  // What comes behind a body is no part of the head that was let in.
+  CHECK(status_of(server, head + "\r\n2\r\n{}\r\n0\r\nContent-Type: application/json\r\n\r\n") ==
+        415);
+  CHECK(status_of(server, head + json + "100001\r\n") == 413);
+  const std::string chunk = "80000\r\n" + std::string(0x80000, ' ') + "\r\n";
+  CHECK(status_of(server, head + json + chunk + chunk + "1\r\n") == 413);
+  CHECK(status_of(server, head + json + "x\r\n") == 400);
+}
+
+TEST_CASE("every request leaves a line, without what stands in its address and headers",
+          "[serve]") {
+  std::vector<std::string> lines;
+  ServeOptions options;
+  options.log = [&](const std::string& line) { lines.push_back(line); };
+  {
+    const RunningServer server(options);
+    server.get("/health");
+    server.get("/v1/models/none?key=secret");
+    status_of(server, "HEAD / HTTP/1.0\r\nCookie: secret\r\n\r\n");
+    status_of(server, "nonsense\r\n\r\n");
+  }
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].starts_with("GET /health 200 "));
+  CHECK(lines[0].ends_with(" s"));
+  CHECK(lines[1].starts_with("GET /v1/models/none 404 "));
+  CHECK(lines[2].starts_with("HEAD / 200 "));
+  CHECK(lines[3].starts_with("no request 400 "));
 }
 
 TEST_CASE("what two programs could read in two ways ends the connection", "[serve]") {
@@ -189,7 +285,8 @@ TEST_CASE("bodies that do not fit are refused by name", "[serve]") {
   refused(completions, R"({"prompt": "a", "top_p": "x"})", "top_p: expected a number from 0 to 1");
   refused(completions, R"({"prompt": "a", "n": 1.5})", "n: expected a whole number");
   refused(completions, R"({"prompt": ["a", "b"], "n": 100})", "n: expected at most 128 choices");
-  refused(completions, R"({"prompt": "a", "max_tokens": -1})", "max_tokens: expected");
+  refused(completions, R"({"prompt": "a", "max_tokens": -2})", "max_tokens: expected");
+  refused(completions, R"({"prompt": "a", "top_k": -2})", "top_k: expected a whole number from -1");
   refused(completions, R"({"prompt": "a", "stop": [""]})", "stop: expected texts");
   refused(completions, Json{{"prompt", "a"}, {"stop", std::string(5000, 'x')}}.dump(),
           "stop: expected texts of 1 to 4096 bytes, got 5000");

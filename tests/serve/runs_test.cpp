@@ -48,8 +48,8 @@ Json next_event(HttpClient& client, std::string& rest) {
   }
 }
 
-void ask_to_watch(HttpClient& client) {
-  const std::string body = R"({"runs": ["one"]})";
+void ask_to_watch(HttpClient& client, const std::string& run = "one") {
+  const std::string body = Json{{"runs", {Json(run)}}}.dump();
   client.send(request_head("POST", "/api/watch", body.size()) + body);
 }
 
@@ -96,6 +96,61 @@ TEST_CASE("who watches a run gets its complete lines, and those that come", "[se
   server.stop();  // ends the stream instead of waiting for the client
   while (!client.receive_some().empty()) {
   }
+}
+
+TEST_CASE("no link leads out of the folder of runs", "[serve]") {
+  namespace fs = std::filesystem;
+  const Runs given;
+  const ScratchFolder other;
+  other.write("metrics.jsonl", "{\"secret\":1}\n");
+  fs::create_directories(given.folder.at("runs/linked"));
+  fs::create_symlink(other.at("metrics.jsonl"), given.folder.at("runs/linked/metrics.jsonl"));
+  fs::create_directory_symlink(other.at("."), given.folder.at("runs/outside"));
+  fs::create_directory_symlink(given.folder.at("runs/one"), given.folder.at("runs/same"));
+  fs::create_symlink(other.at("metrics.jsonl"), given.folder.at("runs/one/heads.jsonl"));
+  const RunningServer server(given.options);
+  const Json listed = parse_json(server.get("/api/runs").body, "runs")["runs"];
+  CHECK(listed.size() == 2);  // "one", and "same", which is it
+  for (const char* name : {"linked", "outside"}) {
+    CHECK(server.post("/api/watch", Json{{"runs", {Json(name)}}}.dump()).status == 400);
+  }
+  HttpClient client(server.port());
+  ask_to_watch(client);
+  std::string rest;
+  const Json first = next_event(client, rest);
+  CHECK(first["metrics"].size() == 1);
+  CHECK(first["heads"].size() == 0);
+}
+
+TEST_CASE("a line that is too long is left out, and those behind it come", "[serve]") {
+  const Runs given;
+  given.append("\n{\"long\":\"" + std::string(9 << 20, 'x') + "\"}\n{\"iteration\":5}\n");
+  const RunningServer server(given.options);
+  HttpClient client(server.port());
+  ask_to_watch(client);
+  std::string rest;
+  const Json before = next_event(client, rest);
+  CHECK(before["metrics"][0]["iteration"].integer() == 0);
+  const Json behind = next_event(client, rest);
+  REQUIRE(behind["metrics"].size() == 1);
+  CHECK(behind["metrics"][0]["iteration"].integer() == 5);
+}
+
+TEST_CASE("a run whose name is no UTF-8 can be watched", "[serve]") {
+  const Runs given;
+  std::filesystem::create_directories(given.folder.at("runs/caf\xe9"));
+  given.folder.write("runs/caf\xe9/metrics.jsonl", "{\"iteration\":9}\n");
+  std::filesystem::remove_all(given.folder.at("runs/one"));
+  const RunningServer server(given.options);
+  const Json listed = parse_json(server.get("/api/runs").body, "runs")["runs"];
+  REQUIRE(listed.size() == 1);
+  CHECK(listed[0].text() == "caf\\xe9");
+  HttpClient client(server.port());
+  ask_to_watch(client, listed[0].text());
+  std::string rest;
+  const Json first = next_event(client, rest);
+  CHECK(first["run"].text() == "caf\\xe9");
+  CHECK(first["metrics"][0]["iteration"].integer() == 9);
 }
 
 TEST_CASE("/api/attribute takes a logit apart", "[serve]") {

@@ -23,7 +23,7 @@ struct ServeOptions {
   std::string api_key = {};        // that every request must bring, at least 16 characters
   // Names that browsers may reach the server by, beside localhost and addresses.
   std::vector<std::string> allowed_hosts = {};
-  // Pages of other servers, "https://example.org", whose scripts may use this one.
+  // Pages of other servers, "https://example.org", whose scripts may use this one; "null": files.
   std::vector<std::string> allowed_origins = {};
 
   // A folder of training runs, which the page shows as they go on; empty: none.
@@ -38,6 +38,8 @@ struct ServeOptions {
   Index default_tokens = 512;  // of a chat that does not say how many
   int seconds_to_end = 30;     // for the answers that there are, once stop() is called
   bool ends_by_signal = true;  // SIGTERM and SIGINT call stop()
+  // Gets a line about every request, its method, path, status and seconds, by the thread of run().
+  std::function<void(const std::string& line)> log = {};
 
   // Throws Error about the first field that is out of range, and about "api_key_file" for a host
   // that others can reach without a key.

@@ -46,6 +46,7 @@ void set_log_level(const std::string& level) {
   fail("--log_level: expected trace, debug, info, warn, error or off, got '", level, "'");
 }
 
+void log_debug(const std::string& message) { logger().debug("{}", harmless(message)); }
 void log_info(const std::string& message) { logger().info("{}", harmless(message)); }
 void log_warning(const std::string& message) { logger().warn("warning: {}", harmless(message)); }
 void log_warnings(const std::vector<std::string>& messages) {

@@ -6,6 +6,7 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "serve/api_error.h"
 
 namespace headlight::serve {
 namespace {
@@ -41,16 +42,16 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
   SamplingOptions sampling;
   sampling.temperature = fields.number("temperature", 1, 0, 100);
   sampling.top_p = fields.number("top_p", 1, 0, 1);
-  sampling.top_k = fields.integer("top_k", 0, 0, kMany);
+  sampling.top_k = std::max<Index>(fields.integer("top_k", 0, -1, kMany), 0);  // -1: off, too
   sampling.min_p = fields.number("min_p", 0, 0, 1);
   sampling.repetition_penalty = fields.number("repetition_penalty", 1, 0.01, 100);
   sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
   sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
   sampling.logit_bias = read_bias(fields, vocabulary);
   const Index most = std::numeric_limits<Index>::max();
-  sampling.seed = fields.find("seed") == nullptr
-                      ? fresh_seed
-                      : static_cast<std::uint64_t>(fields.integer("seed", 0, -most, most));
+  constexpr Index kFresh = -1;  // as other servers have it
+  const Index seed = fields.integer("seed", kFresh, -most, most);
+  sampling.seed = seed == kFresh ? fresh_seed : static_cast<std::uint64_t>(seed);
   return sampling;
 }
 
@@ -81,9 +82,19 @@ void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fre
 void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& name,
                   Index block_size) {
   if (std::ssize(prompt) > block_size) {
-    fail_value(name, "expected at most the ", block_size, " tokens of the model's block, got ",
-               prompt.size());
+    throw ApiError(400, kContextExceeded,
+                   concat_text("expected at most the ", block_size,
+                               " tokens of the model's block, got ", prompt.size()),
+                   name);
   }
+}
+
+// -1: until the context is full.
+Index read_length(Fields& fields, const std::string& name, Index otherwise, Index least) {
+  const Index length = fields.integer(name, otherwise, -1, kMany);
+  require_value(length == -1 || length >= least, name, "expected a whole number from ", least,
+                ", or -1 until the context is full, got ", length);
+  return length == -1 ? kMany : length;
 }
 
 void add_prompt(std::vector<std::int32_t> ids, const CompletionModel& model,
@@ -211,7 +222,7 @@ CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
   CompletionRequest request;
   read_common(fields, model, fresh_seed, request);
   read_prompts(fields, model, request);
-  request.options.max_new_tokens = fields.integer("max_tokens", 16, 0, kMany);
+  request.options.max_new_tokens = read_length(fields, "max_tokens", 16, 0);
   request.echo = fields.boolean("echo", false);
   if (fields.find("logprobs") != nullptr) {
     request.options.logprobs = fields.integer("logprobs", 0, 0, 20);
@@ -238,8 +249,8 @@ CompletionRequest read_chat(Fields& fields, const CompletionModel& model,
   request.prompts.push_back(model.chat.encode(messages));
   check_prompt(request.prompts.front(), "messages", model.block_size);
   request.options.end_tokens = model.chat.end_tokens();
-  const Index older_name = fields.integer("max_tokens", model.default_tokens, 1, kMany);
-  request.options.max_new_tokens = fields.integer("max_completion_tokens", older_name, 1, kMany);
+  const Index older_name = read_length(fields, "max_tokens", model.default_tokens, 1);
+  request.options.max_new_tokens = read_length(fields, "max_completion_tokens", older_name, 1);
   const bool logprobs = fields.boolean("logprobs", false);
   const Index top = fields.integer("top_logprobs", 0, 0, 20);
   require_value(logprobs || top == 0, "top_logprobs", "expected \"logprobs\": true beside it");

@@ -8,6 +8,7 @@
 #include "headlight/base/error.h"
 #include "serve/api_error.h"
 #include "serve/http/address.h"
+#include "serve/http/header_text.h"
 
 namespace headlight::serve {
 namespace {
@@ -30,11 +31,7 @@ constexpr std::string_view kBearer = "bearer ";
 
 // The case of a scheme means nothing.
 bool has_bearer_scheme(std::string_view authorization) {
-  const auto is_same = [](char small, char other) {
-    return small == (other >= 'A' && other <= 'Z' ? static_cast<char>(other - 'A' + 'a') : other);
-  };
-  return authorization.size() >= kBearer.size() &&
-         std::equal(kBearer.begin(), kBearer.end(), authorization.begin(), is_same);
+  return lower_case(authorization.substr(0, kBearer.size())) == kBearer;
 }
 
 std::string random_secret() {
@@ -50,16 +47,6 @@ std::string_view without_port(std::string_view host) {
   const bool has_port =
       colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
   return has_port ? host.substr(0, colon) : host;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && text.back() == ' ') {
-    text.remove_suffix(1);
-  }
-  return text;
 }
 
 // The value of a cookie among "a=1; b=2"; "": there is none.
@@ -88,7 +75,11 @@ HttpHeaders sharing_headers(const std::string& origin) {
 
 }  // namespace
 
-Access::Access(Options options) : options_(std::move(options)), session_(random_secret()) {}
+Access::Access(Options options) : options_(std::move(options)), session_(random_secret()) {
+  for (std::string& host : options_.allowed_hosts) {
+    host = lower_case(host);
+  }
+}
 
 bool Access::is_key(std::string_view text) const { return equals_secret(text, options_.api_key); }
 
@@ -98,9 +89,9 @@ std::string Access::session_cookie() const {
   return cookie_name() + "=" + session_ + "; HttpOnly; SameSite=Strict; Path=/";
 }
 
-// An address cannot be made to mean another machine, as a name can.
+// An address cannot be made to mean another machine, as a name can. Names have no case.
 bool Access::is_host_allowed(std::string_view host) const {
-  const std::string_view name = without_port(host);
+  const std::string name = lower_case(without_port(host));
   return name == "localhost" || is_address(name) || contains(options_.allowed_hosts, name);
 }
 
@@ -108,7 +99,7 @@ bool Access::is_own_origin(std::string_view origin, std::string_view host) const
   const std::size_t end = origin.find("://");
   const std::string_view scheme = origin.substr(0, end);
   return (scheme == "http" || scheme == "https") && end != std::string_view::npos &&
-         origin.substr(end + 3) == host;
+         lower_case(origin.substr(end + 3)) == lower_case(host);
 }
 
 bool Access::has_key(const HttpRequest& head) const {

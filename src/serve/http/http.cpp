@@ -18,14 +18,14 @@ using ErrorCode = boost::system::error_code;
 
 std::string_view message_of(int status) {
   switch (status) {
-    case 411:
-      return "expected Content-Length: a body of unknown length is not read";
     case 413:
       return "the body is larger than the server allows";
     case 431:
       return "the head of the request is larger than the server allows";
     case 500:
       return "the request was not answered";
+    case 501:
+      return "expected a body with Content-Length, or Transfer-Encoding: chunked alone";
     case 503:
       return "the server is busy or ends";
     default:

@@ -17,8 +17,10 @@ using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
   std::string method = {};   // "GET"; of HEAD as well, whose answers have no body
-  std::string path = {};     // before the '?', as it was sent
-  HttpHeaders headers = {};  // names in lower case
+  std::string path = {};     // before the '?', as it was sent, without a host
+  // Names in lower case. "host" is that of the target where it has one; a client of HTTP/1.0 may
+  // send none, and has the address that it connected to.
+  HttpHeaders headers = {};
   std::string body = {};
 
   // The only header of that name in lower case; null: there is none, or there are several.
@@ -84,6 +86,8 @@ struct HttpOptions {
   std::function<void(HttpRequest request, std::shared_ptr<HttpExchange> exchange)> handler = {};
   // Answers to what is no request: too large, too slow, malformed.
   std::function<HttpResponse(int status, std::string_view message)> refusal = {};
+  // Is handed a line about every request, once its answer has been sent or its client has gone.
+  std::function<void(const std::string& line)> log = {};
   // What SIGTERM and SIGINT do instead of ending the program, by the thread that runs the server;
   // none: nothing.
   std::function<void(int signal)> on_signal = {};

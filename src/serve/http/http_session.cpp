@@ -6,6 +6,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
+#include <cstdio>
+
+#include "serve/http/header_text.h"
 
 namespace headlight::serve {
 namespace {
@@ -16,27 +19,52 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return lower;
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-HttpRequest request_of(const http::request<http::string_body>& message) {
+struct Target {
+  std::optional<std::string> host = {};  // of "http://host/path"
+  std::string path = {};
+};
+
+Target target_of(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  const std::string name = lower_case(text.substr(0, scheme));
+  const bool is_whole = scheme != std::string_view::npos && (name == "http" || name == "https");
+  const std::size_t begin = is_whole ? scheme + 3 : 0;
+  const std::size_t end = is_whole ? std::min(text.find_first_of("/?", begin), text.size()) : 0;
+  const std::string_view rest = text.substr(end);
+  const std::string_view path = rest.substr(0, rest.find('?'));
+  Target target{.path = is_whole && path.empty() ? "/" : std::string(path)};
+  if (is_whole) {
+    target.host = text.substr(begin, end - begin);
+  }
+  return target;
+}
+
+std::string address_of(const tcp::socket& socket) {
+  ErrorCode ignored;
+  const asio::ip::address address = socket.local_endpoint(ignored).address();
+  return address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
+}
+
+// `address` is the one that the client has connected to.
+HttpRequest request_of(const http::request<http::string_body>& message,
+                       const std::string& address) {
   HttpRequest request;
   request.method = std::string(message.method_string());
   if (request.method == "HEAD") {
     request.method = "GET";
   }
-  const std::string target(message.target());
-  request.path = target.substr(0, target.find('?'));
+  const Target target = target_of(std::string(message.target()));
+  request.path = target.path;
+  const bool has_host = message.count(http::field::host) > 0;
+  const std::string host = has_host ? std::string(message[http::field::host]) : address;
+  request.headers.emplace_back("host", target.host.value_or(host));
   for (const auto& field : message) {
-    request.headers.emplace_back(lower_case(std::string(field.name_string())),
-                                 std::string(field.value()));
+    if (field.name() != http::field::host) {
+      request.headers.emplace_back(lower_case(std::string(field.name_string())),
+                                   std::string(field.value()));
+    }
   }
   return request;
 }
@@ -45,12 +73,17 @@ HttpRequest request_of(const http::request<http::string_body>& message) {
 int refusal_of(const http::request<http::string_body>& head) {
   const auto length = head[http::field::content_length];  // "2, 2" is a number for some
   const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
-  if (!is_number || head.count(http::field::content_length) > 1 ||
-      head.count(http::field::origin) > 1 || head.count(http::field::host) != 1) {
+  const bool is_old = head.version() < 11;
+  const std::size_t hosts = head.count(http::field::host);
+  const std::size_t lengths = head.count(http::field::content_length);
+  const std::size_t encodings = head.count(http::field::transfer_encoding);
+  if (!is_number || lengths > 1 || head.count(http::field::origin) > 1 || hosts > 1 ||
+      (hosts == 0 && !is_old) || (encodings > 0 && (lengths > 0 || is_old))) {
     return 400;
   }
-  // Bodies of unknown length, and what two programs could read in two ways.
-  return head.count(http::field::transfer_encoding) > 0 ? 411 : 0;
+  const bool is_chunked =
+      encodings == 1 && beast::iequals(head[http::field::transfer_encoding], "chunked");
+  return encodings == 0 || is_chunked ? 0 : 501;
 }
 
 int status_of(const ErrorCode& error) {
@@ -118,11 +151,35 @@ void HttpSession::read_head() {
   parser_->body_limit(static_cast<std::uint64_t>(server_.options.limits.body_bytes));
   ++number_;
   headers_.clear();
+  request_ = {};
+  status_ = 0;
   keep_alive_ = complete_ = is_head_ = false;
   stream_.expires_after(server_.limit());
-  http::async_read_header(
-      stream_, buffer_, *parser_,
-      [self = shared_from_this()](ErrorCode error, std::size_t) { self->take_head(error); });
+  skip_empty_lines();
+}
+
+// Some clients send one behind a body.
+void HttpSession::skip_empty_lines() {
+  const auto begins_with = [&](std::string_view text) {
+    return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size())
+        .starts_with(text);
+  };
+  while (begins_with("\r\n")) {
+    buffer_.consume(2);
+  }
+  if (buffer_.size() > 1 || (buffer_.size() == 1 && !begins_with("\r"))) {
+    http::async_read_header(
+        stream_, buffer_, *parser_,
+        [self = shared_from_this()](ErrorCode error, std::size_t) { self->take_head(error); });
+    return;
+  }
+  constexpr std::size_t kFirstBytes = 1024;
+  stream_.async_read_some(buffer_.prepare(kFirstBytes),
+                          [self = shared_from_this()](ErrorCode error, std::size_t count) {
+                            self->buffer_.commit(count);
+                            error || self->phase_ != Phase::reading ? self->take_head(error)
+                                                                    : self->skip_empty_lines();
+                          });
 }
 
 void HttpSession::take_head(const ErrorCode& error) {
@@ -136,12 +193,14 @@ void HttpSession::take_head(const ErrorCode& error) {
   const auto& head = parser_->get();
   has_old_version_ = head.version() < 11;
   is_head_ = head.method() == http::verb::head;
+  request_ = request_of(head, address_of(stream_.socket()));
+  watch_ = Stopwatch();
   if (const int status = refusal_of(head)) {
     answer_alone(server_.refusal(status));
     return;
   }
   if (server_.options.gate) {
-    Admission admission = server_.options.gate(request_of(head));
+    Admission admission = server_.options.gate(request_);
     headers_ = std::move(admission.headers);
     if (admission.refusal) {
       keep_alive_ = head.keep_alive() && parser_->is_done();
@@ -152,8 +211,11 @@ void HttpSession::take_head(const ErrorCode& error) {
   read_body();
 }
 
+// A body whose length nobody has told may have the most that one may have.
 void HttpSession::read_body() {
-  const auto length = static_cast<Index>(parser_->content_length().value_or(0));
+  const Index length = parser_->chunked()
+                           ? server_.options.limits.body_bytes
+                           : static_cast<Index>(parser_->content_length().value_or(0));
   if (server_.body_bytes + length > server_.options.limits.all_body_bytes) {
     answer_alone(server_.refusal(503));
     return;
@@ -216,7 +278,7 @@ void HttpSession::fail(const ErrorCode& error) {
 void HttpSession::hand_over() {
   phase_ = Phase::waiting;
   keep_alive_ = parser_->get().keep_alive() && !server_.closing;
-  HttpRequest request = request_of(parser_->get());
+  HttpRequest request = request_;  // without what came behind a body
   request.body = std::move(parser_->get().body());
   gone_ = std::make_shared<std::atomic<bool>>(false);
   const auto exchange = std::make_shared<Exchange>(shared_from_this(), number_, gone_);
@@ -326,6 +388,7 @@ void HttpSession::on_gone(std::uint64_t number, std::function<void()> call) {
 
 void HttpSession::put_head(const HttpResponse& response, bool is_whole) {
   phase_ = Phase::sending;
+  status_ = response.status;
   keep_alive_ = keep_alive_ && !server_.closing && (is_whole || !has_old_version_);
   framing_ = is_whole           ? BodyFraming::length
              : has_old_version_ ? BodyFraming::until_end
@@ -371,6 +434,7 @@ void HttpSession::take_sent(const ErrorCode& error, std::size_t count) {
 }
 
 void HttpSession::finish() {
+  log_request("");
   give_back_body_bytes();
   calls_when_gone_.clear();
   gone_.reset();
@@ -383,6 +447,19 @@ void HttpSession::finish() {
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
   stream_.expires_after(std::chrono::seconds(2));
   linger(0);
+}
+
+// Without what stands behind the path or in headers: keys and texts are the clients' own.
+void HttpSession::log_request(std::string_view end) {
+  if (!server_.options.log) {
+    return;
+  }
+  constexpr std::size_t kMostOfAPath = 200;
+  char result[48];
+  std::snprintf(result, sizeof result, " %d %.3f s", status_, watch_.seconds());
+  const std::string method = is_head_ ? "HEAD" : request_.method;
+  server_.options.log((method.empty() ? "no request" : method + " ") +
+                      request_.path.substr(0, kMostOfAPath) + result + std::string(end));
 }
 
 // Closing with bytes that nobody read would make the client lose the answer.
@@ -406,6 +483,9 @@ void HttpSession::linger(std::size_t discarded) {
 void HttpSession::give_up() {
   if (phase_ == Phase::closed) {
     return;
+  }
+  if (phase_ != Phase::lingering && !request_.method.empty()) {
+    log_request(", the client has gone");
   }
   phase_ = Phase::closed;
   give_back_body_bytes();

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/stopwatch.h"
 #include "serve/http/http.h"
 #include "serve/http/http_answer.h"
 #include "serve/http/send_queue.h"
@@ -74,6 +75,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   // Reading a request, waiting for its answer, sending that, waiting for the client to close, over.
   enum class Phase { reading, waiting, sending, lingering, closed };
 
+  void skip_empty_lines();
   void take_head(const boost::system::error_code& error);
   void read_body();
   void expect_body();
@@ -89,6 +91,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void put_piece(std::string piece);
   void send_next();
   void take_sent(const boost::system::error_code& error, std::size_t count);
+  void log_request(std::string_view end);
   void finish();
   void linger(std::size_t discarded);
   bool is_for(std::uint64_t number, Phase phase) const {
@@ -103,7 +106,10 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   std::uint64_t number_ = 0;  // of the request on this connection
   std::shared_ptr<std::atomic<bool>> gone_;
   std::vector<std::function<void()>> calls_when_gone_;
+  HttpRequest request_;  // its head
+  Stopwatch watch_;      // since its head was read
   HttpHeaders headers_;  // for the answer
+  int status_ = 0;       // of the answer; 0: there is none
   bool watching_ = false;
   bool keep_alive_ = false;
   bool has_old_version_ = false;  // HTTP/1.0, which knows no chunks
