@@ -21,6 +21,11 @@ bool ends_with_blocks(Index chunk) {
   return chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0);
 }
 
+bool has_attached_hook(const LanguageModel& model) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  return gpt != nullptr && gpt->attached() != nullptr;
+}
+
 // What a text goes on with, or why it cannot.
 struct Chosen {
   std::int32_t id = 0;
@@ -345,6 +350,7 @@ RequestId Engine::begin(Request request) {
     running->excluded =
         excluded_tokens(state_->decoder.model(), state_->tokenizer, request.options);
     running->next_sample = request.options.sample;
+    running->has_hook = request.hook != nullptr || has_attached_hook(state_->decoder.model());
     running->request = std::move(request);
     state_->waiting.push_back(std::move(running));
   }

@@ -57,6 +57,15 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
   finished_ = options().max_new_tokens == 0;
 }
 
+std::int32_t RunningText::choose(std::span<const float> logits) {
+  if (request_->has_hook) {
+    require_finite_logits(logits,
+                          "an intervention may make values too large; try smaller factors, or the "
+                          "same text without it");
+  }
+  return sampler_.next(logits, history_);
+}
+
 void RunningText::take(std::span<const float> logits, std::int32_t id) {
   tell_choice(logits, id);
   result_.seconds = request_->prompt_seconds + watch_.seconds();

@@ -27,6 +27,7 @@ struct RunningRequest {
   Request request;
   const Tokenizer* tokenizer = nullptr;
   std::vector<std::int32_t> excluded = {};
+  bool has_hook = false;  // of its own, or attached to the model
   RequestStatus status = RequestStatus::running;
   Index context = 0;  // of EngineOptions::context_tokens, once the prompt is being read
   // From then on until the last text is begun.
@@ -75,7 +76,7 @@ class RunningText {
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
   // Chooses the next token from logits [V]. Touches this text alone.
-  std::int32_t choose(std::span<const float> logits) { return sampler_.next(logits, history_); }
+  std::int32_t choose(std::span<const float> logits);
   // Goes on with a token that was chosen from logits [V].
   void take(std::span<const float> logits, std::int32_t id);
   void take(std::span<const float> logits) { take(logits, choose(logits)); }

@@ -30,12 +30,13 @@ std::vector<double> read_scores(const Tensor& logits) {
 // Written so that NaN fails.
 bool is_score(double score) { return score < std::numeric_limits<double>::infinity(); }
 
-void check_scores(const std::vector<double>& scores) {
+template <class T>
+void check_scores(std::span<const T> scores, std::string_view cause) {
   require(!scores.empty(), "[Sampler] expected logits [V]");
   const auto bad = std::find_if_not(scores.begin(), scores.end(), is_score);
-  require(bad == scores.end(), "[Sampler] the logit of token ", bad - scores.begin(), " is ",
-          bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite",
-          ", expected a number: the model's weights may be damaged");
+  require(bad == scores.end(), "[Sampler] the logits are not finite, that of token ",
+          bad - scores.begin(), " is ",
+          bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite", ": ", cause);
 }
 
 // A finite score stays finite, however extreme the penalty: only the model says what is impossible.
@@ -139,6 +140,10 @@ void keep_min_p(double min_p, Candidates& candidates) {
 
 }  // namespace
 
+void require_finite_logits(std::span<const float> logits, std::string_view cause) {
+  check_scores(logits, cause);
+}
+
 void SamplingOptions::validate() const {
   require_value(std::isfinite(repetition_penalty) && repetition_penalty > 0, "repetition_penalty",
                 "expected a number above 0, got ", repetition_penalty);
@@ -231,7 +236,7 @@ void Sampler::choose_candidates(Scratch& scratch) const {
 }
 
 void Sampler::compute(std::span<const std::int32_t> history, Scratch& scratch) const {
-  check_scores(scratch.scores);
+  check_scores<double>(scratch.scores, "the model's weights may be damaged");
   adjust_scores(history, scratch);
   scratch.distribution.clear();
   const std::int32_t best = likeliest(scratch.scores);

@@ -6,6 +6,7 @@
 #include "headlight/base/error.h"
 #include "headlight/ops/elementwise.h"
 #include "support/catch.h"
+#include "support/tensors.h"
 
 namespace engine_test {
 
@@ -19,6 +20,13 @@ class Halved : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
   Tensor visit(const Place&, const Tensor& z) override { return z * 0.5; }
+};
+
+// Puts out more than a float32 can hold.
+class Overflows : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
+  Tensor visit(const Place&, const Tensor& z) override { return z * 1e38 * 1e38; }
 };
 
 class Fails : public ForwardHook {
@@ -213,6 +221,32 @@ TEST_CASE("a request that fails takes no other with it", "[engine]") {
   CHECK(engine.step());  // reads the prompt
   CHECK_THROWS_WITH(engine.step(), "a step too far");
   CHECK_FALSE(engine.step());
+}
+
+TEST_CASE("logits that an intervention makes infinite are not blamed on the weights", "[engine]") {
+  const auto model = lively_model(257, 48);
+  Overflows hook;
+  Outcome outcome;
+  const ByteTokenizer tokenizer;
+  const auto message = [&](Decoder& decoder, ForwardHook* own) {
+    Engine engine(decoder, tokenizer);
+    Request request = request_of("abc", drawing(1, 20), outcome);
+    request.hook = own;
+    engine.begin(std::move(request));
+    return error_of([&] {
+      while (engine.step()) {
+      }
+    });
+  };
+  Decoder decoder(*model);
+  const std::string own = message(decoder, &hook);
+  CHECK(own.find("the logits are not finite") != std::string::npos);
+  CHECK(own.find("an intervention may make values too large") != std::string::npos);
+  CHECK(own.find("weights") == std::string::npos);
+  CHECK(message(decoder, nullptr) == "no error");
+  model->attach(std::make_shared<Overflows>());
+  Decoder changed(*model);
+  CHECK(message(changed, nullptr) == own);
 }
 
 TEST_CASE("an engine refuses options that are out of range", "[engine]") {

@@ -260,7 +260,26 @@ TEST_CASE("a model with damaged weights gives an error, not a text") {
   }
   CHECK(error_of([&] {
           generate(*model, ByteTokenizer(), "a");
-        }).rfind("[Sampler] the logit of token 30 is NaN", 0) == 0);
+        }).rfind("[Sampler] the logits are not finite, that of token 30 is NaN: the model's "
+                 "weights", 0) == 0);
+}
+
+TEST_CASE("weights so large that their squares are infinite give an error, not a text") {
+  GptConfig config{.vocab_size = 257, .block_size = 16, .n_layer = 1, .n_head = 2, .n_embd = 16};
+  config.norm_type = NormKind::rms;
+  config.bias = false;
+  Gpt model(config);
+  for (auto& [name, parameter] : model.parameters()) {
+    if (name == "wte.weight") {
+      parameter.fill(3e38);
+    }
+  }
+  for (const bool use_cache : {true, false}) {
+    GenerateOptions options = greedy(5);
+    options.use_cache = use_cache;
+    CHECK(error_of([&] { generate(model, ByteTokenizer(), "a", options); })
+              .find("the logits are not finite") != std::string::npos);
+  }
 }
 
 TEST_CASE("finish reasons have names") {

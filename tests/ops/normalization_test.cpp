@@ -70,6 +70,14 @@ TEST_CASE("NaN in one row of layer_norm stays in that row") {
   check_values(layer_norm(doubles({kNaN, 1, 1, -1}, {2, 2}), {}, {}, 0), {kNaN, kNaN, 1, -1});
 }
 
+TEST_CASE("a row whose squares are too large for the type is NaN, not 0") {
+  for (const NormKind kind : {NormKind::layer, NormKind::rms}) {
+    const Tensor x = convert(doubles({3e38, -3e38, 1, -1}, {2, 2}), DType::float32);
+    const Tensor y = kind == NormKind::rms ? rms_norm(x, {}, 0) : layer_norm(x, {}, {}, 0);
+    check_values(y, {kNaN, kNaN, 1, -1});
+  }
+}
+
 TEST_CASE("rms_norm divides the last axis by the root of its mean square") {
   // Mean squares 12.5 and 0.5.
   const Tensor x = doubles({1, 2, 3, 6, 1, -1, 0, 0}, {2, 4});

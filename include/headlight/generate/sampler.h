@@ -2,6 +2,7 @@
 
 #include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tensor/random.h"
@@ -53,6 +54,9 @@ struct TokenCandidate {
   double score = 0;
   double weight = 0;
 };
+
+// Throws Error, with `cause` behind it, for a logit that is NaN or plus infinity.
+void require_finite_logits(std::span<const float> logits, std::string_view cause);
 
 // Chooses tokens. Draw n of sample s is a pure function of (seed, s, n): samples do not depend on
 // one another.

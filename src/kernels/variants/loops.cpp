@@ -175,7 +175,9 @@ struct Norm {
     for (Index i = 0; i < n; ++i) {
       squares += (x[i] - average) * (x[i] - average);
     }
-    const T scale_factor = T{1} / static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
+    const T root = static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
+    // Infinite squares make it NaN: 1 / root is 0, behind which nobody would see them.
+    const T scale_factor = T{1} / root + (root - root);
 #pragma omp simd
     for (Index i = 0; i < n; ++i) {
       y[i] = (x[i] - average) * scale_factor * gain[i] + shift[i];

@@ -393,6 +393,16 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
         "llama.attention.value_length: expected 8, the width of keys, got 4");
   CHECK(error_with("llama.rope.dimension_count", number(4)) ==
         "llama.rope.dimension_count: expected 8, the width of a head, got 4");
+  for (const std::uint32_t wrong : {0U, 3U, 10U}) {
+    CHECK(error_with("llama.rope.dimension_count", number(wrong)) ==
+          "llama.rope.dimension_count: expected an even number from 2 to 8, the width of a head, "
+          "got " + std::to_string(wrong));
+  }
+  for (const std::uint32_t wrong : {0U, 258U, 260U}) {
+    CHECK(error_with("llama.vocab_size", number(wrong)) ==
+          "llama.vocab_size: expected 259, the rows of token_embd.weight, got " +
+              std::to_string(wrong));
+  }
   CHECK(error_with("llama.rope.scaling.type", std::string("yarn")) ==
         "llama.rope.scaling.type: expected none or linear, got 'yarn'");
   CHECK(error_with("llama.rope.freq_base", std::nanf("")) ==

@@ -83,7 +83,7 @@ bool is_nothing(const GgufValue& value) {
 }
 
 // Keys that change nothing about what a model computes.
-constexpr std::array<std::string_view, 5> kIdle{"vocab_size", "tensor_data_layout", "pooling_type",
+constexpr std::array<std::string_view, 4> kIdle{"tensor_data_layout", "pooling_type",
                                                 "rope.scaling.original_context_length",
                                                 "rope.scaling.finetuned"};
 

@@ -53,8 +53,11 @@ RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_widt
   require_value(rope.theta > 0 && rope.theta <= 1e12, keys.whole("rope.freq_base"),
                 "expected above 0 to 1e12, got ", rope.theta);
   const Index turned = keys.integer("rope.dimension_count", head_width);
-  require_value(turned > 0, keys.whole("rope.dimension_count"), "expected a number from 1, got 0");
-  rope.width = turned == head_width ? 0 : turned;
+  const bool is_part = turned >= 2 && turned < head_width && turned % 2 == 0;
+  require_value(is_part || turned == head_width, keys.whole("rope.dimension_count"),
+                "expected an even number from 2 to ", head_width, ", the width of a head, got ",
+                turned);
+  rope.width = is_part ? turned : 0;
   const std::string type = keys.text("rope.scaling.type", "linear");
   if (type != "linear" && type != "none") {
     constexpr std::array<std::string_view, 2> kTypes{"none", "linear"};
