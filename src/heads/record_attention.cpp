@@ -183,12 +183,15 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
   }
 }
 
-void require_numbers(const RecordedLayer& layer) {
+void require_numbers(const RecordedLayer& layer, const LanguageModel& model) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  const bool is_changed = gpt != nullptr && gpt->attached() != nullptr;
   const float* weights = layer.weights.data<float>();
   const bool good = std::all_of(weights, weights + layer.weights.numel(),
                                 [](float weight) { return std::isfinite(weight); });
   require(good, "[record_attention] layer ", layer.layer,
-          " gives weights that are not numbers: the model may be damaged");
+          " gives weights that are not numbers: ",
+          is_changed ? "an intervention may make values too large" : "the model may be damaged");
 }
 
 RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& tokenizer,
@@ -213,7 +216,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
     const std::vector<Tensor> sequences =
         std::exchange(recorded_weights(recorder, layer, model), {});
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
-    require_numbers(recorded.layers.back());
+    require_numbers(recorded.layers.back(), model);
     if (options.vectors) {
       add_vectors(recorded.layers.back(), hook, model, places, recorded);
     }

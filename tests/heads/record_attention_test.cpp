@@ -414,6 +414,14 @@ TEST_CASE("weights that are not numbers are refused") {
   damaged.parameters()[0].second.fill(std::numeric_limits<double>::quiet_NaN());
   CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
         "[record_attention] layer 0 gives weights that are not numbers: the model may be damaged");
+  struct Idle : ForwardHook {
+    bool wants(Point, Index) const override { return false; }
+    Tensor visit(const Place&, const Tensor& value) override { return value; }
+  };
+  damaged.attach(std::make_shared<Idle>());
+  CHECK(error_of([&] { record_attention_batch(damaged, ByteTokenizer(), {"ab"}); }) ==
+        "[record_attention] layer 0 gives weights that are not numbers: an intervention may make "
+        "values too large");
 }
 
 TEST_CASE("the maps of a pruned model stand under the numbers that its heads had") {
