@@ -53,6 +53,10 @@ Options serve_options() {
              "Tokens of a model that keys and values are kept for, of all texts together; 0: up to "
              "8192, or a block",
              "0")
+      .value("max_work",
+             "Tokens times passes over a model that one request may ask for, of prompts and of "
+             "analyses",
+             "131072")
       .value("max_tokens", "Length of a chat's answer that does not say its own", "512");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   return options;
@@ -95,6 +99,7 @@ ServeOptions serve_options(const Options& options) {
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
+  result.max_work = count_option(options, "max_work", 1);
   result.default_tokens = count_option(options, "max_tokens", 1);
   result.log = log_debug;
   result.validate();

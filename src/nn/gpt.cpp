@@ -123,6 +123,9 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
     x = block(layer).forward(x, batch.offsets, inner);
+    if (const auto call = after_layer_) {  // a copy: it may change the member
+      call(batch.token_count());
+    }
   }
   const bool is_whole = first < last && last == config_.n_layer;
   for (std::size_t b = 0; is_whole && b < context.caches.size(); ++b) {

@@ -61,6 +61,16 @@ void require_json(const HttpRequest& request) {
   }
 }
 
+// Tokens times passes that are read before the first token is chosen.
+Index tokens_to_read(const CompletionRequest& request) {
+  Index tokens = 0;
+  for (const std::vector<std::int32_t>& prompt : request.prompts) {
+    tokens += std::ssize(prompt);
+  }
+  const bool scores_prompts = request.echo && request.options.logprobs;
+  return request.changes.work + (scores_prompts ? 2 : 1) * tokens;
+}
+
 }  // namespace
 
 const std::vector<Api::Route>& Api::routes() {
@@ -68,19 +78,19 @@ const std::vector<Api::Route>& Api::routes() {
       {"GET", "/health", &Api::get_health},
       {"GET", "/metrics", &Api::get_metrics},
       {"GET", "/v1/models", &Api::get_models},
-      {"POST", "/v1/completions", &Api::post_completion},
-      {"POST", kChats, &Api::post_completion},
-      {"POST", "/tokenize", &Api::post_tokenize},
-      {"POST", "/detokenize", &Api::post_detokenize},
+      {"POST", "/v1/completions", &Api::post_completion, true},
+      {"POST", kChats, &Api::post_completion, true},
+      {"POST", "/tokenize", &Api::post_tokenize, true},
+      {"POST", "/detokenize", &Api::post_detokenize, true},
       {"POST", "/api/login", &Api::post_login},
       {"GET", "/api/runs", &Api::get_runs},
       {"POST", "/api/watch", &Api::post_watch},
-      {"POST", "/api/attention", &Api::post_inspection},
-      {"POST", "/api/attribute", &Api::post_inspection},
-      {"POST", "/api/scores", &Api::post_inspection},
-      {"POST", "/api/ablate", &Api::post_inspection},
-      {"POST", "/api/patch", &Api::post_inspection},
-      {"POST", "/api/lens", &Api::post_inspection},
+      {"POST", "/api/attention", &Api::post_inspection, true},
+      {"POST", "/api/attribute", &Api::post_inspection, true},
+      {"POST", "/api/scores", &Api::post_inspection, true},
+      {"POST", "/api/ablate", &Api::post_inspection, true},
+      {"POST", "/api/patch", &Api::post_inspection, true},
+      {"POST", "/api/lens", &Api::post_inspection, true},
   };
   return all;
 }
@@ -96,12 +106,12 @@ std::vector<std::string> Api::open_paths() {
   return paths;
 }
 
-Api::Api(const std::vector<ServedModel>& models, const Options& options, Compute& compute,
-         Access& access, Metrics& metrics)
+Api::Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts)
     : options_(options),
-      compute_(compute),
-      access_(access),
-      metrics_(metrics),
+      compute_(parts.compute),
+      reader_(parts.reader),
+      access_(parts.access),
+      metrics_(parts.metrics),
       runs_(options.runs),
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
@@ -126,24 +136,38 @@ Api::Route Api::route_of(const std::string& path) {
   return *route;
 }
 
-Api::Handler Api::find(const HttpRequest& request) {
+Api::Route Api::find(const HttpRequest& request) {
   const Route route = route_of(request.path);
   const std::string method = route.method;
   if (request.method != method) {
     throw ApiError(405, "", "expected the method " + method, "",
                    {{"Allow", method == "GET" ? "GET, HEAD" : method}});
   }
-  return route.handler;
+  return route;
 }
 
 void Api::handle(const HttpRequest& request, const Exchange& exchange) {
-  try {
-    const Handler handler = find(request);
+  answer_or_refuse(exchange, [&] {
+    const Route route = find(request);
     metrics_.count_request(request.path.starts_with("/v1/models") ? "/v1/models" : request.path);
     if (request.method == "POST") {
       require_json(request);
     }
-    (this->*handler)(request, exchange);
+    if (!route.has_texts) {
+      (this->*route.handler)(request, exchange);
+      return;
+    }
+    reader_.run([this, handler = route.handler, request, exchange] {
+      if (!exchange->gone()) {
+        answer_or_refuse(exchange, [&] { (this->*handler)(request, exchange); });
+      }
+    });
+  });
+}
+
+void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer) {
+  try {
+    answer();
   } catch (...) {
     const HttpResponse response = current_error_response();
     metrics_.count_refusal(response.status);
@@ -258,6 +282,14 @@ void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) 
   exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
 }
 
+Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) const {
+  return {.most = options_.max_work, .give_way = [this, urgency, exchange] {
+            require(!exchange->gone(), "the client has gone");
+            compute_.serve_others(urgency);
+          },
+          .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
+}
+
 void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
   const bool is_chat = request.path == kChats;
   Fields fields(request.body);
@@ -271,6 +303,7 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
                                   .default_tokens = options_.default_tokens};
   CompletionRequest wanted = is_chat ? read_chat(fields, described, ++seeds_)
                                      : read_completion(fields, described, ++seeds_);
+  require_work(tokens_to_read(wanted), options_.max_work);
   const AnswerSource source{.id = (is_chat ? "chatcmpl-" : "cmpl-") + std::to_string(created_) +
                                   "-" + std::to_string(++answers_),
                             .model = model.served.name,
@@ -283,12 +316,11 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
   }
   const Urgency urgency = answer->scores_prompts() ? Urgency::asked : Urgency::live;
   const auto prepare = [this, place, answer, urgency, &model, exchange] {
-    const auto pause = [&] {
-      require(!exchange->gone(), "the client has gone");
-      compute_.serve_others(urgency);
-    };
     try {
-      answer->prepare(model.served.loaded, pause);
+      {
+        Work work(*model.served.loaded.model, work_of(urgency, exchange));
+        answer->prepare(model.served.loaded, [&] { work.give_way(); });
+      }
       begin(place, answer, exchange);
     } catch (...) {
       answer->fail();
@@ -321,13 +353,15 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
   const bool stream = fields.boolean("stream", false);
   const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
     InspectionAnswer answer(exchange, stream);
-    const auto pause = [&](double share) {
-      require(!exchange->gone(), "the client has gone");
-      answer.progress(share);
-      compute_.serve_others(inspection->urgency);
-    };
     try {
-      answer.end(inspection->run(model, fields, pause));
+      Work::Options options = work_of(inspection->urgency, exchange);
+      options.tell = [&](double share) { answer.progress(share); };
+      std::string json;
+      {
+        Work work(*model.loaded.model, std::move(options));
+        json = inspection->run(model, fields, work);
+      }
+      answer.end(std::move(json));
     } catch (...) {
       answer.fail();
     }

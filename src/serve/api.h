@@ -13,22 +13,30 @@
 #include "serve/http/access.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
+#include "serve/reader.h"
 #include "serve/run_feed.h"
+#include "serve/work.h"
 
 namespace headlight::serve {
 
-// What stands behind every path. Reads requests on the thread that speaks with the clients, and
-// hands what takes time to the one that computes.
+// What stands behind every path. Bodies with texts are read by the reader's thread, and what takes
+// a model is handed to the one that computes.
 class Api {
  public:
   struct Options {
     Index default_tokens = 512;
+    Index max_work = 0;
     std::string runs = {};  // a folder; see RunFeed
+  };
+  struct Parts {
+    Compute& compute;
+    Reader& reader;
+    Access& access;
+    Metrics& metrics;
   };
 
   // All must outlive it.
-  Api(const std::vector<ServedModel>& models, const Options& options, Compute& compute,
-      Access& access, Metrics& metrics);
+  Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts);
 
   void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
   // For /metrics.
@@ -55,13 +63,16 @@ class Api {
     const char* method;
     const char* path;
     Handler handler;
+    bool has_texts = false;  // in its body: the reader's thread handles it, the client's the others
   };
 
   static const std::vector<Route>& routes();
   // Throws ApiError: 404.
   static Route route_of(const std::string& path);
   // Throws ApiError: 404, or 405 for another method.
-  static Handler find(const HttpRequest& request);
+  static Route find(const HttpRequest& request);
+  // Sends what answer() throws.
+  void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
 
   void get_file(const HttpRequest& request, const Exchange& exchange);
   void get_health(const HttpRequest& request, const Exchange& exchange);
@@ -75,6 +86,8 @@ class Api {
   void post_watch(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
+  // What a job may have of the computing thread.
+  Work::Options work_of(Urgency urgency, const Exchange& exchange) const;
   void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
              const Exchange& exchange);
   // The one that the request names; without a name the first.
@@ -84,11 +97,13 @@ class Api {
   std::vector<Model> models_;
   Options options_;
   Compute& compute_;
+  Reader& reader_;
   Access& access_;
   Metrics& metrics_;
   RunFeed runs_;
   std::function<Index()> connections_;
   Index created_;  // seconds since 1970
+  // Of the reader's thread.
   Index answers_ = 0;
   std::uint64_t seeds_;  // the next request's that gives none
   std::atomic<bool> closing_{false};

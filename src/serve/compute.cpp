@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
@@ -131,6 +132,11 @@ ComputeStatus Compute::status() const {
   return status_;
 }
 
+void Compute::count_job_tokens(double tokens) {
+  const std::lock_guard lock(mutex_);
+  status_.job_tokens += tokens;
+}
+
 void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> requests) {
   Running& running = running_[ticket];
   running.model = model;
@@ -183,18 +189,26 @@ bool Compute::has_jobs(std::size_t before) const {
                      [](const auto& jobs) { return !jobs.empty(); });
 }
 
+// Returns false when the thread shall end. Jobs need far more memory than texts: with nothing to do
+// what they took is given back.
+bool Compute::wait_for_work(bool is_busy) {
+  const auto has_work = [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); };
+  std::unique_lock lock(mutex_);
+  if (!is_busy && has_run_jobs_ && !has_work()) {
+    has_run_jobs_ = false;
+    lock.unlock();
+    release_unused_storage();
+    lock.lock();
+  }
+  if (!is_busy) {
+    wake_.wait(lock, has_work);
+  }
+  return !stopping_;
+}
+
 void Compute::work() {
   bool is_busy = false;
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      if (!is_busy) {
-        wake_.wait(lock, [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); });
-      }
-      if (stopping_) {
-        break;
-      }
-    }
+  while (wait_for_work(is_busy)) {
     follow_orders();
     run_next_jobs(kUrgencies);
     is_busy = step_all();
@@ -223,6 +237,10 @@ void Compute::serve_others(Urgency urgency) {
   const auto before = static_cast<std::size_t>(urgency);
   const double part = part_.seconds();
   const Stopwatch others;
+  {
+    const std::lock_guard lock(mutex_);
+    ++status_.slices;
+  }
   bool has_more = true;
   while (has_more) {
     follow_orders();
@@ -262,6 +280,7 @@ void Compute::run_next_job(std::size_t urgency) {
   } catch (...) {  // there was no memory even to tell of a failure
   }
   job = {};
+  has_run_jobs_ = true;
   const std::lock_guard lock(mutex_);
   --status_.jobs;
 }

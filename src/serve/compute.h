@@ -22,6 +22,8 @@ struct ComputeStatus {
   Index context_tokens = 0;  // of all models together
   Index requests = 0;        // that run or wait
   Index jobs = 0;            // that run or wait
+  Index slices = 0;          // of jobs, behind which others were served
+  double job_tokens = 0;     // that jobs have read, times passes
   // Of steps that chose tokens: how many took up to so many seconds, and all of them.
   static constexpr std::array kStepBounds{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
   std::array<Index, kStepBounds.size()> steps_up_to = {};
@@ -71,6 +73,8 @@ class Compute {
   // well, until that has taken four times as long as the part of the job before it. Throws Error
   // once stop() has been called.
   void serve_others(Urgency urgency);
+  // By a job: tokens times passes that it has computed.
+  void count_job_tokens(double tokens);
   // Ends the thread after the step that it is at; nothing that waits is run.
   void stop();
 
@@ -89,6 +93,7 @@ class Compute {
   };
 
   void work();
+  bool wait_for_work(bool is_busy);
   void follow_orders();
   void run_next_jobs(std::size_t before);
   void run_next_job(std::size_t urgency);
@@ -109,7 +114,8 @@ class Compute {
   std::vector<Model> models_;
   // Of the computing thread.
   std::map<Ticket, Running> running_;
-  Stopwatch part_;  // of the job that runs
+  Stopwatch part_;             // of the job that runs
+  bool has_run_jobs_ = false;  // since free memory was given back
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

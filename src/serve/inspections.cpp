@@ -10,6 +10,7 @@
 #include "headlight/heads/lens.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/heads/record_attention.h"
+#include "heads/scores/repeated_tokens.h"
 #include "serve/api_error.h"
 #include "serve/model_changes.h"
 #include "serve/text_scores.h"
@@ -22,29 +23,35 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kMostTokens = 1024;  // of a text, so that no question takes minutes
+constexpr Index kMostTokens = 1024;  // of a text: a slice is a layer that reads as many
 constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
+constexpr Index kMostChoices = 500'000;  // of an answer: each takes hundreds of bytes for a while
 
-// A question being answered: the model, changed as the question says while this lives.
+// A text is refused before it is encoded when it is longer than any of `most_tokens` would be.
+std::size_t most_bytes(Index most_tokens) {
+  constexpr Index kBytes = 64;  // of a token, in the mean
+  return static_cast<std::size_t>(kBytes * most_tokens);
+}
+
+// A question being answered.
 class Question {
  public:
-  Question(const ServedModel& served, Fields& fields, const Pause& pause)
-      : served_(served), fields_(fields), pause_(pause) {
+  Question(const ServedModel& served, Fields& fields, Work& work)
+      : served_(served), fields_(fields), work_(work) {
     fields_.ignore({"model"});
   }
-  ~Question() { gpt().attach(nullptr); }
-  Question(const Question&) = delete;
-  Question& operator=(const Question&) = delete;
 
   Gpt& gpt() const { return *served_.loaded.model; }
   const Tokenizer& tokenizer() const { return *served_.loaded.tokenizer; }
   const std::string& name() const { return served_.name; }
   Fields& fields() { return fields_; }
 
-  std::string text(const std::string& name) {
+  std::string text(const std::string& name, Index most_tokens = kMostTokens) {
     const Json& value = fields_.get(name);
     require_value(value.is_string() && !value.text().empty(), name, "expected a text");
+    require_value(value.text().size() <= most_bytes(most_tokens), name, "expected at most ",
+                  most_bytes(most_tokens), " bytes, got ", value.text().size());
     return value.text();
   }
   std::vector<std::int32_t> tokens(const std::string& name) {
@@ -60,19 +67,26 @@ class Question {
     const std::string text = fields_.text(name, "");
     return text.empty() ? NumberRange{} : parse_range(name, text);
   }
-  // The changes that the question asks for. Nothing of it may name a file.
-  std::shared_ptr<ForwardHook> changes(const std::string& name = "intervene") {
-    return read_model_changes(fields_, tokenizer(), name).hook_for(served_.loaded);
+  // The changes that the question asks for, which begin() counts. Nothing of it may name a file.
+  ModelChanges changes(const std::string& name = "intervene") {
+    ModelChanges changes = read_model_changes(fields_, tokenizer(), name);
+    tokens_of_changes_ += changes.work;
+    return changes;
   }
-  void change(std::shared_ptr<ForwardHook> hook) {
-    hook_ = std::move(hook);
-    gpt().attach(hook_);
+  // When all members have been read: what the question costs, in tokens times passes, without its
+  // changes. Nothing may be computed before.
+  void begin(Index tokens) const {
+    fields_.refuse_others();
+    work_.begin(tokens + tokens_of_changes_);
   }
-  // Lets others compute.
-  void pause(double share) {
-    gpt().attach(nullptr);
-    pause_(share);
-    gpt().attach(hook_);
+  std::shared_ptr<ForwardHook> hook_of(const ModelChanges& changes) const {
+    return changes.hook_for(served_.loaded);
+  }
+  void change(const ModelChanges& changes) { work_.change(hook_of(changes)); }
+  void give_way() { work_.give_way(); }
+  void give_way(double share) {
+    work_.tell(share);
+    work_.give_way();
   }
 
  private:
@@ -80,9 +94,15 @@ class Question {
 
   const ServedModel& served_;
   Fields& fields_;
-  const Pause& pause_;
-  std::shared_ptr<ForwardHook> hook_;
+  Work& work_;
+  Index tokens_of_changes_ = 0;
 };
+
+// Of those from 0 to `count` - 1, how many a range has.
+Index count_in(const NumberRange& range, Index count) {
+  const Index last = std::min(count - 1, range.last.value_or(count - 1));
+  return std::max<Index>(last - range.first + 1, 0);
+}
 
 void Question::check_length(const std::vector<std::int32_t>& tokens,
                             const std::string& name) const {
@@ -110,27 +130,31 @@ std::optional<std::int32_t> Question::token(const std::string& name) {
   if (value->is_integer()) {
     return static_cast<std::int32_t>(fields_.integer(name, 0, 0, tokenizer().vocab_size() - 1));
   }
-  const std::vector<std::int32_t> ids = tokenizer().encode(fields_.text(name, ""));
+  const std::string text = fields_.text(name, "");
+  require_value(text.size() <= most_bytes(kMostTokens), name, "expected at most ",
+                most_bytes(kMostTokens), " bytes, got ", text.size());
+  const std::vector<std::int32_t> ids = tokenizer().encode(text);
   require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
                 ids.size(), " tokens");
   return ids.front();
 }
 
-std::string attention(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string attention(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   const std::string text = question.text("text");
-  question.tokens("text");
+  const Index length = std::ssize(question.tokens("text"));
   RecordAttentionOptions options;
   options.vectors = fields.boolean("vectors", false);
   options.max_bytes = Index{512} << 20;
   if (const std::string heads = fields.text("heads", ""); !heads.empty()) {
     options.heads = HeadSet::parse(heads);
   }
-  question.change(question.changes());
-  fields.refuse_others();
+  const ModelChanges changes = question.changes();
+  question.begin(length);
+  question.change(changes);
   AttentionMaps maps = record_attention(question.gpt(), question.tokenizer(), text, options);
   maps.title = question.name();
-  return attention_page_data({maps}, {});
+  return attention_page_data({maps}, {}, [&] { question.give_way(); });
 }
 
 // The tokens of `text`, with `sequence_tokens` cut into so many, and then a text may be long.
@@ -141,7 +165,7 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
     return {question.tokens("text")};
   }
   const std::vector<std::int32_t> tokens =
-      question.tokenizer().encode_prompt(question.text("text"));
+      question.tokenizer().encode_prompt(question.text("text", kMostScoredTokens));
   require_value(std::ssize(tokens) <= kMostScoredTokens, "text", "expected up to ",
                 kMostScoredTokens, " tokens, got ", tokens.size());
   std::vector<std::vector<std::int32_t>> sequences;
@@ -150,6 +174,14 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
     sequences.emplace_back(tokens.begin() + begin, tokens.begin() + end);
   }
   return sequences;
+}
+
+Index tokens_of(const std::vector<std::vector<std::int32_t>>& sequences) {
+  Index tokens = 0;
+  for (const std::vector<std::int32_t>& sequence : sequences) {
+    tokens += std::ssize(sequence);
+  }
+  return tokens;
 }
 
 // What verdicts are called, by language.
@@ -163,8 +195,8 @@ Json verdict_labels() {
   return labels;
 }
 
-std::string scores(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string scores(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
   HeadScoreOptions options;
   options.repeats = repeats_of_text(question.tokenizer(), question.gpt().vocab_size());
@@ -173,9 +205,12 @@ std::string scores(const ServedModel& model, Fields& fields, const Pause& pause)
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
-  options.progress = [&](double share) { question.pause(share); };
-  question.change(question.changes());
-  fields.refuse_others();
+  options.progress = [&](double share) { question.give_way(share); };
+  const ModelChanges changes = question.changes();
+  question.begin(tokens_of(sequences) +
+                 options.repeats.sequences *
+                     repeat_tokens(options.repeats, question.gpt().block_size()));
+  question.change(changes);
   HeadsReport report;
   report.scores = score_heads(question.gpt(), sequences, options);
   Json json = report_json(report, report.scores.heads);
@@ -204,8 +239,8 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
           {"asked", Json(scores.asked)}};
 }
 
-std::string ablate(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string ablate(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   const std::vector<std::int32_t> text = question.tokens("text");
   TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
@@ -213,12 +248,15 @@ std::string ablate(const ServedModel& model, Fields& fields, const Pause& pause)
       options.asked.push_back(*token);
     }
   }
-  question.change(question.changes("always"));
-  const std::shared_ptr<ForwardHook> changes = question.changes();
-  fields.refuse_others();
+  options.whole = true;
+  options.pause = [&] { question.give_way(); };
+  const ModelChanges always = question.changes("always");
+  const ModelChanges changes = question.changes();
+  question.begin(2 * std::ssize(text));
+  question.change(always);
+  const std::shared_ptr<ForwardHook> hook = question.hook_of(changes);
   const TextScores before = score_text(question.gpt(), text, options);
-  question.pause(0.5);
-  options.hook = changes.get();
+  options.hook = hook.get();
   const TextScores after = score_text(question.gpt(), text, options);
   Json tokens = Json::array();
   for (const std::int32_t id : text) {
@@ -248,8 +286,8 @@ Json cell_json(const PatchCell& cell) {
           {"recovered", cell.recovered}};
 }
 
-std::string patch(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string patch(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   PatchingTask task{.clean = question.tokens("clean"),
                     .corrupt = question.tokens("corrupt"),
                     .answer = {},
@@ -261,9 +299,12 @@ std::string patch(const ServedModel& model, Fields& fields, const Pause& pause) 
                            .positions = question.range("positions")};
   read_parts(fields, options);
   options.noising = fields.boolean("noising", false);
-  options.progress = [&](double share) { question.pause(share); };
-  question.change(question.changes());
-  fields.refuse_others();
+  options.progress = [&](double share) { question.give_way(share); };
+  const ModelChanges changes = question.changes();
+  const Index length = std::ssize(task.clean);
+  question.begin(patch_grid_tokens(question.gpt(), length, options) +
+                 (answer ? 0 : length) + (wrong ? 0 : std::ssize(task.corrupt)));
+  question.change(changes);
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
   task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
   const PatchGrid grid = patch_grid(question.gpt(), task, options);
@@ -280,8 +321,8 @@ std::string patch(const ServedModel& model, Fields& fields, const Pause& pause) 
       .dump();
 }
 
-std::string attribute(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string attribute(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   AttributionReport report{
       .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
       .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
@@ -289,24 +330,33 @@ std::string attribute(const ServedModel& model, Fields& fields, const Pause& pau
       .tokenizer = question.tokenizer()};
   AttributionTask& task = report.tasks.front();
   const auto target = question.token("target");
-  question.change(question.changes());
-  fields.refuse_others();
+  const ModelChanges changes = question.changes();
+  question.begin((target ? 1 : 2) * std::ssize(task.text));
+  question.change(changes);
   task.target = target ? *target : likeliest_next(question.gpt(), task.text);
-  report.study = attribute_prompts(question.gpt(), report.tasks, {.by = report.by});
-  return attribution_json(report).dump();
+  report.study = attribute_prompts(
+      question.gpt(), report.tasks,
+      {.by = report.by, .progress = [&](double share) { question.give_way(share); }});
+  return attribution_json(report, [&] { question.give_way(); }).dump();
 }
 
-std::string lens(const ServedModel& model, Fields& fields, const Pause& pause) {
-  Question question(model, fields, pause);
+std::string lens(const ServedModel& model, Fields& fields, Work& work) {
+  Question question(model, fields, work);
   LensTask task{.text = question.tokens("text")};
   task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
   task.view.layers = question.range("layers");
   task.positions = question.range("positions");
   task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
   task.target = question.token("target");
-  task.progress = [&](double share) { question.pause(share); };
-  question.change(question.changes());
-  fields.refuse_others();
+  task.progress = [&](double share) { question.give_way(share); };
+  // What enters the first layer and what the model puts out are rows as well.
+  const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
+                         count_in(task.positions, std::ssize(task.text));
+  require_value(readings * task.top_k <= kMostChoices, "top_k", "expected at most ", kMostChoices,
+                " tokens in an answer, got a question for ", readings * task.top_k);
+  const ModelChanges changes = question.changes();
+  question.begin(std::ssize(task.text) + readings);
+  question.change(changes);
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 

@@ -1,25 +1,22 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
 #include "headlight/serve/server.h"
 #include "serve/compute.h"
 #include "serve/fields.h"
+#include "serve/work.h"
 
 namespace headlight::serve {
-
-// Told the share that is done, from 0 to 1.
-using Pause = std::function<void(double share)>;
 
 // One of the questions of the page: what a model does with a text. They are answered by the
 // computing thread.
 struct Inspection {
   std::string_view path;
-  // Returns JSON. Calls pause() every now and then, with the model as it was before: others compute
-  // with it meanwhile. Throws Error about a member that does not fit, and what pause() throws.
-  std::string (*run)(const ServedModel& model, Fields& fields, const Pause& pause);
+  // Returns JSON. Throws Error about a member that does not fit and, before it computes anything,
+  // for more work than it may have; and what giving way throws.
+  std::string (*run)(const ServedModel& model, Fields& fields, Work& work);
   Urgency urgency = Urgency::live;
 };
 

@@ -54,6 +54,10 @@ std::string Metrics::text(const ComputeStatus& compute, Index connections) const
   add("headlight_connections", "gauge", "Open connections", connections);
   add("headlight_requests", "gauge", "Completions that run or wait", compute.requests);
   add("headlight_jobs", "gauge", "Analyses that run or wait", compute.jobs);
+  add("headlight_slices_total", "counter", "Parts of analyses between which texts take a token",
+      compute.slices);
+  add_value(text, "headlight_analysed_tokens_total", "counter",
+            "Tokens that analyses have read, times passes", compute.job_tokens);
   add("headlight_texts", "gauge", "Texts that are being made", engines.texts);
   add("headlight_prompt_tokens_total", "counter", "Tokens of prompts", engines.prompt_tokens);
   add("headlight_prompt_tokens_reused_total", "counter", "Of those, read for earlier requests",

@@ -6,7 +6,7 @@
 namespace headlight::serve {
 namespace {
 
-// Each change takes a pass over the model, and its text another.
+// Each change takes a pass of one token over the model, and its text another.
 constexpr std::size_t kMostChanges = 256;
 constexpr std::size_t kMostTargets = 1'024;  // a pass looks at each of them at every point
 constexpr std::size_t kMostBytes = 65'536;
@@ -41,7 +41,7 @@ std::shared_ptr<ForwardHook> ModelChanges::hook_for(const LoadedModel& loaded) c
 ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
                                 const std::string& name) {
   const std::string text = fields.text(name, "");
-  ModelChanges result{.changes = {}, .classes = read_classes(fields)};
+  ModelChanges result{.changes = {}, .classes = read_classes(fields), .work = 0};
   if (text.empty()) {
     return result;
   }
@@ -64,6 +64,7 @@ ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
                 " targets in all, got ", targets, "; a range such as 5.* or z.0-11 is one");
   require_value(tokens <= kMostTokensOfTexts, name, "expected texts of at most ",
                 kMostTokensOfTexts, " tokens together, got ", tokens);
+  result.work = std::ssize(result.changes) + tokens;
   return result;
 }
 

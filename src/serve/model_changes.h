@@ -14,6 +14,7 @@ namespace headlight::serve {
 struct ModelChanges {
   std::vector<Change> changes = {};
   std::map<HeadId, HeadScore> classes = {};  // of heads, for changes of classes
+  Index work = 0;                            // tokens times passes of hook_for()
 
   // Computes what they need from their texts, with what is attached to the model. Null: there are
   // none. Throws Error as Interventions does.

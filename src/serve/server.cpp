@@ -13,6 +13,7 @@
 #include "serve/http/address.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
+#include "serve/reader.h"
 
 namespace headlight {
 namespace {
@@ -21,6 +22,7 @@ using namespace serve;
 
 constexpr Index kShortestKey = 16;
 constexpr Index kUsualContext = 8192;
+constexpr Index kMostUnread = 64;  // bodies; of 1 MiB they are as many as HttpLimits lets come in
 
 // A request never takes more than one slot's share of the block, so no more can be used.
 Index context_tokens(const ServeOptions& options, Index block_size) {
@@ -100,15 +102,19 @@ struct Server::State {
   HttpServer http;
   // Last: it ends first, and with it all that holds an answer.
   std::unique_ptr<Compute> compute;
+  std::unique_ptr<Reader> reader;  // and this before it: it hands over what it has read
 };
 
 Server::State::State(std::vector<ServedModel> given, const ServeOptions& options_given)
     : options(options_given), models(std::move(given)), http(http_options()) {
   access = std::make_unique<Access>(access_options());
   compute = std::make_unique<Compute>(models, compute_options(models, options));
-  api = std::make_unique<Api>(
-      models, Api::Options{.default_tokens = options.default_tokens, .runs = options.runs},
-      *compute, *access, metrics);
+  reader = std::make_unique<Reader>(kMostUnread);
+  api = std::make_unique<Api>(models,
+                              Api::Options{.default_tokens = options.default_tokens,
+                                           .max_work = options.max_work,
+                                           .runs = options.runs},
+                              Api::Parts{*compute, *reader, *access, metrics});
   api->set_connections([this] { return http.connections(); });
 }
 
@@ -172,6 +178,7 @@ void ServeOptions::validate() const {
   require_value(queue >= 0, "queue", "expected a number from 0, got ", queue);
   require_value(context_tokens >= 0 && (context_tokens == 0 || context_tokens >= 64), "ctx_size",
                 "expected a number from 64, or 0, got ", context_tokens);
+  require_value(max_work >= 1, "max_work", "expected a number from 1, got ", max_work);
   require_value(default_tokens >= 1, "max_tokens", "expected a number from 1, got ",
                 default_tokens);
 }
@@ -194,6 +201,7 @@ std::string Server::address() const {
 
 void Server::run() {
   state_->http.run();
+  state_->reader->stop();
   state_->compute->stop();
 }
 

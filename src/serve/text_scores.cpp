@@ -56,7 +56,7 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options) {
   const NoGrad no_grad;
   const Index length = std::ssize(text);
-  const bool in_parts = static_cast<bool>(options.pause);
+  const bool in_parts = options.pause && !options.whole;
   const Tensor hidden =
       in_parts ? Tensor() : model.hidden(make_batch({text}), {.hook = options.hook});  // [T, C]
   KeyValueCache cache = model.make_cache();
@@ -66,7 +66,7 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
     const Tensor part = in_parts ? read_part(model, text, begin, end, options.hook, cache)
                                  : to_contiguous(slice(hidden, 0, begin, end));
     score_part(model, {begin, part, text}, options, scores);
-    if (in_parts) {
+    if (options.pause) {
       options.pause();
     }
   }

@@ -21,9 +21,10 @@ struct TextScoreOptions {
   Index likeliest = 0;                   // so many in the place of every token, and behind the text
   std::vector<std::int32_t> asked = {};  // tokens that may stand behind the text
   ForwardHook* hook = nullptr;           // of this reading alone
-  // Called behind parts of 32 positions, in which the text is then read; that changes the last
-  // bits.
-  std::function<void()> pause = {};
+  std::function<void()> pause = {};  // called behind parts of 32 positions
+  // With a pause the text is read in these parts, too, which changes the last bits; `whole`: it is
+  // read at once all the same.
+  bool whole = false;
 };
 
 // The logits of a few positions are in memory at once. Throws Error as Gpt::hidden does, about a

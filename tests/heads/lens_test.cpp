@@ -207,7 +207,7 @@ TEST_CASE("a lens looks at the layers and positions that were asked for, and the
   LensTask task{
       .text = kText, .top_k = 2, .progress = [&](double share) { shares.push_back(share); }};
   const LensResult all = logit_lens(*gpt, task);
-  CHECK(shares == std::vector<double>{0.2, 0.4, 0.6, 0.8, 1});
+  CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});  // behind every row of the results
   CHECK(names_of(all) == Names{"embed", "0", "1", "2"});
   CHECK(all.rows[0].place.layer == -1);
   CHECK(all.rows[3].place.layer == 2);

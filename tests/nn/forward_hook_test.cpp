@@ -429,4 +429,31 @@ TEST_CASE("what a hook throws during a step reaches the caller, and the cache ha
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
 
+TEST_CASE("behind every layer others may compute with the model, and the pass ends as it would",
+          "[nn]") {
+  Gpt gpt(small_config(), 3);
+  const NoGrad no_grad;
+  randomize(gpt, 5);
+  const Batch batch = small_batch();
+  const auto gates = std::make_shared<Gates>(1, Tensor::from(std::vector<float>{0.5F, 2}, {2}));
+  gpt.attach(gates);
+  const std::vector<double> alone = gpt.logits(batch).to_vector();
+  gpt.attach(nullptr);
+  const std::vector<double> other = gpt.logits(batch).to_vector();
+  CHECK(other != alone);
+  std::vector<Index> rows;
+  std::function<void(Index)> give_way = [&](Index count) {
+    rows.push_back(count);
+    gpt.attach(nullptr);
+    gpt.call_after_layers(nullptr);
+    CHECK(gpt.logits(batch).to_vector() == other);
+    gpt.attach(gates);
+    gpt.call_after_layers(give_way);
+  };
+  gpt.attach(gates);
+  gpt.call_after_layers(give_way);
+  CHECK(gpt.logits(batch).to_vector() == alone);
+  CHECK(rows == std::vector<Index>{8, 8, 8});
+}
+
 }  // namespace forward_hook_test

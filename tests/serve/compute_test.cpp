@@ -1,7 +1,9 @@
 #include "serve/compute.h"
 
 #include <future>
+#include <thread>
 
+#include "headlight/tensor/storage.h"
 #include "serve/api_error.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
@@ -41,6 +43,44 @@ TEST_CASE("a job that nobody waits for any more is not begun and takes no place"
   is_over.get_future().wait();
   compute.stop();
   CHECK(unwanted == 0);
+}
+
+TEST_CASE("a completion of one token comes behind one slice of a job", "[serve]") {
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
+  const Urgency urgency = GENERATE(Urgency::live, Urgency::asked, Urgency::background);
+  bool has_ended = false;
+  std::promise<void> is_over;
+  const auto job = [&] {
+    Request request{.prompt = {'a', 'b'}, .on_end = [&](Index, GenerateResult result) {
+                      has_ended = result.tokens.size() == 1;
+                    }};
+    request.options.max_new_tokens = 1;
+    request.on_error = [](const std::exception_ptr&) {};
+    std::vector<Request> requests;
+    requests.push_back(std::move(request));
+    compute.begin(0, std::move(requests));
+    compute.serve_others(urgency);
+    is_over.set_value();
+  };
+  compute.run(urgency, {job, [] { return true; }});
+  is_over.get_future().wait();
+  compute.stop();
+  CHECK(has_ended);
+  CHECK(compute.status().slices == 1);
+}
+
+TEST_CASE("memory that jobs took goes back to the system when there is nothing to do", "[serve]") {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  std::vector<ServedModel> models;
+  models.push_back(lively_served());
+  Compute compute(models, {.context_tokens = 256});
+  compute.run(Urgency::live, {[] { const Storage taken(kBytes); }, [] { return true; }});
+  while (compute.status().jobs > 0 || storage_statistics().cached_bytes >= kBytes) {
+    std::this_thread::yield();
+  }
+  CHECK(compute.status().slices == 0);
 }
 
 }  // namespace compute_test

@@ -108,14 +108,16 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
 // of the kind `intervention` in their place.
 // Throws Error for models with another order of the norms, whose residual stream is no such sum;
 // for an empty text or one longer than the block, and ids or a position out of range; and by
-// AttributionBy::neuron for a model without MLPs.
+// AttributionBy::neuron for a model without MLPs. `progress` is called behind the parts of every
+// layer.
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
-                                  AttributionBy by = AttributionBy::head);
+                                  AttributionBy by = AttributionBy::head,
+                                  const std::function<void(double share)>& progress = {});
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
   BootstrapOptions bootstrap = {};
-  std::function<void(double share)> progress = {};  // of the prompts, 0 to 1
+  std::function<void(double share)> progress = {};  // of the prompts' layers, 0 to 1
 };
 
 // A part over several prompts.

@@ -96,7 +96,8 @@ struct HeadScoreOptions {
   bool exclude_current_token = false;            // DetectorScores: not the query itself
   BootstrapOptions bootstrap = {};               // resamples 0: no intervals
   bool fingerprint = false;                      // HeadScores::model_fingerprint, of all weights
-  std::function<void(double share)> progress{};  // called after every batch with what is done
+  // Called with what is done after every batch, and with the same amid what takes no batch.
+  std::function<void(double share)> progress{};
   // That share the batches: all call it, and all get its result, which differs in the last digits
   // from that of one process, where sums have another order.
   Processes* processes = nullptr;

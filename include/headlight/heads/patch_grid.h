@@ -56,6 +56,11 @@ struct PatchGrid {
 // or two have one name.
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
 
+// What patch_grid() and this read, in tokens times passes, of texts of `length` tokens with answers
+// of one: a cell takes the layers from its own on, and a token is read to see what a point holds.
+// Throws Error about "point" as patch_grid().
+Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options);
+
 // A cell of several pairs, with intervals over the pairs.
 struct MeanPatchCell {
   PatchCell cell;  // means

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "headlight/heads/head_set.h"
@@ -22,7 +23,8 @@ struct WeightScores {
 };
 
 // Costs V C^2 for the copying scores and D^2 C for every pair of heads.
-// Throws Error when a weight is not finite.
-WeightScores weight_scores(const Gpt& model);
+// `pause` is called behind what it computes of each head. Throws Error when a weight is not finite,
+// and what pause() throws.
+WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause = {});
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -99,6 +100,11 @@ class Gpt : public LanguageModel {
   void attach(std::shared_ptr<ForwardHook> hook) { attached_ = std::move(hook); }
   ForwardHook* attached() const { return attached_.get(); }
 
+  // What is called behind every layer of a pass from now on, with the rows that the layer has read;
+  // a Decoder does not call it. It may run other passes and change attach() and this meanwhile, if
+  // it puts back what there was: a place to let others compute.
+  void call_after_layers(std::function<void(Index rows)> call) { after_layer_ = std::move(call); }
+
   // For ForwardContext::caches and Decoder.
   KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
   // Throws Error when the sequence of the cache cannot take `count` more tokens, or the cache is
@@ -142,6 +148,7 @@ class Gpt : public LanguageModel {
   std::unique_ptr<Linear> lm_head_;  // untied only
   std::vector<ModelWeight> weights_;
   std::shared_ptr<ForwardHook> attached_;  // may be null
+  std::function<void(Index rows)> after_layer_;
 };
 
 }  // namespace headlight

@@ -35,6 +35,9 @@ struct ServeOptions {
   // Positions that there are keys and values for, of each model. 0: of all slots, but no more than
   // 8192 or one block, whichever is larger.
   Index context_tokens = 0;
+  // Tokens times passes over a model that one request may ask for, of prompts and of analyses. As
+  // many as 128 prompts, the most of a request, of 1,024 tokens, the most of a text at /api.
+  Index max_work = 131'072;
   Index default_tokens = 512;  // of a chat that does not say how many
   int seconds_to_end = 30;     // for the answers that there are, once stop() is called
   bool ends_by_signal = true;  // SIGTERM and SIGINT call stop()
@@ -47,7 +50,8 @@ struct ServeOptions {
 };
 
 // Serves models by HTTP: OpenAI's completions and chat completions, and what its own page asks. See
-// src/serve/README.md. One thread speaks with the clients, another computes.
+// src/serve/README.md. One thread speaks with the clients, one reads their
+// texts, and one computes.
 class Server {
  public:
   // Listens from now on; clients wait until run(). Throws Error when an option is out of range, two

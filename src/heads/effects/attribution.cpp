@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <span>
 
@@ -141,7 +142,7 @@ class Anatomy {
 
   const Vector& logits() const { return logits_; }  // [V], of the model itself
 
-  std::vector<LogitPart> parts() {
+  std::vector<LogitPart> parts(const std::function<void(double share)>& progress) {
     add({.name = "embedding", .logit = read(watch_.at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
       const std::size_t begin = parts_.size();
@@ -154,6 +155,9 @@ class Anatomy {
             read(watch_.at(Point::resid_post, layer)) -
             (layer == 0 ? parts_.front().logit : read(watch_.at(Point::resid_post, layer - 1)));
         add_part(layer, ".intervention", whole - sum_from(begin), LogitPartKind::intervention);
+      }
+      if (progress) {
+        progress(static_cast<double>(layer + 1) / static_cast<double>(layers_));
       }
     }
     add({.name = "ln_f.bias", .logit = shift_, .kind = LogitPartKind::norm_bias, .layer = layers_});
@@ -393,14 +397,15 @@ bool AttributionResult::is_clear() const {
   return has_against ? logit >= kTwiceAsLikely : is_choice;
 }
 
-AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task, AttributionBy by) {
+AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task, AttributionBy by,
+                                  const std::function<void(double share)>& progress) {
   const Index position = check(task, model, by);
   const NoGrad no_grad;
   Anatomy anatomy(model, task, by, position);
   const Vector& logits = anatomy.logits();
   const bool is_stream = by == AttributionBy::stream;
   AttributionResult result;
-  result.parts = is_stream ? anatomy.stream() : anatomy.parts();
+  result.parts = is_stream ? anatomy.stream() : anatomy.parts(progress);
   for (const LogitPart& part : result.parts) {
     result.logit = is_stream ? part.logit : result.logit + part.logit;
   }
@@ -422,7 +427,12 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
   check_lengths(tasks, options.by);
   AttributionStudy study;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto attribute = [&] { return attribute_logit(model, tasks[i], options.by); };
+    const auto progress = [&](double share) {
+      if (options.progress) {
+        options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
+      }
+    };
+    const auto attribute = [&] { return attribute_logit(model, tasks[i], options.by, progress); };
     AttributionResult result =
         tasks.size() == 1 ? attribute() : in_place(concat_text("prompt ", i + 1, ": "), attribute);
     Vector& logits = study.logits.emplace_back();
@@ -435,9 +445,7 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
     result.parts.clear();
     study.clear += result.is_clear() ? 1 : 0;
     study.prompts.push_back(std::move(result));
-    if (options.progress) {
-      options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
-    }
+    progress(1);
   }
   take_means(study, options.bootstrap);
   return study;

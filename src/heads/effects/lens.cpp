@@ -142,6 +142,8 @@ LensReading reading_of(const TokenDistribution& read, const Expectation& own, st
   return reading;
 }
 
+using Progress = std::function<void(double share)>;
+
 // One batch through the model, and what the lens reads of it.
 class LensPass {
  public:
@@ -157,16 +159,26 @@ class LensPass {
         hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
 
   // Calls use(number of the source, row, reading) for the rows `begin` to `end` - 1 of the batch,
-  // of every source in their order. A target that is kIgnoreTarget becomes the likeliest token.
+  // of every source in their order, and progress(share of these readings) between some of them. A
+  // target that is kIgnoreTarget becomes the likeliest token.
   template <class Use>
-  void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
-            const Use& use) const {
+  void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k, const Use& use,
+            const Progress& progress) const {
     constexpr Index kLogits = Index{1}
                               << 22;  // held at once: 16 MiB, twice, and 32 of probabilities
     const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
+    const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
-      read_together(row, std::min(row + rows_at_once, end),
-                    targets.subspan(static_cast<std::size_t>(row - begin)), top_k, use);
+      const Index last = std::min(row + rows_at_once, end);
+      read_together(row, last, targets.subspan(static_cast<std::size_t>(row - begin)), top_k,
+                    [&](std::size_t source, Index read_row, LensReading&& reading) {
+                      use(source, read_row, std::move(reading));
+                      if (progress && read_row + 1 == last) {
+                        const Index before = (row - begin) * std::ssize(sources_);
+                        const Index now = (last - row) * (static_cast<Index>(source) + 1);
+                        progress(static_cast<double>(before + now) / all);
+                      }
+                    });
     }
   }
 
@@ -269,24 +281,20 @@ void add(const LensReading& reading, LensMeans& sums) {
   sums.divergence += reading.divergence;
 }
 
-using Progress = std::function<void(double share)>;
-
 // Adds what is read of a batch to the sums.
 void add_batch(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
                std::vector<LensMeans>& sums, const Progress& progress) {
   const std::int32_t* given = batch.targets.data<std::int32_t>();
   std::vector<std::int32_t> targets(given, given + batch.token_count());
-  const auto rows = static_cast<double>(batch.token_count());
   LensPass(model, sources, batch)
-      .read(0, batch.token_count(), targets, 0,
-            [&](std::size_t source, Index row, const LensReading& reading) {
-              if (given[row] != kIgnoreTarget) {
-                add(reading, sums[source]);
-              }
-              if (source + 1 == sources.size()) {
-                progress(static_cast<double>(row + 1) / rows);
-              }
-            });
+      .read(
+          0, batch.token_count(), targets, 0,
+          [&](std::size_t source, Index row, const LensReading& reading) {
+            if (given[row] != kIgnoreTarget) {
+              add(reading, sums[source]);
+            }
+          },
+          progress);
 }
 
 }  // namespace
@@ -298,16 +306,13 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   LensResult result = empty_result(task, sources);
   require_choices_fit(task, result.rows.size(), result.positions.size());
   const LensPass pass(model, sources, make_batch({task.text}));
-  pass.read(result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
-            [&](std::size_t source, Index, LensReading&& reading) {
-              require_number(reading.entropy, sources[source].place.name);
-              std::vector<LensReading>& readings = result.rows[source].readings;
-              readings.push_back(std::move(reading));
-              if (task.progress && source + 1 == sources.size()) {
-                task.progress(static_cast<double>(readings.size()) /
-                              static_cast<double>(result.positions.size()));
-              }
-            });
+  pass.read(
+      result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
+      [&](std::size_t source, Index, LensReading&& reading) {
+        require_number(reading.entropy, sources[source].place.name);
+        result.rows[source].readings.push_back(std::move(reading));
+      },
+      task.progress);
   return result;
 }
 

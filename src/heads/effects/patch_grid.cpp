@@ -330,6 +330,10 @@ void PatchRun::attribute(std::vector<PatchCell>& cells) const {
   }
 }
 
+void require_layer_point(Point point) {
+  require_value(is_in_layer(point), "point", "expected a point of layers, got ", name_of(point));
+}
+
 void check_groups(const PatchingTask& task) {
   require_value(!task.groups.empty(), "group", "expected groups of tokens, got none");
   for (auto group = task.groups.begin(); group != task.groups.end(); ++group) {
@@ -350,8 +354,7 @@ void check_groups(const PatchingTask& task) {
 }  // namespace
 
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
-  require_value(is_in_layer(options.point), "point", "expected a point of layers, got ",
-                name_of(options.point));
+  require_layer_point(options.point);
   require_value(!options.by_group || !options.by_position, "by",
                 "expected either positions or groups of them");
   const PatchRun run(model, task, options);
@@ -376,6 +379,26 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
     cell.attribution /= whole;
   }
   return grid;
+}
+
+Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options) {
+  require_layer_point(options.point);
+  const Index layers = model.config().n_layer;
+  Index places = options.by_position ? 0 : 1;
+  for (Index position = 0; options.by_position && position < length; ++position) {
+    places += options.positions.contains(position) ? 1 : 0;
+  }
+  const PointValues values =
+      values_of(model, std::vector<std::int32_t>{0},
+                [&](Point point, Index /*layer*/) { return point == options.point; });
+  Index of_layers = 0;  // tokens times layers
+  for (const auto& [spot, value] : values) {
+    if (options.layers.contains(spot.second)) {
+      const Index items = options.by_item ? ValueLayout(spot.first, value.shape()).items : 1;
+      of_layers += items * places * length * (layers - spot.second);
+    }
+  }
+  return 2 * length + (of_layers + layers - 1) / layers + 1;
 }
 
 }  // namespace headlight

@@ -324,18 +324,16 @@ class HeadScoring {
     });
   }
 
-  // Of every repeated sequence.
-  Index repeat_tokens() const {
-    const Index length = repeat_length(options_.repeats, model_.block_size());
-    return length < 1 ? 0 : (options_.repeats.first ? 1 : 0) + 2 * length;
-  }
-
   void tell_progress(const std::vector<MeasuredSequence>& batch) {
     for (const MeasuredSequence& sequence : batch) {
       done_ += std::ssize(sequence.facts.tokens);
     }
+    tell_progress();
+  }
+  void tell_progress() const {
     if (options_.progress) {
-      const Index all = tokens_ + options_.repeats.sequences * repeat_tokens();
+      const Index all = tokens_ + options_.repeats.sequences *
+                                      repeat_tokens(options_.repeats, model_.block_size());
       options_.progress(static_cast<double>(done_) / static_cast<double>(all));
     }
   }
@@ -349,7 +347,7 @@ class HeadScoring {
     ScoreSums sums(layout_, heads_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
-                    .longest = repeat_tokens()});
+                    .longest = repeat_tokens(repeats, model_.block_size())});
     for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
       std::vector<MeasuredSequence> batch;
       const Index end = std::min(begin + options_.batch_size, repeats.sequences);
@@ -393,13 +391,30 @@ class HeadScoring {
         }
       }
     }
-    const std::vector<Interval> means = bootstrap_means(measures, options_.bootstrap);
+    const std::vector<Interval> means = means_of(measures);
     for (std::size_t i = 0; i < means.size(); ++i) {
       require(std::isfinite(means[i].mean),
               "[score_heads] the model gives attention weights that "
               "are not numbers");
       values[i]->value = means[i];
     }
+  }
+
+  // Some at a time, so that others can go on between them; their draws are the same as of all.
+  std::vector<Interval> means_of(std::vector<std::vector<DocumentSum>>& measures) const {
+    constexpr std::ptrdiff_t kAtOnce = 64;
+    std::vector<Interval> means;
+    while (means.size() < measures.size()) {
+      const auto begin = measures.begin() + std::ssize(means);
+      const auto end = measures.end() - begin > kAtOnce ? begin + kAtOnce : measures.end();
+      const std::vector<Interval> some = bootstrap_means(
+          {std::make_move_iterator(begin), std::make_move_iterator(end)}, options_.bootstrap);
+      means.insert(means.end(), some.begin(), some.end());
+      if (means.size() < measures.size()) {
+        tell_progress();
+      }
+    }
+    return means;
   }
 
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
@@ -432,7 +447,7 @@ class HeadScoring {
     if (!options_.weight_scores) {
       return;
     }
-    result.weights = weight_scores(model);
+    result.weights = weight_scores(model, [this] { tell_progress(); });
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();
     for (ScoredHead& head : result.heads) {

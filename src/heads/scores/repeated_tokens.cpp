@@ -23,6 +23,11 @@ Index repeat_length(const RepeatOptions& repeats, Index block_size) {
   return std::min(repeats.length, (block_size - (repeats.first ? 1 : 0)) / 2);
 }
 
+Index repeat_tokens(const RepeatOptions& repeats, Index block_size) {
+  const Index length = repeat_length(repeats, block_size);
+  return length < 1 ? 0 : (repeats.first ? 1 : 0) + 2 * length;
+}
+
 RepeatedTokens repeated_tokens(const RepeatOptions& repeats, Index vocab_size, Index length,
                                Index number) {
   const RandomStream random =

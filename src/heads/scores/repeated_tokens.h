@@ -9,6 +9,8 @@ namespace headlight {
 
 // Tokens of one copy that fit a block twice; 0: none.
 Index repeat_length(const RepeatOptions& repeats, Index block_size);
+// Of a whole sequence; 0: a block has no room for one.
+Index repeat_tokens(const RepeatOptions& repeats, Index block_size);
 
 struct RepeatedTokens {
   std::vector<std::int32_t> tokens;  // what stands before, a copy, the same again

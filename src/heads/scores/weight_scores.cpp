@@ -99,8 +99,13 @@ double composition(const Grams& earlier, const HeadMatrices& earlier_head, const
 
 }  // namespace
 
-WeightScores weight_scores(const Gpt& model) {
+WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause) {
   const NoGrad no_grad;
+  const auto give_way = [&] {
+    if (pause) {
+      pause();
+    }
+  };
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
   const std::vector<HeadMatrices> heads = matrices_of(model);
@@ -112,6 +117,7 @@ WeightScores weight_scores(const Gpt& model) {
   for (const HeadMatrices& head : heads) {
     scores.copying.push_back(copying_score(head, to_logits));
     grams.push_back(grams_of(head));
+    give_way();
   }
   scores.k_composition.assign(heads.size() * heads.size(), 0);
   for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -121,6 +127,7 @@ WeightScores weight_scores(const Gpt& model) {
             composition(grams[i], heads[i], grams[j], heads[j]);
       }
     }
+    give_way();
   }
   return scores;
 }

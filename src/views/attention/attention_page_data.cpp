@@ -195,7 +195,8 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
   return out + "}";
 }
 
-std::string embedded_document(const CheckedDocument& document, bool coarse) {
+std::string embedded_document(const CheckedDocument& document, bool coarse,
+                              const std::function<void()>& pause) {
   const AttentionMaps& maps = *document.maps;
   std::vector<std::string> tokens;
   std::vector<std::string> labels;
@@ -213,6 +214,9 @@ std::string embedded_document(const CheckedDocument& document, bool coarse) {
   out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
   for (std::size_t l = 0; l < document.layers.size(); ++l) {
     out += (l == 0 ? "" : ",\n") + embedded_layer(document, l, coarse);
+    if (pause) {
+      pause();
+    }
   }
   return out + "]}";
 }
@@ -220,7 +224,8 @@ std::string embedded_document(const CheckedDocument& document, bool coarse) {
 }  // namespace
 
 std::string attention_page_data(const std::vector<AttentionMaps>& documents,
-                                const AttentionPageOptions& options) {
+                                const AttentionPageOptions& options,
+                                const std::function<void()>& pause) {
   require(!documents.empty(), "[attention_html] expected at least one document, got none");
   const auto count = static_cast<Index>(documents.size());
   require(options.beside >= -1 && options.beside < count, "[attention_html] beside: expected a ",
@@ -238,7 +243,7 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   out += ",\n\"light\":" + palette(Ground::light).dump();
   out += ",\n\"dark\":" + palette(Ground::dark).dump() + ",\n\"documents\":[\n";
   for (std::size_t d = 0; d < checked.size(); ++d) {
-    out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse);
+    out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse, pause);
   }
   return out + "]}";
 }

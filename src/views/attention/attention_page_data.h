@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,10 @@
 namespace headlight {
 
 // What the attention page's script reads: JSON that may stand inside an element of HTML as it is.
-// Checks the documents: throws Error as attention_html() does.
+// Checks the documents: throws Error as attention_html() does. `pause` is called behind every
+// layer.
 std::string attention_page_data(const std::vector<AttentionMaps>& documents,
-                                const AttentionPageOptions& options);
+                                const AttentionPageOptions& options,
+                                const std::function<void()>& pause = {});
 
 }  // namespace headlight

@@ -448,7 +448,7 @@ std::string attribution_text(const AttributionReport& report, Index limit) {
   return text + part_table(report, limit);
 }
 
-Json attribution_json(const AttributionReport& report) {
+Json attribution_json(const AttributionReport& report, const std::function<void()>& pause) {
   const std::string caution = report.caution();
   const AttributionStudy& study = report.study;
   Json json{{"caution", text_or_null(caution)}, {"by", name_of(report.by)}};
@@ -466,8 +466,12 @@ Json attribution_json(const AttributionReport& report) {
     }
   }
   json["parts"] = Json::array();
-  for (const MeanLogitPart& mean : study.parts) {
-    json["parts"].push_back(part_json(mean, report.is_one(), caution.empty()));
+  constexpr std::size_t kAtOnce = 4096;
+  for (std::size_t i = 0; i < study.parts.size(); ++i) {
+    json["parts"].push_back(part_json(study.parts[i], report.is_one(), caution.empty()));
+    if (pause && i % kAtOnce == kAtOnce - 1) {
+      pause();
+    }
   }
   if (report.by == AttributionBy::source) {
     json["sources"] = sources_json(report);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/json.h"
@@ -26,7 +27,8 @@ struct AttributionReport {
 std::string attribution_text(const AttributionReport& report, Index limit);
 
 // With the keys that attribute --help names.
-Json attribution_json(const AttributionReport& report);
+// `pause` is called between some thousand parts.
+Json attribution_json(const AttributionReport& report, const std::function<void()>& pause = {});
 
 // The parts as a heat map: layers by attention and MLP, heads, or their `limit` strongest neurons;
 // the `limit` strongest heads by source; of the stream a curve over the layers. 0: all, neurons 16.

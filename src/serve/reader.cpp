@@ -1,0 +1,53 @@
+#include "serve/reader.h"
+
+#include <utility>
+
+#include "serve/api_error.h"
+
+namespace headlight::serve {
+
+Reader::Reader(Index most) : most_(most), thread_([this] { work(); }) {}
+
+Reader::~Reader() { stop(); }
+
+void Reader::run(std::function<void()> job) {
+  const std::lock_guard lock(mutex_);
+  if (std::ssize(jobs_) >= most_ || stopping_) {
+    throw ApiError(429, "queue_full", "too many requests are being read: try again later");
+  }
+  jobs_.push_back(std::move(job));
+  wake_.notify_one();
+}
+
+void Reader::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void Reader::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    if (stopping_) {
+      break;
+    }
+    std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    try {
+      job();
+    } catch (...) {  // there was no memory even to tell of a failure
+    }
+    job = nullptr;  // what waits for the client is let go without the lock
+    lock.lock();
+  }
+  jobs_.clear();
+}
+
+}  // namespace headlight::serve

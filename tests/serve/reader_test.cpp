@@ -1,0 +1,93 @@
+#include "serve/reader.h"
+
+#include <atomic>
+#include <future>
+
+#include "serve/api_error.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+
+namespace reader_test {
+
+using namespace headlight;
+using namespace headlight::test;
+using serve::Reader;
+
+namespace {
+
+// Bytes as tokens, once they may be.
+class WaitingTokenizer final : public Tokenizer {
+ public:
+  WaitingTokenizer(std::atomic<int>& encoded, std::shared_future<void> may_go_on)
+      : encoded_(encoded), may_go_on_(std::move(may_go_on)) {}
+
+  std::string_view kind() const override { return "byte"; }
+  Index vocab_size() const override { return bytes_.vocab_size(); }
+  std::vector<std::int32_t> encode(std::string_view text) const override {
+    ++encoded_;
+    may_go_on_.wait();
+    return bytes_.encode(text);
+  }
+  std::string token_bytes(std::int32_t id) const override { return bytes_.token_bytes(id); }
+  std::int32_t end_of_text() const override { return bytes_.end_of_text(); }
+
+ private:
+  ByteTokenizer bytes_;
+  std::atomic<int>& encoded_;
+  std::shared_future<void> may_go_on_;
+};
+
+}  // namespace
+
+TEST_CASE("bodies are read one after the other, and only so many may wait", "[serve]") {
+  Reader reader(2);
+  std::promise<void> has_begun;
+  std::promise<void> may_end;
+  std::vector<int> order;
+  std::promise<void> is_over;
+  reader.run([&] {
+    has_begun.set_value();
+    may_end.get_future().wait();
+    order.push_back(1);
+  });
+  has_begun.get_future().wait();
+  reader.run([&] {
+    order.push_back(2);
+    throw std::bad_alloc();
+  });
+  reader.run([&] {
+    order.push_back(3);
+    is_over.set_value();
+  });
+  CHECK_THROWS_AS(reader.run([] {}), serve::ApiError);
+  may_end.set_value();
+  is_over.get_future().wait();
+  CHECK(order == std::vector<int>{1, 2, 3});
+  reader.stop();
+  CHECK_THROWS_AS(reader.run([] {}), serve::ApiError);
+}
+
+TEST_CASE("a text that takes long to become tokens holds up no other client", "[serve]") {
+  std::atomic<int> encoded = 0;
+  std::promise<void> may_go_on;
+  ServedModel served = lively_served();
+  served.loaded.tokenizer =
+      std::make_unique<WaitingTokenizer>(encoded, may_go_on.get_future().share());
+  const RunningServer server({}, std::move(served));
+  const std::string path = GENERATE("/v1/completions", "/tokenize", "/api/ablate");
+  const Json body = path == "/v1/completions" ? Json{{"prompt", "abc"}}
+                    : path == "/tokenize"     ? Json{{"content", "abc"}}
+                                              : Json{{"text", "abc"}};
+  HttpClient::Answer answer;
+  std::thread client([&] { answer = server.post(path, body.dump()); });
+  while (encoded == 0) {
+    std::this_thread::yield();
+  }
+  const HttpClient::Answer health = server.get("/health");
+  may_go_on.set_value();
+  client.join();
+  CHECK(health.status == 200);
+  CHECK(answer.status == 200);
+}
+
+}  // namespace reader_test

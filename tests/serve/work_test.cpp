@@ -1,0 +1,186 @@
+#include "serve/work.h"
+
+#include "generate/test_models.h"
+#include "headlight/autograd/autograd.h"
+#include "headlight/nn/batch.h"
+#include "serve/inspections.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+namespace work_test {
+
+using namespace headlight;
+using namespace headlight::test;
+using serve::Work;
+
+namespace {
+
+struct Asked {
+  const char* path;
+  Json body;
+  Index tokens;     // times passes: what the question costs
+  Index no_passes;  // of these, what is no pass of the model
+};
+
+// On a text of 256 tokens, which each layer of the model reads in a slice of its own.
+std::vector<Asked> questions() {
+  const std::string text(256, 'a');
+  const std::string begin(255, 'a');
+  const std::string changes = "off 0.1; mean 1.0 from \"abc\"; add resid_post.0 \"ab\" - \"c\"";
+  return {
+      {"/api/attention", {{"text", text}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"target", 120}}, 256, 0},
+      {"/api/attribute", {{"text", text}, {"by", "source"}}, 2 * 256, 0},
+      {"/api/attribute", {{"text", text}, {"by", "neuron"}, {"intervene", changes}}, 521, 0},
+      {"/api/ablate", {{"text", text}}, 2 * 256, 0},
+      {"/api/ablate", {{"text", text}, {"intervene", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      {"/api/ablate", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
+      {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
+      {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
+      // Four rows at most: both layers, what enters the first one and what the model puts out.
+      {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 4 * 6, 4 * 6},
+      // Two texts, a token to see what there is, and two heads of both layers at four tokens.
+      {"/api/patch",
+       {{"clean", begin + "b"},
+        {"corrupt", begin + "c"},
+        {"answer", "x"},
+        {"wrong", "y"},
+        {"by", "head,position"},
+        {"positions", "0-3"}},
+       2 * 256 + 1 + 8 * 256 + 8 * 256 / 2,
+       0},
+      {"/api/patch", {{"clean", begin + "b"}, {"corrupt", begin + "c"}, {"by", "layer"}}, 1409, 0},
+  };
+}
+
+// Answers a question as the server does.
+std::string answer(const ServedModel& served, const Asked& asked, Work::Options options) {
+  serve::Fields fields(asked.body.dump());
+  Work work(*served.loaded.model, std::move(options));
+  return serve::find_inspection(asked.path)->run(served, fields, work);
+}
+
+}  // namespace
+
+TEST_CASE("a slice ends behind a layer when enough rows were read, with the model as it was",
+          "[serve]") {
+  const auto model = lively_model(257, 256);
+  const NoGrad no_grad;
+  const auto read = [&](Index tokens) {
+    const auto count = static_cast<std::size_t>(tokens);
+    model->hidden(make_batch({std::vector<std::int32_t>(count, 'a')}));
+  };
+  int slices = 0;
+  double done = 0;
+  {
+    Work work(*model, {.most = 10,
+                       .give_way =
+                           [&] {
+                             ++slices;
+                             CHECK(model->attached() == nullptr);
+                             read(256);  // of others, which does not count
+                           },
+                       .on_end = [&](double tokens) { done = tokens; }});
+    CHECK_NOTHROW(work.begin(10));
+    CHECK(mentions(error_of([&] { work.begin(11); }), {"max_work", "at most 10", "one for 11"}));
+    read(100);
+    CHECK(slices == 0);
+    read(100);  // 300 rows behind its first layer
+    CHECK(slices == 1);
+    read(200);  // 300 again, 200 behind that
+    CHECK(slices == 2);
+    read(256);
+    CHECK(slices == 4);
+  }
+  CHECK(done == 656);
+  read(256);
+  CHECK(slices == 4);
+}
+
+TEST_CASE("every question says what it costs, and costs that", "[serve]") {
+  const ServedModel served = lively_served();
+  for (const Asked& asked : questions()) {
+    INFO(asked.path << " " << asked.body.dump());
+    double done = 0;
+    Work::Options options{.on_end = [&](double tokens) { done = tokens; }};
+    const std::string refusal = error_of([&] { answer(served, asked, options); });
+    CHECK(mentions(refusal, {"max_work", "one for " + std::to_string(asked.tokens) + ":"}));
+    CHECK(done <= 1);
+    options.most = asked.tokens;
+    CHECK(!answer(served, asked, options).empty());
+    CHECK(done == static_cast<double>(asked.tokens - asked.no_passes));
+  }
+}
+
+TEST_CASE("every question gives way in slices, changes no bit by it and stops behind one",
+          "[serve]") {
+  const ServedModel served = lively_served();
+  const Asked other{"/api/ablate", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
+  const std::string told = answer(served, other, {.most = 1000});
+  for (const Asked& asked : questions()) {
+    INFO(asked.path << " " << asked.body.dump());
+    const std::string alone = answer(served, asked, {.most = asked.tokens});
+    Index slices = 0;
+    const auto give_way = [&] {
+      ++slices;
+      CHECK(answer(served, other, {.most = 1000}) == told);
+    };
+    CHECK(answer(served, asked, {.most = asked.tokens, .give_way = give_way}) == alone);
+    // A layer reads at most 1,024 rows, and two make a pass.
+    CHECK(slices * 1024 >= 2 * (asked.tokens - asked.no_passes) - 1024);
+    double done = 0;
+    const auto gone = [] { fail("the client has gone"); };
+    CHECK(mentions(error_of([&] {
+                     answer(served, asked,
+                            {.most = asked.tokens, .give_way = gone, .on_end = [&](double tokens) {
+                               done = tokens;
+                             }});
+                   }),
+                   {"the client has gone"}));
+    CHECK(2 * done <= 256 + Work::kSliceRows);
+    CHECK(served.loaded.model->attached() == nullptr);
+  }
+}
+
+TEST_CASE("more work than a request may ask for is refused before anything is computed",
+          "[serve]") {
+  const RunningServer server({.max_work = 300});
+  const std::string text(100, 'a');
+  const auto refused = [&](const std::string& path, const Json& body, const char* figure) {
+    const HttpClient::Answer answer = server.post(path, body.dump());
+    INFO(path << " " << answer.body);
+    CHECK(answer.status == 400);
+    CHECK(answer.body.find("at most 300 tokens times passes, got one for") != std::string::npos);
+    CHECK(answer.body.find(figure) != std::string::npos);
+  };
+  refused("/v1/completions", {{"prompt", {text, text, text, "a"}}}, "301");
+  refused("/v1/completions", {{"prompt", {text, text}}, {"echo", true}, {"logprobs", 1}}, "400");
+  refused("/v1/completions",
+          {{"prompt", text}, {"intervene", "mean 0.1 from \"" + text + text + "\""}}, "301");
+  refused("/api/ablate", {{"text", text + text}}, "400");
+  refused("/api/scores", {{"text", text + text}, {"repeats", 64}}, "one for");
+  CHECK(server.metric("headlight_analysed_tokens_total") == 0);
+  CHECK(server.asked("/v1/completions", {{"prompt", {text, text, text}}}).is_object());
+  CHECK(server.asked("/api/ablate", {{"text", text}}).is_object());
+  CHECK(server.metric("headlight_analysed_tokens_total") == 200);
+  CHECK(server.metric("headlight_slices_total") > 0);
+}
+
+TEST_CASE("texts that are far too long are refused before they become tokens", "[serve]") {
+  const RunningServer server;
+  const auto refusal = [&](const std::string& path, const std::string& name, std::size_t bytes) {
+    const HttpClient::Answer answer =
+        server.post(path, Json{{name, std::string(bytes, 'a')}}.dump());
+    CHECK(answer.status == 400);
+    return answer.body;
+  };
+  const std::string most = "text: expected at most 65536 bytes, got 65537";
+  CHECK(refusal("/api/ablate", "text", 65'537).find(most) != std::string::npos);
+  CHECK(refusal("/api/lens", "text", 65'537).find(most) != std::string::npos);
+  CHECK(refusal("/api/patch", "clean", 65'537).find("clean: expected at most") !=
+        std::string::npos);
+  CHECK(server.post("/api/lens", R"({"text": "abc", "top_k": 100})").status == 200);
+}
+
+}  // namespace work_test
