@@ -23,8 +23,8 @@ struct WeightScores {
 };
 
 // Costs V C^2 for the copying scores and D^2 C for every pair of heads.
-// `pause` is called behind what it computes of each head. Throws Error when a weight is not finite,
-// and what pause() throws.
+// `pause` is called behind what it computes of each head and of some thousand tokens. Throws Error
+// when a weight is not finite, and what pause() throws.
 WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause = {});
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headlight/autograd/autograd.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/forward_replay.h"
 #include "heads/effects/head_substitutes.h"
@@ -76,7 +77,8 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
 
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text) {
   require_value(!text.empty(), "text", "expected at least one token");
-  return likeliest_token(ForwardReplay(model, make_batch({text})).last_logits(0).to_vector()).id;
+  const NoGrad no_grad;
+  return likeliest_token(model.next_logits(make_batch({text})).to_vector()).id;
 }
 
 }  // namespace headlight

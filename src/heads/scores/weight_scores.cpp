@@ -1,9 +1,11 @@
 #include "headlight/heads/weight_scores.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "kernels/eigenvalues.h"
@@ -70,6 +72,24 @@ double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits
   return ratio(sum.real(), sizes);
 }
 
+// W_U W_E [C, C], summed up over tokens. The summands are in the model's own precision: a large
+// vocabulary in double would take twice its memory.
+Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_way) {
+  constexpr Index kTokens = 16'384;  // at once
+  const Tensor embedding = model.weight(Part::token_embedding);  // [V, C]
+  const Tensor head = model.head_weight().detach();              // [V, C]
+  Tensor sum;
+  for (Index begin = 0; begin < embedding.size(0); begin += kTokens) {
+    const Index end = std::min(begin + kTokens, embedding.size(0));
+    const Tensor part = convert(
+        matmul(transpose(slice(embedding, 0, begin, end)), slice(head, 0, begin, end)),
+        DType::float64);
+    sum = begin == 0 ? part : sum + part;
+    give_way();
+  }
+  return sum;
+}
+
 // What composition needs of every head.
 struct Grams {
   Tensor query;             // [D, D]
@@ -109,10 +129,7 @@ WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause)
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
   const std::vector<HeadMatrices> heads = matrices_of(model);
-  // In the model's own precision: a large vocabulary in double would take twice its memory.
-  const Tensor to_logits =
-      convert(matmul(transpose(model.weight(Part::token_embedding)), model.head_weight().detach()),
-              DType::float64);  // [C, C]
+  const Tensor to_logits = embedding_to_logits(model, give_way);
   std::vector<Grams> grams;
   for (const HeadMatrices& head : heads) {
     scores.copying.push_back(copying_score(head, to_logits));
