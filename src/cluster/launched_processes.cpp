@@ -64,11 +64,11 @@ struct Loaded {
 };
 
 Loaded load() {
-  Loaded result;
+  std::string looked;
   for (const fs::path& path : places()) {
     std::error_code error;
     if (!fs::exists(path, error)) {
-      result.problem += (result.problem.empty() ? "" : ", ") + shown(path) + ": no such file";
+      looked += (looked.empty() ? "" : " and ") + shown(path);
       continue;
     }
     // Open MPI loads parts of its own, which look for its names among all.
@@ -83,7 +83,8 @@ Loaded load() {
     }
     return {.plug_in = plug_in, .problem = ""};
   }
-  return result;
+  return {.problem = "this build has no MPI (no " + looked +
+                     "): install libopenmpi-dev and build again"};
 }
 
 }  // namespace
