@@ -71,7 +71,11 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
 void fit_to_run(GptConfig& model, const TrainConfig& config) {
   require_same_model(config, described(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
-  model.block_size = wanted.block_size;
+  // The context length of a model is its own: shorter training sequences cut only a table of
+  // learned positions, whose other rows would not be trained.
+  if (model.position == PositionKind::learned) {
+    model.block_size = wanted.block_size;
+  }
   model.attention_dropout = wanted.attention_dropout;
   model.residual_dropout = wanted.residual_dropout;
   model.embedding_dropout = wanted.embedding_dropout;

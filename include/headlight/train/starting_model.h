@@ -15,13 +15,13 @@ bool starts_from_model(const TrainConfig& config);
 
 // Takes the keys of ConfigRole::architecture from the model that a run starts from, init_from.
 // `given` are the keys that the user has set: one that contradicts the model is an Error that names
-// it, but block_size may be smaller, which drops the model's last positions, as nanoGPT's
-// crop_block_size. So is a tokenizer of another kind than the model's. Does nothing for a run
+// it, but block_size may be smaller: a model with learned positions then loses its last ones, as by
+// nanoGPT's crop_block_size, and others keep their context length. So is a tokenizer of another kind than the model's. Does nothing for a run
 // that starts from random weights.
 void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given);
 
-// Gives the configuration of a model that is about to be loaded the dropout and block_size of the
-// run. Throws Error when the two disagree in anything else.
+// Gives the configuration of a model that is about to be loaded the dropout of the run and, where
+// positions are learned, its block_size. Throws Error when the two disagree in anything else.
 void fit_to_run(GptConfig& model, const TrainConfig& config);
 
 }  // namespace headlight

@@ -154,6 +154,21 @@ TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
   CHECK(kept.to_vector() == slice(all, 0, 0, 10).to_vector());
 }
 
+TEST_CASE("a smaller block leaves a model with rotary positions its context", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = folder.at("start");
+  std::filesystem::create_directory(start);
+  GptConfig config{.vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};
+  config.position = PositionKind::rope;
+  write_model_files(start, Gpt(config, 3), ByteTokenizer());
+  const std::string out = folder.at("run");
+  const std::string data = text_file(folder);
+  run(train(data, out, {"1", "--init_from", start, "--block_size", "10"}));
+  CHECK(read_model_config(out + "/latest").block_size == 24);
+  run(train(data, out, {"2", "--init_from", start, "--block_size", "10", "--resume"}));
+  CHECK(read_model_config(out + "/latest").block_size == 24);
+}
+
 TEST_CASE("keys that contradict the model to start from are refused by name", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);
