@@ -19,7 +19,9 @@ namespace {
 class WaitingTokenizer final : public Tokenizer {
  public:
   WaitingTokenizer(std::atomic<int>& encoded, std::shared_future<void> may_go_on)
-      : encoded_(encoded), may_go_on_(std::move(may_go_on)) {}
+      : Tokenizer(ByteTokenizer().end_of_text()),
+        encoded_(encoded),
+        may_go_on_(std::move(may_go_on)) {}
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size(); }
@@ -29,7 +31,6 @@ class WaitingTokenizer final : public Tokenizer {
     return bytes_.encode(text);
   }
   std::string token_bytes(std::int32_t id) const override { return bytes_.token_bytes(id); }
-  std::int32_t end_of_text() const override { return bytes_.end_of_text(); }
 
  private:
   ByteTokenizer bytes_;
