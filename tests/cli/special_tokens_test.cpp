@@ -83,7 +83,7 @@ TEST_CASE("tokenizer encode reads names of special tokens unless they are switch
         "error: --special_tokens: expected on or off, got 'yes'");
 }
 
-TEST_CASE("--ids and --text with special tokens are the same text for every command", "[cli]") {
+TEST_CASE("ids and texts with special tokens are the same text for every command", "[cli]") {
   const Given given;
   for (const Arguments& command : commands_on_one_text(given)) {
     INFO(command[0]);

@@ -256,7 +256,7 @@ TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
   CHECK(parse_json(asked.body, "answer")["error"]["code"].text() == "context_length_exceeded");
 }
 
-TEST_CASE("-1 means no limit, nothing kept off, and a seed that nobody chose", "[serve]") {
+TEST_CASE("minus 1 means no limit, nothing kept off, and a seed that nobody chose", "[serve]") {
   const RunningServer server({}, lively_served(64));
   const Json whole =
       server.asked("/v1/completions",
