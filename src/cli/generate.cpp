@@ -152,7 +152,7 @@ GenerateOptions generation_options(const Options& options) {
   return result;
 }
 
-// What the model continues, as text and as it reads it.
+// The prompt as text and as token ids.
 struct Prompt {
   std::string text;
   std::vector<std::int32_t> ids;

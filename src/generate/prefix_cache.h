@@ -21,7 +21,7 @@ class PrefixCache {
   // Of the longest beginning of the prompt that is known, shorter than it and longer than `least`;
   // of length 0: none.
   KeyValueCache find(std::span<const std::int32_t> prompt, Index least = 0);
-  // Keeps what a cache holds of the prompt, or of its beginning.
+  // Keeps the keys and values of a prompt, or of its beginning.
   void keep(std::span<const std::int32_t> prompt, const KeyValueCache& cache);
   // Forgets until no more than so many tokens are left.
   void shrink(Index most);

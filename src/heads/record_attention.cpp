@@ -161,7 +161,7 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
   return result;
 }
 
-// Adds queries and keys, and what the scores do with them.
+// Adds queries, keys, the scale of their products and the window.
 void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageModel& model,
                  const std::vector<Index>& places, const RecordedAttention& recorded) {
   require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),

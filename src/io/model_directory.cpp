@@ -100,7 +100,7 @@ bool is_pickle_name(const fs::path& path) {
          path.filename().string().starts_with("pytorch_model");
 }
 
-// Of a name that is no directory's: what stands there, and what to give instead.
+// Error text for a path that is not a directory: its kind, and the path to give instead.
 [[noreturn]] void fail_without_directory(const fs::path& path) {
   require(fs::exists(path), shown(path), ": no such directory");
   require(!is_pickle_name(path), shown(path), ", ", kPickle);
@@ -114,7 +114,7 @@ bool is_pickle_name(const fs::path& path) {
   fail(shown(path), ": is no directory; expected that of a model, or a FILE.gguf");
 }
 
-// Of a directory without config.json.
+// Error text for a directory without config.json.
 [[noreturn]] void fail_without_model(const fs::path& path) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {

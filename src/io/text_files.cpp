@@ -66,7 +66,7 @@ std::string ending_of(std::string_view name) {
   return fs::path(inner).extension().string() + lower.substr(inner.size());
 }
 
-// Of an entry that is no data. A README describes the data and is none of it.
+// Label of a folder entry that is not data. A README describes the data and is not part of it.
 std::string kind_of(const fs::directory_entry& entry, const std::string& name) {
   std::error_code gone;
   if (!entry.is_regular_file(gone)) {

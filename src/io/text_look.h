@@ -10,7 +10,7 @@ namespace headlight {
 
 // Whether a consonant and a vowel of one syllable, such as U+1112 U+1161, are two characters.
 bool has_decomposed_hangul(std::string_view text);
-// What a user should know of such a text.
+// Warnings about the text, one line each.
 std::string decomposed_hangul_line(std::string_view name);
 
 // Watches a text as it is read: a table that is read as plain text, and Hangul in single letters,

@@ -40,7 +40,7 @@ std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::stri
                                shown(directory));
 }
 
-// The same with all that stands beside it.
+// Loads a tokenizer with the settings and the chat template beside it.
 std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
   const TokenSettings settings(file.parent_path());
   std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings.name("eos_token"));

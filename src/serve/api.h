@@ -71,7 +71,7 @@ class Api {
   static Route route_of(const std::string& path);
   // Throws ApiError: 404, or 405 for another method.
   static Route find(const HttpRequest& request);
-  // Sends what answer() throws.
+  // Sends the error response if answer() throws.
   void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
 
   void get_file(const HttpRequest& request, const Exchange& exchange);
@@ -103,7 +103,7 @@ class Api {
   RunFeed runs_;
   std::function<Index()> connections_;
   Index created_;  // seconds since 1970
-  // Of the reader's thread.
+  // Called on the reader's thread.
   Index answers_ = 0;
   std::uint64_t seeds_;  // the next request's that gives none
   std::atomic<bool> closing_{false};

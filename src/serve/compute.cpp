@@ -190,7 +190,7 @@ bool Compute::has_jobs(std::size_t before) const {
 }
 
 // Returns false when the thread shall end. Jobs need far more memory than texts: with nothing to do
-// what they took is given back.
+// their memory is released.
 bool Compute::wait_for_work(bool is_busy) {
   const auto has_work = [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); };
   std::unique_lock lock(mutex_);

@@ -62,7 +62,7 @@ Processes& processes_of(const RunOptions& options) {
   return options.processes == nullptr ? alone() : *options.processes;
 }
 
-// config.toml, with what has changed on the way.
+// Text of config.toml, with the changed settings as comments.
 std::string settings_text(const RunStart& start) {
   std::string text =
       "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
@@ -76,8 +76,7 @@ std::string settings_text(const RunStart& start) {
 // `directory`, the log and the observers are those of process 0 alone.
 class Run {
  public:
-  // Reads all that the run goes on from and changes nothing on the disk: what does not fit is
-  // found while the run is still as it was.
+  // Reads the checkpoint and changes nothing on disk: an error leaves the run as it was.
   Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
       : config_(start.config),
         options_(options),

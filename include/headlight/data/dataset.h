@@ -40,8 +40,7 @@ struct TokenDataset {
   Index token_count = 0;                  // of all sequences, separators included
   bool documents = false;                 // false: `sequences` holds one stream
   std::int32_t end_of_text = -1;          // last token of every document; -1: none
-  // What every window of a long sequence begins with; see SequencePieces. -1: nothing. A stream has
-  // it in front then, too.
+  // First token of every window of a long sequence and of a stream; see SequencePieces. -1: none.
   std::int32_t window_begin = -1;
   std::vector<DatasetShare> shares = {};  // in which it is trained on; none: all alike
 };
@@ -49,7 +48,7 @@ struct TokenDataset {
 // One long stream, without special tokens. Throws Error when it is empty.
 TokenDataset stream_dataset(TokenSequence ids);
 
-// The same, with ends.window_begin() in front of the stream and of its windows.
+// One long stream that begins, as do its windows, with ends.window_begin().
 TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends);
 
 // Puts the ends around the ids of every document. Documents without any token are dropped. Throws

@@ -91,7 +91,7 @@ GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::strin
                         const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
 
-// The same for a prompt of ids, which nothing is put before.
+// Continues a prompt of ids. No begin token is added.
 GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer,
                         std::vector<std::int32_t> prompt, const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});

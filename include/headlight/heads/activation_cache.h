@@ -40,7 +40,7 @@ class ActivationContexts {
   // none, or one has no token or more than `block_size`.
   ActivationContexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                      Index block_size);
-  // The same of ids, which nothing is put before.
+  // Contexts of ids. No begin token is added.
   ActivationContexts(std::vector<std::vector<std::int32_t>> texts, Index block_size);
   // What evaluate() reads of a dataset: every token but the last of a sequence, which has nothing
   // to predict, in contexts of at most `block_size`. The dataset must outlive the contexts.

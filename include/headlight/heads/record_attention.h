@@ -32,7 +32,7 @@ struct RecordedLayer {
   Tensor weights;            // [B, H, T, T] float32; rows and columns of pads are 0
   // [B, T, H, D] float32, pads are 0: the axes of TransformerLens' hook_rot_q and hook_rot_k, or
   // of hook_q and hook_k in a model that neither rotates nor normalises them. keys[..., h, :] are
-  // those that query head h reads. Undefined unless `vectors` was set.
+  // the keys that query head h reads. Undefined unless `vectors` was set.
   Tensor queries = {};
   Tensor keys = {};
   double scale = 0;      // score = scale * query . key
@@ -62,7 +62,7 @@ RecordedAttention record_attention_batch(const LanguageModel& model, const Token
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options = {});
 
-// The same for documents of ids, which nothing is put before.
+// Records documents of ids. No begin token is added.
 RecordedAttention record_attention_of_ids(const LanguageModel& model, const Tokenizer& tokenizer,
                                           const std::vector<std::vector<std::int32_t>>& documents,
                                           const RecordAttentionOptions& options = {});

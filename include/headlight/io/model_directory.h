@@ -20,7 +20,7 @@ struct LoadedModel {
   std::filesystem::path directory;  // that it was read from, or GGUF file
 };
 
-// Takes one line about what of a model's files is not used.
+// Called with one line for each unused part of a model's files.
 using WarningSink = std::function<void(const std::string& line)>;
 
 struct LoadOptions {

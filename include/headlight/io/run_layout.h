@@ -28,8 +28,8 @@ inline constexpr std::string_view kBestLink = "best";
 inline constexpr std::string_view kCheckpointState = "state.json";
 inline constexpr std::string_view kCheckpointMoments = "optimizer.safetensors";
 
-// What a manifest has to list: every file without which a model cannot be used, and of a checkpoint
-// those without which a run cannot go on.
+// Files that a manifest must list: the files of a model, and the files that a checkpoint needs for a
+// run to continue.
 inline constexpr std::array<std::string_view, 3> kModelFiles{"config.json", "model.safetensors",
                                                              "tokenizer.json"};
 inline constexpr std::array<std::string_view, 5> kCheckpointFiles{

@@ -34,7 +34,7 @@ struct ShardResult {
   Index tokens = 0;                // of all shards
   Index documents = 0;
   Index found = 0;  // shards that were there already
-  // Of texts that are hardly meant as they are read.
+  // Warnings about texts that look like another format.
   std::vector<std::string> warnings = {};
 };
 

@@ -87,8 +87,8 @@ struct GptConfig {
   // The numbers that the heads of each layer are known by, rising: those that they had before
   // others were pruned. Empty: 0, 1, 2 ... in every layer.
   std::vector<std::vector<Index>> head_numbers = {};
-  // The same for heads of keys and values. Empty: 0, 1, 2 ... where heads share them, else those of
-  // the query heads.
+  // Numbers of the key heads of each layer. Empty: 0, 1, 2 ... where query heads share key heads,
+  // else the numbers of the query heads.
   std::vector<std::vector<Index>> key_head_numbers = {};
 
   Index heads(Index layer) const;

@@ -67,7 +67,7 @@ class Tokenizer {
   // are not whole characters as <0xEA>. Throws Error when the id is out of range.
   std::string token_label(std::int32_t id) const;
 
-  // What stands between documents.
+  // The separator of documents.
   std::int32_t end_of_text() const { return ends_.front(); }
   // All ids that end a generated text, end_of_text() first: turns of a chat often end otherwise.
   const std::vector<std::int32_t>& ends() const { return ends_; }
@@ -78,7 +78,7 @@ class Tokenizer {
   std::int32_t begin_of_text() const { return begin_of_text_.value_or(end_of_text()); }
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
-  // What fills up shorter texts of a batch in other programs, which files keep.
+  // The padding token of other programs. Headlight only keeps it in files.
   std::optional<std::int32_t> padding() const { return padding_; }
   void set_padding(std::optional<std::int32_t> id) { padding_ = id; }
 

@@ -45,7 +45,7 @@ class ArraysOnDisk final : public ArrayStore {
   void put(std::size_t array, Index first, std::span<const float> values) override;
   // Reads from the store, which must outlive it.
   ArraySource source(std::size_t array, const std::string& name) const;
-  // Of the values that were put into an array, those that are lost as float16.
+  // Number of values of an array that float16 cannot hold or that are NaN.
   const LostValues& lost(std::size_t array) const { return places_[array].lost; }
 
  private:

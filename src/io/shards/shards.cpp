@@ -141,7 +141,7 @@ void require_complete(const fs::path& folder, const std::vector<Shard>& shards, 
   }
 }
 
-// What save_tokenizer() writes.
+// Names of the files that save_tokenizer() writes.
 bool is_of_tokenizer(std::string_view name) {
   return name.starts_with("tokenizer") || name == "generation_config.json";
 }

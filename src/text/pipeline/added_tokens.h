@@ -32,7 +32,7 @@ class AddedTokenMatcher {
   // The most bytes that a file's token may have: what one place of a text may cost.
   static constexpr std::size_t kLongest = 1024;
 
-  // Of contents that are alike the last counts; empty ones are never found.
+  // Of tokens with equal content the last one counts. Empty contents never match.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }

@@ -216,7 +216,7 @@ class PipelineReader {
       joined += right;
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
-      // Of a merge that comes twice the last rank counts, as in tokenizers.
+      // A repeated merge has its last rank, as in Hugging Face tokenizers.
       parts_.model.merges.set({left_id, right_id}, {rank, find(joined)});
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
       ++rank;

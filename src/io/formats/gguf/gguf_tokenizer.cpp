@@ -382,7 +382,7 @@ Json sentencepiece_json(const TokenizerKeys& keys, GgufTokens& tokens, bool gemm
   return root;
 }
 
-// Of a file that leaves open how texts are cut, else "".
+// Warning about a file without a pre-tokenizer name; "" for others.
 std::string warning_about(const TokenizerKeys& keys) {
   if (keys.text("pre", kDefaultPieces) != kDefaultPieces) {
     return "";

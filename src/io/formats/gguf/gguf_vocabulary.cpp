@@ -325,7 +325,7 @@ std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& t
              : std::nullopt;
 }
 
-// What begins, ends and pads texts by the keys of the file.
+// Reads the file's ids for the begin, the ends and the padding of texts.
 void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   const auto special = [&](const char* key) {
     const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
