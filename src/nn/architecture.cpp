@@ -259,7 +259,7 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
   plan.attention = {
       .heads = config.heads(layer),
       .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
-      .head_width = config.head_width > 0 ? config.head_width : config.n_embd / config.n_head,
+      .head_width = config.elements_of_head(),
       .window = config.windows.empty() ? 0 : config.windows[place],
       .scale = config.attention_scale};
   if (!config.key_groups.empty()) {

@@ -136,8 +136,7 @@ void check_rope(const GptConfig& config) {
   }
   require_value(rope.theta > 0 && rope.theta <= kLargestTheta, "rope_theta", "expected above 0 to ",
                 kLargestTheta, ", got ", rope.theta);
-  const Index head_width =
-      config.head_width > 0 ? config.head_width : config.n_embd / config.n_head;
+  const Index head_width = config.elements_of_head();
   const Index turned = rope.width == 0 ? head_width : rope.width;
   require_value(turned > 0 && turned % 2 == 0 && turned <= head_width, "rotary_pct",
                 "expected an even number of the ", head_width, " elements of a head, got ", turned);
@@ -154,9 +153,12 @@ Index GptConfig::heads(Index layer) const {
   return heads_per_layer.empty() ? n_head : heads_per_layer[static_cast<std::size_t>(layer)];
 }
 
+Index GptConfig::elements_of_head() const {
+  return head_width > 0 ? head_width : n_embd / n_head;
+}
+
 HeadLayout GptConfig::head_layout() const {
-  HeadLayout layout{.numbers = head_numbers,
-                    .head_width = head_width > 0 ? head_width : n_embd / n_head};
+  HeadLayout layout{.numbers = head_numbers, .head_width = elements_of_head()};
   for (Index layer = layout.layers(); layer < n_layer; ++layer) {
     layout.numbers.push_back(counted(heads(layer)));
   }
@@ -208,7 +210,7 @@ GptConfig GptConfig::canonical() const {
   if (std::all_of(windows.begin(), windows.end(), [](Index window) { return window == 0; })) {
     config.windows.clear();
   }
-  const Index width = head_width > 0 ? head_width : n_embd / n_head;
+  const Index width = elements_of_head();
   drop(config.rope.width, width);
   drop(config.attention_scale, 1 / std::sqrt(static_cast<double>(width)));
   if (config.position != PositionKind::rope) {

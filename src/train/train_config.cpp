@@ -524,7 +524,7 @@ TrainConfig described(const GptConfig& model) {
   if (model.rope.width > 0) {
     config.rotary_pct =
         static_cast<double>(model.rope.width) /
-        static_cast<double>(block_plan(model, 0).attention.head_width);
+        static_cast<double>(model.elements_of_head());
   }
   describe_windows(model.windows, config);
   return config;
@@ -587,7 +587,7 @@ GptConfig TrainConfig::model(Index vocabulary) const {
                 .high_freq_factor = high_freq_factor,
                 .original_max_position_embeddings = original_max_position_embeddings};
   if (rotary_pct < 1 && n_head > 0) {
-    const auto head = static_cast<double>(block_plan(model, 0).attention.head_width);
+    const auto head = static_cast<double>(model.elements_of_head());
     constexpr double kRounding = 1e-9;  // of a share that was a quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
     require_value(model.rope.width > 0 || position != "rope", "rotary_pct",

@@ -92,6 +92,8 @@ struct GptConfig {
   std::vector<std::vector<Index>> key_head_numbers = {};
 
   Index heads(Index layer) const;
+  // Returns D, the elements of a head. Needs n_head of 1 or more.
+  Index elements_of_head() const;
   HeadLayout head_layout() const;
   // Of its norms, over vectors of a width.
   NormOptions norm_options(Index width, DType dtype) const;
