@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headlight/base/error.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/openmp.h"
 
 // LAPACK, which OpenBLAS brings along, has no header of its own in Debian's package.
@@ -19,6 +20,7 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
           "[eigenvalues] expected a matrix [n, n], got n ", n, " and ", matrix.size(), " values");
   require(std::all_of(matrix.begin(), matrix.end(), [](double x) { return std::isfinite(x); }),
           "[eigenvalues] expected numbers, got a matrix with infinite or undefined values");
+  auto* const dgeev = reinterpret_cast<decltype(&::dgeev_)>(openblas_function("dgeev_"));
   const OpenMpThreadScope one_thread(1);
   const int size = static_cast<int>(n);
   const int one = 1;
@@ -28,8 +30,8 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
   std::vector<double> work(static_cast<std::size_t>(work_size));
   int info = 0;
   // The transpose, as LAPACK reads a row-major matrix, has the same eigenvalues.
-  dgeev_("N", "N", &size, matrix.data(), &size, real.data(), imaginary.data(), nullptr, &one,
-         nullptr, &one, work.data(), &work_size, &info);
+  dgeev("N", "N", &size, matrix.data(), &size, real.data(), imaginary.data(), nullptr, &one,
+        nullptr, &one, work.data(), &work_size, &info);
   require(info == 0, "[eigenvalues] dgeev did not converge: info ", info);
   std::vector<std::complex<double>> values;
   for (std::size_t i = 0; i < real.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "headlight/kernels/machine.h"
-#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/openblas.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/products.h"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels/column_sums.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/gemm_products.h"
 
 namespace gemm_test {

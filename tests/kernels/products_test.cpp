@@ -5,6 +5,7 @@
 #include "headlight/ops/attention.h"
 #include "headlight/ops/fused_layers.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "support/cpu_variants.h"
 #include "support/products.h"

@@ -71,7 +71,7 @@ bool is_own(const std::string& target) {
 }
 
 // Where each third-party library may be included.
-const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/gemm"},
+const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/openblas"},
                                                      {"omp.h", "src/kernels/openmp"},
                                                      {"boost/", "src/serve/http/"},
                                                      {"cxxopts", "src/cli/"},

@@ -3,7 +3,8 @@
 # Debian installs the builds side by side, and a plain -lopenblas may link one and load another; so
 # the folder of the library that was found is written into the program (rpath).
 #
-# Defines the target OpenBLAS_OpenMP::OpenBLAS_OpenMP.
+# Defines the target OpenBLAS_OpenMP::OpenBLAS_OpenMP. It links no library: the program loads the
+# shared library HEADLIGHT_OPENBLAS at the first product (src/kernels/gemm/openblas.cpp).
 
 find_library(
   OpenBLAS_OpenMP_LIBRARY openblas
@@ -23,11 +24,17 @@ find_package_handle_standard_args(OpenBLAS_OpenMP REQUIRED_VARS OpenBLAS_OpenMP_
 mark_as_advanced(OpenBLAS_OpenMP_LIBRARY OpenBLAS_OpenMP_INCLUDE_DIR)
 
 if(OpenBLAS_OpenMP_FOUND AND NOT TARGET OpenBLAS_OpenMP::OpenBLAS_OpenMP)
-  add_library(OpenBLAS_OpenMP::OpenBLAS_OpenMP UNKNOWN IMPORTED)
+  add_library(OpenBLAS_OpenMP::OpenBLAS_OpenMP INTERFACE IMPORTED)
   get_filename_component(openblas_folder ${OpenBLAS_OpenMP_LIBRARY} DIRECTORY)
+  get_filename_component(openblas_name ${OpenBLAS_OpenMP_LIBRARY} NAME)
+  # What a -dev package adds is a link without a version; the library's own name ends with .0.
+  if(EXISTS ${OpenBLAS_OpenMP_LIBRARY}.0)
+    string(APPEND openblas_name .0)
+  endif()
   set_target_properties(
     OpenBLAS_OpenMP::OpenBLAS_OpenMP
-    PROPERTIES IMPORTED_LOCATION ${OpenBLAS_OpenMP_LIBRARY}
-               INTERFACE_INCLUDE_DIRECTORIES ${OpenBLAS_OpenMP_INCLUDE_DIR}
+    PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${OpenBLAS_OpenMP_INCLUDE_DIR}
+               INTERFACE_COMPILE_DEFINITIONS HEADLIGHT_OPENBLAS="${openblas_name}"
+               INTERFACE_LINK_LIBRARIES "${CMAKE_DL_LIBS}"
                INTERFACE_LINK_OPTIONS "LINKER:-rpath,${openblas_folder}")
 endif()

@@ -1,10 +1,12 @@
 # What the program is made of (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
 # package that needs no compiler. tools/package.sh makes it.
 
-# src/views/png loads it when a picture is drawn; dpkg-shlibdeps and ldd cannot see that.
+# Libraries that the program loads when it needs them, so that dpkg-shlibdeps and ldd cannot see them:
+# src/kernels/gemm/openblas.cpp and src/views/png.
+set(optional_packages optional:libopenblas0-openmp)
 if(librsvg_FOUND)
   set(package_of_librsvg librsvg2-2)
-  set(optional_package optional:${package_of_librsvg})
+  list(APPEND optional_packages optional:${package_of_librsvg})
 endif()
 
 find_program(DPKG_QUERY dpkg-query)
@@ -14,7 +16,7 @@ if(DPKG_QUERY)
     OUTPUT ${sbom}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh $<TARGET_FILE:headlight_cli> headlight
             ${PROJECT_VERSION} libboost-dev libcxxopts-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
-            nlohmann-json3-dev ${optional_package} > ${sbom}
+            nlohmann-json3-dev ${optional_packages} > ${sbom}
     DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh
     COMMENT "Listing what the program is made of"
     VERBATIM)
@@ -39,7 +41,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME headlight)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Any build of OpenBLAS would satisfy what dpkg-shlibdeps finds; the program is linked to this one.
+# The program loads OpenBLAS at its first product, which dpkg-shlibdeps does not see.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libopenblas0-openmp)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ${package_of_librsvg})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS headlight-mpi)

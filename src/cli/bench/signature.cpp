@@ -15,6 +15,7 @@
 #include "headlight/train/trainer.h"
 #include "io/fingerprint.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/openblas.h"
 
 namespace headlight::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/loops.h"
 #include "kernels/streams.h"
 #include "views/report/numbers.h"

@@ -1,15 +1,11 @@
 #include "kernels/gemm/gemm.h"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cassert>
-#include <cstdlib>
-#include <limits>
-#include <string_view>
 #include <type_traits>
 
 #include "kernels/gemm/gemm_parts.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/gemm/tiled_gemm.h"
 #include "kernels/openmp.h"
 #include "kernels/parallel.h"
@@ -44,22 +40,6 @@ TileGrid choose_tiles(Index m, Index n, Index k) {
     side = half;
   }
   return tile;
-}
-
-void blas_gemm(const Gemm<float>& g, float beta) {
-  cblas_sgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans,
-              g.transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(g.m),
-              static_cast<blasint>(g.n), static_cast<blasint>(g.k), g.alpha, g.a,
-              static_cast<blasint>(g.a_stride), g.b, static_cast<blasint>(g.b_stride), beta, g.c,
-              static_cast<blasint>(g.c_stride));
-}
-
-void blas_gemm(const Gemm<double>& g, double beta) {
-  cblas_dgemm(CblasRowMajor, g.transpose_a ? CblasTrans : CblasNoTrans,
-              g.transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(g.m),
-              static_cast<blasint>(g.n), static_cast<blasint>(g.k), g.alpha, g.a,
-              static_cast<blasint>(g.a_stride), g.b, static_cast<blasint>(g.b_stride), beta, g.c,
-              static_cast<blasint>(g.c_stride));
 }
 
 template <class T>
@@ -113,16 +93,15 @@ bool finish_empty(const Gemm<T>& g) {
 
 template <class T>
 void openblas_on_this_thread(const Gemm<T>& g) {
-  assert(std::max({g.m, g.n, g.k}) <= std::numeric_limits<blasint>::max());
   if (g.bias != nullptr) {
     fill_rows_with_bias(g);
   }
   const T beta = g.bias != nullptr ? T{1} : g.beta;
   if (g.m * g.n * g.k > kBlasThreadThreshold) {
     const OpenMpThreadScope one_thread(1);
-    blas_gemm(g, beta);
+    call_openblas(g, beta);
   } else {
-    blas_gemm(g, beta);
+    call_openblas(g, beta);
   }
 }
 
@@ -184,41 +163,7 @@ template void openblas_on_this_thread(const Gemm<double>&);
 void gemm_with_threads_of_blas(const Gemm<float>& g) {
   assert(g.bias == nullptr && g.k > 0);
   const OpenMpThreadScope threads(static_cast<int>(max_threads()));
-  blas_gemm(g, g.beta);
-}
-
-BlasBuild blas_build() {
-  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-  const std::string_view config = openblas_get_config();
-  const std::size_t first = std::min(config.find(' '), config.size());
-  const std::size_t second = std::min(config.find(' ', first + 1), config.size());
-  const char* threading = openblas_get_parallel() == 2   ? "OpenMP"
-                          : openblas_get_parallel() == 1 ? "pthreads"
-                                                         : "serial";
-  return {.library = std::string(config.substr(0, first)),
-          .version = std::string(config.substr(std::min(first + 1, second), second - first - 1)),
-          .core = openblas_get_corename(),
-          .threading = threading};
-}
-
-std::string blas_description() {
-  const BlasBuild build = blas_build();
-  return build.library + " " + build.version + ", core " + build.core + ", " + build.threading +
-         " build";
-}
-
-std::string blas_warning() {
-  const char* forced = std::getenv("OPENBLAS_CORETYPE");
-#if defined(__x86_64__)
-  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  const std::string_view core = openblas_get_corename();
-  const bool narrow = core == "Haswell" || core == "Zen" || core == "Sandybridge";
-  if (forced != nullptr && wide && narrow) {
-    return std::string("OPENBLAS_CORETYPE=") + forced +
-           " holds BLAS to AVX2 on a CPU with AVX-512; unset it for about twice the speed";
-  }
-#endif
-  return {};
+  call_openblas(g, g.beta);
 }
 
 }  // namespace headlight::kernels

@@ -66,21 +66,4 @@ void openblas_on_this_thread(const Gemm<T>& product);
 // The whole product as one BLAS call with BLAS's own threads: what gemm() is measured against.
 void gemm_with_threads_of_blas(const Gemm<float>& product);
 
-// Which BLAS computes.
-struct BlasBuild {
-  std::string library;    // "OpenBLAS"
-  std::string version;    // "0.3.21"
-  std::string core;       // the kernels it chose, "Haswell"
-  std::string threading;  // "OpenMP", "pthreads" or "serial"
-};
-
-BlasBuild blas_build();
-
-// "OpenBLAS 0.3.21, core Haswell, OpenMP build".
-std::string blas_description();
-
-// A hint when the environment variable OPENBLAS_CORETYPE holds BLAS below what the CPU can do, else
-// an empty text.
-std::string blas_warning();
-
 }  // namespace headlight::kernels

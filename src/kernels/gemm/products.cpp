@@ -4,8 +4,8 @@
 
 #include "headlight/base/error.h"
 #include "headlight/kernels/machine.h"
-#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"
+#include "kernels/gemm/openblas.h"
 
 namespace headlight {
 namespace kernels {
