@@ -36,6 +36,7 @@ ModelConfig read_config(const fs::path& directory) {
 struct StoredModel {
   GptConfig config;
   ModelWeights weights;
+  std::string unread = {};  // a line about keys of config.json without effect; "": there are none
 };
 
 StoredModel open_model(const fs::path& path) {
@@ -44,14 +45,20 @@ StoredModel open_model(const fs::path& path) {
     const auto [architecture, config] = read_gguf_model(file);
     return {config, ModelWeights(gguf_weights(file), architecture->layout)};
   }
-  const auto [family, config] = read_config(path);
-  return {config, ModelWeights(safetensors_weights(path), family->layout)};
+  const ModelConfig read = read_config(path);
+  std::string keys;
+  for (const std::string& key : read.unread) {
+    keys += (keys.empty() ? "" : ", ") + escaped(key);
+  }
+  return {read.config, ModelWeights(safetensors_weights(path), read.family->layout),
+          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": not used: ", keys)};
 }
 
 void check(const StoredModel& model, const WarningSink& warn) {
-  const std::string left_out = model.weights.check(model.config);
-  if (warn && !left_out.empty()) {
-    warn(left_out);
+  for (const std::string& line : {model.unread, model.weights.check(model.config)}) {
+    if (warn && !line.empty()) {
+      warn(line);
+    }
   }
 }
 
@@ -191,7 +198,8 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   const fs::path directory = find_model_directory(path);
   verify_model_files(directory);
   StoredModel stored = open_model(directory);
-  auto& [config, weights] = stored;
+  GptConfig& config = stored.config;
+  ModelWeights& weights = stored.weights;
   weights.settle(config);
   // A configuration that asks for more than the file holds must not get the memory first.
   check(stored, options.warn);

@@ -7,6 +7,7 @@
 
 #include "files/input_file.h"
 #include "headlight/base/error.h"
+#include "headlight/io/gguf.h"
 
 namespace headlight {
 namespace {
@@ -42,12 +43,6 @@ std::string name_of(const Json* token) {
   return token != nullptr && token->is_string() ? token->text() : "";
 }
 
-bool says_something(const Json& value) {
-  const bool is_list = value.is_array() || value.is_object();
-  return !value.is_null() && value != Json(false) && value != Json("") &&
-         !(is_list && value.empty());
-}
-
 // "FILE: KEY, KEY" of the keys that are not kept; "" where all are.
 std::string rest_of(const Json& file, const char* name, std::span<const std::string_view> kept,
                     std::string_view padding) {
@@ -58,14 +53,72 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
         key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
     const bool is_kept = std::find(kept.begin(), kept.end(), key) != kept.end() ||
                          (is_padding && !padding.empty());
-    if (!is_kept && says_something(value)) {
-      keys += (keys.empty() ? "" : ", ") + escaped(key);
+    const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
+    if ((!is_kept || has_others) && says_something(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (but the default)" : "");
     }
   }
   return keys.empty() ? "" : concat_text(name, ": ", keys);
 }
 
+bool says_something(const GgufValue& value) {
+  const auto* flag = std::get_if<bool>(&value);
+  const auto* text = std::get_if<std::string>(&value);
+  return (flag == nullptr || *flag) && (text == nullptr || !text->empty());
+}
+
+// Keys of a GGUF file that a tokenizer takes its tokens and settings from.
+constexpr auto kUsedOfGguf = std::to_array<std::string_view>(
+    {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
+     "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
+     "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+     "tokenizer.ggml.eom_token_id", "tokenizer.ggml.padding_token_id",
+     "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.add_bos_token",
+     "tokenizer.ggml.add_space_prefix", "tokenizer.chat_template", "tokenizer.huggingface.json"});
+
+// "FILE: KEY, KEY" of the keys of a GGUF file that a folder lacks; "" where there are none.
+std::string rest_of_gguf(const fs::path& path) {
+  std::string keys;
+  const GgufFile file(path);
+  for (const auto& [key, value] : file.metadata()) {
+    const bool is_used = std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
+    const bool is_rest = key.starts_with("tokenizer.")
+                             ? !is_used
+                             : describes_model(key) && key != "general.name" &&
+                                   key != "general.type";
+    if (is_rest && says_something(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key);
+    }
+  }
+  return keys.empty() ? "" : concat_text(path.filename().string(), ": ", keys);
+}
+
 }  // namespace
+
+bool says_something(const Json& value) {
+  const bool is_list = value.is_array() || value.is_object();
+  return !value.is_null() && value != Json(false) && value != Json("") &&
+         !(is_list && value.empty());
+}
+
+bool describes_model(std::string_view gguf_key) {
+  constexpr auto kOfFile = std::to_array<std::string_view>(
+      {"general.architecture", "general.file_type", "general.quantization_version",
+       "general.alignment"});
+  return gguf_key.starts_with("general.") &&
+         std::find(kOfFile.begin(), kOfFile.end(), gguf_key) == kOfFile.end();
+}
+
+std::string dropped_settings(const fs::path& model, const Tokenizer& tokenizer) {
+  const std::vector<std::string> files = is_gguf_file(model)
+                                             ? std::vector<std::string>{rest_of_gguf(model)}
+                                             : TokenSettings(model).dropped(tokenizer);
+  std::string all;
+  for (const std::string& file : files) {
+    all += (all.empty() || file.empty() ? "" : "; ") + file;
+  }
+  return all.empty() ? "" : "not kept: " + all;
+}
 
 TokenSettings::TokenSettings(const fs::path& folder)
     : tokenizer_config_(json_in(folder, "tokenizer_config.json")),

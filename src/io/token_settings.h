@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -36,6 +37,17 @@ class TokenSettings {
   Json generation_config_;
   Json config_;
 };
+
+// False for null, false, and a text, list or object without parts.
+bool says_something(const Json& value);
+
+// True for a key of a GGUF file under general. that describes the model, not the file: a license,
+// but not the type of its numbers.
+bool describes_model(std::string_view gguf_key);
+
+// One line about settings of a model's folder or GGUF file that a folder written by Headlight
+// lacks: "not kept: FILE: KEY, KEY; FILE: KEY"; "" where all are kept.
+std::string dropped_settings(const std::filesystem::path& model, const Tokenizer& tokenizer);
 
 // The keys bos_token_id, eos_token_id and pad_token_id of config.json and generation_config.json. A
 // tokenizer with several ends has a list of them.

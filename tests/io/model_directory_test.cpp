@@ -500,11 +500,12 @@ TEST_CASE("options of Llama and its relatives that would change the function are
   const auto llama = [&](const std::string& more) { return error_with("llama", more); };
   CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no Error");
   CHECK(llama(R"("rope_scaling": {"type": "linear"})") ==
-        "config.json: rope_parameters: factor is missing");
+        "config.json: rope_scaling.factor: is missing");
   CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") ==
-        "config.json: rope_type: expected default, linear or llama3, got 'yarn'");
+        "config.json: rope_scaling.rope_type: expected default, linear or llama3, got 'yarn'");
   CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") ==
-        "config.json: rope_type: expected default, linear or llama3, got 'dynamic'");
+        "config.json: rope_parameters.rope_type: expected default, linear or llama3, got "
+        "'dynamic'");
   CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
   CHECK(llama(R"("rope_theta": -1)") ==
         "config.json: rope_theta: expected above 0 to 1e+12, got -1");
@@ -514,13 +515,54 @@ TEST_CASE("options of Llama and its relatives that would change the function are
                  "quantization_config: quantised weights are not supported"));
   CHECK(contains(llama(R"("hidden_act": "tanh")"), "hidden_act: expected gelu_new"));
   CHECK(contains(llama(R"("num_hidden_layers": 1099511627776)"), "num_hidden_layers: expected 1"));
-  CHECK(contains(llama(R"("num_key_value_heads": 5)"), "n_kv_head: expected a divisor of 32"));
+  CHECK(contains(llama(R"("num_key_value_heads": 5)"), "num_key_value_heads: expected a divisor of 32"));
   CHECK(error_with("qwen2", R"("layer_types": ["full_attention"])") ==
         "config.json: layer_types: expected 32 texts, got 1");
   CHECK(error_with("qwen3", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])") ==
         "config.json: layer_types: expected full_attention, as there is no window, got "
         "'chunked_attention'");
-  CHECK(contains(error_with("gpt_neox", R"("rotary_pct": 2)"), "partial_rotary_factor: expected"));
+  CHECK(contains(error_with("gpt_neox", R"("rotary_pct": 2)"), "rotary_pct: expected"));
+}
+
+TEST_CASE("errors name the keys of config.json as the file spells them") {
+  const auto error_with = [](const std::string& type, const std::string& more) {
+    return error_of([&] {
+      parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
+    });
+  };
+  CHECK(error_with("gpt2", R"("n_head": 5)") ==
+        "config.json: n_head: 5 heads do not divide n_embd 768");
+  CHECK(error_with("gpt_neo", R"("num_heads": 5)") ==
+        "config.json: num_heads: 5 heads do not divide hidden_size 2048");
+  CHECK(error_with("llama", R"("num_attention_heads": 5)") ==
+        "config.json: num_attention_heads: 5 heads do not divide hidden_size 4096");
+  CHECK(error_with("llama", R"("rms_norm_eps": 2)") ==
+        "config.json: rms_norm_eps: expected above 0 and below 1, got 2");
+  CHECK(error_with("gpt_neox", R"("layer_norm_eps": -1)") ==
+        "config.json: layer_norm_eps: expected above 0 and below 1, got -1");
+  CHECK(error_with("gpt2", R"("attn_pdrop": 1)") ==
+        "config.json: attn_pdrop: expected 0 to below 1, got 1");
+  CHECK(error_with("gpt_neox", R"("rotary_emb_base": -2)") ==
+        "config.json: rotary_emb_base: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("rope_parameters": {"rope_theta": -2})") ==
+        "config.json: rope_parameters.rope_theta: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("rope_scaling": {"type": "linear", "factor": -2})") ==
+        "config.json: rope_scaling.factor: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("head_dim": 5)") ==
+        "config.json: partial_rotary_factor: expected an even number of the 5 elements of a head, "
+        "got 5");
+}
+
+TEST_CASE("keys of config.json without effect are named, and those that mean nothing are not") {
+  const auto unread = [](const std::string& keys) {
+    return parse_model_config(R"({"model_type": "llama", )" + keys + "}", "config.json").unread;
+  };
+  CHECK(unread(R"("_name_or_path": "x", "torch_dtype": "bfloat16", "transformers_version": "5",
+                  "pretraining_tp": 1, "use_cache": true, "rope_scaling": null)")
+            .empty());
+  CHECK(unread(R"("use_mrope": false, "new": null, "list": [], "text": "")").empty());
+  CHECK(unread(R"("residual_multiplier": 0.22, "vocab_size": 9, "new": {"a": 1})") ==
+        std::vector<std::string>{"residual_multiplier", "new"});
 }
 
 TEST_CASE("options that only Headlight has are refused by name") {
@@ -566,7 +608,10 @@ TEST_CASE("every combination of keys comes back from its folder", "[io]") {
     const fs::path directory = folder.path() / std::to_string(number);
     fs::create_directories(directory);
     write_model_files(directory, gpt, build_char_tokenizer("ab"));
-    const std::unique_ptr<Gpt> read = load_weights(directory);
+    std::vector<std::string> lines;
+    const std::unique_ptr<Gpt> read =
+        load_weights(directory, {.warn = [&](const std::string& line) { lines.push_back(line); }});
+    CHECK(lines.empty());
     const Batch batch = make_batch({drawn_tokens(number, config)});
     CHECK(same_bits(read->logits(batch), gpt.logits(batch)));
   }

@@ -58,10 +58,9 @@ struct Subject {
 };
 
 Subject read_subject(const Run& run) {
-  const auto [family, config] =
-      parse_model_config(run.attribute<std::string>("config", ""), "config");
-  Subject subject{family, Gpt::blank(config), {}};
-  read_weights(run, family->layout, *subject.model);
+  const ModelConfig read = parse_model_config(run.attribute<std::string>("config", ""), "config");
+  Subject subject{read.family, Gpt::blank(read.config), {}};
+  read_weights(run, read.family->layout, *subject.model);
   const Tensor tokens = run.input("tokens");  // [B, T]
   const std::vector<Index> lengths = run.numbers("lengths");
   for (std::size_t b = 0; b < lengths.size(); ++b) {

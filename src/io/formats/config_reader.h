@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "io/formats/asked_keys.h"
 
 namespace headlight {
 
@@ -14,7 +16,13 @@ class ConfigReader {
  public:
   // Throws Error unless it is an object.
   explicit ConfigReader(const Json& object);
+  // Reads the object under a key, whose members are called "KEY.MEMBER". Throws Error unless it is
+  // one.
+  ConfigReader inside(const char* key) const;
 
+  // What a member is called in messages.
+  std::string name(const char* key) const { return prefix_ + key; }
+  const AskedKeys& asked() const { return *asked_; }
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // it is there, and null
   Index integer(const char* key, Index fallback) const;
@@ -32,6 +40,8 @@ class ConfigReader {
 
  private:
   const Json& object_;
+  std::string prefix_;
+  std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();
 };
 
 }  // namespace headlight

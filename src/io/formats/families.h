@@ -56,6 +56,7 @@ std::string family_config_json(const ModelFamily& family, const GptConfig& confi
 struct ModelConfig {
   const ModelFamily* family = nullptr;
   GptConfig config = {};
+  std::vector<std::string> unread = {};  // keys that may mean something, and have no effect here
 };
 ModelConfig parse_model_config(std::string_view json, std::string_view name);
 

@@ -27,17 +27,19 @@ std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) 
 void read_ropes(const ConfigReader& reader, GptConfig& config) {
   const Json* parameters = reader.find("rope_parameters");
   const bool is_nested = parameters != nullptr && parameters->is_object();
-  const auto of_kind = [&](const char* kind) {
-    return is_nested ? ConfigReader(*parameters).find(kind) : nullptr;
+  const auto has_kind = [&](const char* kind) {
+    return is_nested && reader.inside("rope_parameters").find(kind) != nullptr;
   };
   config.rope = read_rope(reader, config.head_width,
                           {.block_size = config.block_size, .usual_theta = kGlobalTheta});
-  if (const Json* whole = of_kind("full_attention"); whole != nullptr) {
-    config.rope = read_rope_parameters(ConfigReader(*whole), config.rope, config.block_size);
+  if (has_kind("full_attention")) {
+    config.rope = read_rope_parameters(reader.inside("rope_parameters").inside("full_attention"),
+                                       config.rope, config.block_size);
   }
   RopeOptions local{.theta = reader.number("rope_local_base_freq", kLocalTheta)};
-  if (const Json* sliding = of_kind("sliding_attention"); sliding != nullptr) {
-    local = read_rope_parameters(ConfigReader(*sliding), local, config.block_size);
+  if (has_kind("sliding_attention")) {
+    local = read_rope_parameters(reader.inside("rope_parameters").inside("sliding_attention"),
+                                 local, config.block_size);
   }
   require_value(local.scaling == RopeScaling::none && config.rope.width == 0, "rope_parameters",
                 "only whole heads, and windows without scaling, are supported");

@@ -44,7 +44,8 @@ GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
   config.position = PositionKind::rope;
   config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
                           {.block_size = config.block_size});
-  require_value(config.rope.width == 0, "partial_rotary_factor", "only 1 is supported");
+  require_value(config.rope.width == 0, reader.asked().key_of("rotary_pct"),
+                "only 1 is supported");
   return config;
 }
 
@@ -65,7 +66,8 @@ GptConfig read_mistral(const ConfigReader& reader) {
 
 std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
   const bool has_windows = reader.boolean("use_sliding_window", false);
-  const Index window = has_windows ? read_window(reader, kUsualWindow) : 0;
+  const Index said = read_window(reader, kUsualWindow);  // files have it without windows, too
+  const Index window = has_windows ? said : 0;
   const Index whole_layers = reader.size("max_window_layers", 28, 0);
   std::vector<bool> sliding;
   for (Index layer = 0; layer < layers; ++layer) {

@@ -10,27 +10,30 @@ namespace {
 constexpr const char* kUnscaled = "default";
 constexpr const char* kOriginal = "original_max_position_embeddings";
 
-// A key of transformers 4, whose rope_scaling has no theta, or of 5.
-const Json* find_parameters(const ConfigReader& reader) {
-  const Json* scaling = reader.find("rope_scaling");
-  return scaling != nullptr ? scaling : reader.find("rope_parameters");
+// The key of transformers 4, whose rope_scaling has no theta, or of 5; null: neither is there.
+const char* parameters_key(const ConfigReader& reader) {
+  const bool has_new = reader.find("rope_parameters") != nullptr;
+  return reader.find("rope_scaling") != nullptr ? "rope_scaling"
+         : has_new                              ? "rope_parameters"
+                                                : nullptr;
 }
 
 RopeScaling read_scaling(const ConfigReader& parameters) {
-  const std::string type = parameters.text("rope_type", parameters.text("type", kUnscaled));
+  const std::string old_type = parameters.text("type", kUnscaled);
+  const char* const key = parameters.find("rope_type") != nullptr ? "rope_type" : "type";
+  const std::string type = parameters.text("rope_type", old_type);
   if (type == kUnscaled) {
     return RopeScaling::none;
   }
   constexpr std::array<std::string_view, 3> kTypes{kUnscaled, "linear", "llama3"};
   if (type != kTypes[1] && type != kTypes[2]) {
-    fail_choice("rope_type", kTypes, type);
+    fail_choice(parameters.name(key), kTypes, type);
   }
-  return parse_name<RopeScaling>("rope_type", type);
+  return parse_name<RopeScaling>(key, type);
 }
 
-Index turned_elements(double share, Index head_width) {
-  require_value(share > 0 && share <= 1, "partial_rotary_factor", "expected above 0 to 1, got ",
-                share);
+Index turned_elements(double share, const std::string& key, Index head_width) {
+  require_value(share > 0 && share <= 1, key, "expected above 0 to 1, got ", share);
   const auto turned = static_cast<Index>(share * static_cast<double>(head_width));
   return turned == head_width ? 0 : turned;
 }
@@ -43,7 +46,7 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
   rope.theta = parameters.number("rope_theta", usual.theta);
   rope.scaling = read_scaling(parameters);
   if (rope.scaling != RopeScaling::none) {
-    require_value(parameters.find("factor") != nullptr, "rope_parameters", "factor is missing");
+    require_value(parameters.find("factor") != nullptr, parameters.name("factor"), "is missing");
     rope.factor = parameters.number("factor", 1);
   }
   if (rope.scaling == RopeScaling::llama3) {
@@ -57,13 +60,12 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
   RopeOptions rope{.theta = reader.number(keys.theta, keys.usual_theta)};
   double share = reader.number(keys.share, keys.usual_share);
-  if (const Json* given = find_parameters(reader); given != nullptr) {
-    require_value(given->is_object(), "rope_parameters", "expected an object");
-    const ConfigReader parameters(*given);
+  if (const char* const key = parameters_key(reader); key != nullptr) {
+    const ConfigReader parameters = reader.inside(key);
     share = parameters.number("partial_rotary_factor", share);
     rope = read_rope_parameters(parameters, rope, reader.size(kOriginal, keys.block_size));
   }
-  rope.width = turned_elements(share, head_width);
+  rope.width = turned_elements(share, reader.asked().key_of("rotary_pct"), head_width);
   return rope;
 }
 

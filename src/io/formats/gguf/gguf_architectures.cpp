@@ -457,7 +457,8 @@ GgufModel read_gguf_model(const GgufFile& file) {
     GptConfig config = read_sizes(keys, file);
     architecture.read(keys, file, config);
     keys.require_all_known();
-    count_parameters(config);  // refuses what no file could hold
+    // Refuses sizes that no file could hold.
+    keys.asked().in_file_keys(keys.whole(""), [&] { count_parameters(config); });
     return GgufModel{&architecture, config.canonical()};
   });
 }

@@ -95,8 +95,9 @@ GgufKeys::GgufKeys(const GgufFile& file, std::string_view architecture)
 std::string GgufKeys::whole(std::string_view key) const { return prefix_ + std::string(key); }
 
 const GgufValue* GgufKeys::find(std::string_view key) {
-  asked_.emplace(key);
-  return file_.find_value(whole(key));
+  const GgufValue* found = file_.find_value(whole(key));
+  asked_.add(key, found != nullptr);
+  return found;
 }
 
 Index GgufKeys::size(std::string_view key) {

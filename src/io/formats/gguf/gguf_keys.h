@@ -1,10 +1,10 @@
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "headlight/io/gguf.h"
+#include "io/formats/asked_keys.h"
 
 namespace headlight {
 
@@ -27,6 +27,7 @@ class GgufKeys {
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, std::string_view fallback);
 
+  const AskedKeys& asked() const { return asked_; }
   // Throws Error about the first key that nobody has asked for, unless it is 0 or false: the model
   // may compute something else.
   void require_all_known() const;
@@ -34,7 +35,7 @@ class GgufKeys {
  private:
   const GgufFile& file_;
   std::string prefix_;
-  std::set<std::string, std::less<>> asked_;
+  AskedKeys asked_;
 };
 
 }  // namespace headlight
