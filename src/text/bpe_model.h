@@ -25,16 +25,6 @@ class MergeTable {
     shift_ = 64 - std::countr_zero(entries_.size());
   }
 
-  // False when the pair is there already.
-  bool insert(BpeMerge pair, RankedMerge merge) {
-    Entry& entry = entries_[slot_of(pair.left, pair.right)];
-    const bool is_new = entry.merge.rank < 0;
-    if (is_new) {
-      entry = {pair, merge};
-    }
-    return is_new;
-  }
-
   // Whatever the pair had before.
   void set(BpeMerge pair, RankedMerge merge) {
     entries_[slot_of(pair.left, pair.right)] = {pair, merge};

@@ -124,8 +124,8 @@ struct BpeState {
         fail(name, ": merge ", rank, " gives ", in_quotes(byte_name(joined)),
              ", which is no token");
       }
-      require(model.merges.insert(merge, {rank, result->second}), name, ": merge ", rank,
-              " comes twice");
+      // A repeated merge has its last rank, as in Hugging Face tokenizers.
+      model.merges.set(merge, {rank, result->second});
       ++rank;
     }
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -204,9 +205,22 @@ TEST_CASE("malformed merges are refused, naming the first") {
         "t.json: model: merge 3: id 1 is no token of bytes");
   CHECK(refusal("/model/merges/3", "q z") ==
         "t.json: model: merge 3 gives 'qz', which is no token");
+}
+
+TEST_CASE("of a merge of GPT-2's kind that comes twice the last rank counts") {
+  const std::string text = "They're sure \xEB\x82\x98\xEB\x8A\x94 of the stories\n";
   json file = hf_file();
-  file["model"]["merges"][5] = file["model"]["merges"][4];
-  CHECK(refusal(file) == "t.json: model: merge 5 comes twice");
+  const Ids expected = read(file).encode(text);
+  const json merges = file["model"]["merges"];
+  json twice = merges;
+  std::reverse(twice.begin(), twice.end());
+  twice.insert(twice.end(), merges.begin(), merges.end());
+  file["model"]["merges"] = twice;
+  CHECK(read(file).encode(text) == expected);
+  Gpt2Files files = gpt2_files();
+  const Ids of_files = parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text);
+  files.merges += files.merges.substr(files.merges.find('\n') + 1);
+  CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == of_files);
 }
 
 TEST_CASE("malformed BPE vocabularies are refused") {
