@@ -452,6 +452,19 @@ bool has_plain_names(const Json& added) {
   return ends;
 }
 
+// Whether added tokens have the ids of the vocabulary, or in their order those that follow it.
+bool has_own_ids(const Json& vocab, const Json& added) {
+  std::size_t next = vocab.size();
+  for (const Json& entry : added) {
+    const Json content = entry.value("content", Json());
+    const Json* known = content.is_string() ? vocab.find(content.text()) : nullptr;
+    if (entry.value("id", Json()) != (known != nullptr ? *known : Json(next++))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // True for the files that Headlight writes, and GPT-2's: what they may hold is checked closely.
 bool is_own_kind(const Json& root) {
   const Json& model = root["model"];
@@ -471,7 +484,8 @@ bool is_own_kind(const Json& root) {
       step.is_object() && step.value("type", Json()) == Json("ByteLevel") &&
       step.value("add_prefix_space", Json()) == Json(false) &&
       (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());
-  return byte_level && added != nullptr && added->is_array() && has_plain_names(*added);
+  return byte_level && added != nullptr && added->is_array() && has_plain_names(*added) &&
+         has_own_ids(model.value("vocab", Json()), *added);
 }
 
 // A tokenizer whose file says whether texts begin with a special token, as it was or changed.

@@ -35,6 +35,15 @@ json kind(const std::string& name) {
   return {};
 }
 
+// A byte-level tokenizer of GPT-2's kind.
+json gpt2_kind() {
+  json file = kind("Qwen2");
+  file["normalizer"] = nullptr;
+  file["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  file["post_processor"] = nullptr;
+  return file;
+}
+
 std::string refusal(json file, const char* place, const json& value) {
   file[json::json_pointer(place)] = value;
   try {
@@ -147,6 +156,25 @@ TEST_CASE("of a merge that comes twice the last rank counts, as it does for Hugg
     twice.insert(twice.end(), merges.begin(), merges.end());
     file["model"]["merges"] = twice;
     CHECK(parse_tokenizer_json(file.dump(), "t.json")->encode(text) == expected);
+  }
+}
+
+TEST_CASE("added tokens behind a gap have the ids that Hugging Face gives them, with a warning") {
+  for (const char* name : {"Qwen2", "GPT-2"}) {
+    INFO(name);
+    json file = name == std::string("GPT-2") ? gpt2_kind() : kind(name);
+    const auto next = static_cast<int>(parse_tokenizer_json(file.dump(), "t.json")->vocab_size());
+    for (const auto& [content, id] : {std::pair("<x>", next + 5), std::pair("<y>", next + 9)}) {
+      file["added_tokens"].push_back({{"id", id}, {"content", content}, {"special", true}});
+    }
+    const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+    CHECK(tokenizer->vocab_size() == next + 2);
+    CHECK(tokenizer->special_id("<x>") == next);
+    CHECK(tokenizer->special_id("<y>") == next + 1);
+    CHECK(tokenizer->warning() == "t.json: added_tokens: \"<x>\" has id " +
+                                      std::to_string(next + 5) + " in the file and " +
+                                      std::to_string(next) +
+                                      " here, as in Hugging Face tokenizers");
   }
 }
 

@@ -46,6 +46,8 @@ class PipelineReader {
     return std::move(parts_);
   }
 
+  const std::string& warning() const { return warning_; }
+
  private:
   std::string at(std::string_view key) const { return concat_text(name_, ": ", key); }
 
@@ -122,6 +124,11 @@ class PipelineReader {
       place(token, number, "model.vocab");
       in_model_[static_cast<std::size_t>(number)] = true;
     }
+    // Added tokens follow a vocabulary without gaps in the order of the file.
+    numbers_added_ = std::all_of(in_model_.begin(),
+                                 in_model_.begin() + static_cast<std::ptrdiff_t>(tokens.size()),
+                                 [](bool is_there) { return is_there; });
+    next_added_ = static_cast<std::int32_t>(tokens.size());
     for (const Json& entry : added) {
       read_added(entry, known);
     }
@@ -130,13 +137,20 @@ class PipelineReader {
   void read_added(const Json& entry,
                   const std::unordered_map<std::string_view, const Json*>& known) {
     AddedToken token = added_token(entry);
-    token.id = id_of(json_member(entry, "id", at("added_tokens")), token.content, "added_tokens");
+    const auto in_vocab = known.find(token.content);
+    const Json& said = json_member(entry, "id", at("added_tokens"));
+    require(said.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
+            ": expected a whole number from 0, got ", quoted_text(said.dump()));
+    token.id = in_vocab != known.end() ? id_of(*in_vocab->second, token.content, "model.vocab")
+               : numbers_added_         ? next_added_++
+                                        : id_of(said, token.content, "added_tokens");
+    if (said != Json(token.id) && warning_.empty()) {
+      warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
+                             said.natural(), " in the file and ", token.id,
+                             " here, as in Hugging Face tokenizers");
+    }
     const auto number = static_cast<std::size_t>(token.id);
-    if (known.contains(token.content)) {
-      require(parts_.names[number] == token.content, at("added_tokens"), ": ",
-              quoted_text(token.content), " has id ", token.id, ", model.vocab says ",
-              known.at(token.content)->dump());
-    } else {
+    if (in_vocab == known.end()) {
       place(token.content, token.id, "added_tokens");
     }
     parts_.special[number] = token.special;
@@ -324,6 +338,9 @@ class PipelineReader {
   PipelineParts parts_;
   std::vector<bool> in_model_;  // [V]; others stand in added_tokens alone
   bool merges_cross_marks_ = false;
+  bool numbers_added_ = false;    // added tokens have the ids from next_added_, whatever they say
+  std::int32_t next_added_ = 0;
+  std::string warning_;           // about the first with another id
 };
 
 }  // namespace
@@ -331,7 +348,10 @@ class PipelineReader {
 std::unique_ptr<Tokenizer> read_pipeline_tokenizer(const Json& root, std::string_view file,
                                                    std::string_view end_name,
                                                    std::string_view name) {
-  return std::make_unique<PipelineTokenizer>(PipelineReader(root, name).read(file, end_name));
+  PipelineReader reader(root, name);
+  auto tokenizer = std::make_unique<PipelineTokenizer>(reader.read(file, end_name));
+  tokenizer->set_warning(reader.warning());
+  return tokenizer;
 }
 
 }  // namespace headlight
