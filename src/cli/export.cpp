@@ -88,17 +88,9 @@ struct Exported {
   std::vector<std::string> warnings = {};
 };
 
-// One line about settings of a folder that no other folder or file gets; none where all are kept.
-void warn_of_dropped_settings(const LoadedModel& loaded, std::vector<std::string>& warnings) {
-  if (is_gguf_file(loaded.directory)) {
-    return;
-  }
-  std::string all;
-  for (const std::string& file : TokenSettings(loaded.directory).dropped(*loaded.tokenizer)) {
-    all += (all.empty() ? "" : "; ") + file;
-  }
-  if (!all.empty()) {
-    warnings.push_back("not kept: " + all);
+void add_line(std::string line, std::vector<std::string>& lines) {
+  if (!line.empty()) {
+    lines.push_back(std::move(line));
   }
 }
 
@@ -135,7 +127,7 @@ Exported export_hf(const fs::path& model, const fs::path& out) {
   directory.commit();
   const auto header = read_safetensors_header(out / "model.safetensors");
   Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
-  warn_of_dropped_settings(loaded, report.warnings);
+  add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
   return report;
 }
 
@@ -149,11 +141,27 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
   return details;
 }
 
+// Lines about the tokenizer's settings that a ckpt.pt and a meta.pkl lack.
+std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokenizer& tokenizer) {
+  std::vector<std::string> lines;
+  add_line(dropped_settings(source, tokenizer), lines);
+  if (!tokenizer.chat_template().empty()) {
+    lines.emplace_back("not kept: the chat template");
+  }
+  constexpr Index kTokensOfGpt2 = 50257;
+  if (tokenizer.kind() != "char" && tokenizer.vocab_size() != kTokensOfGpt2) {
+    lines.push_back(concat_text("not kept: the tokenizer, of kind ", tokenizer.kind(),
+                                ": nanoGPT has GPT-2's, or the characters of a meta.pkl"));
+  }
+  return lines;
+}
+
 Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
   const std::unique_ptr<Gpt> weights =
       at_full_size(load_weights(source, {.adjust = simplify_heads, .warn = log_warning}));
   require_nanogpt(weights->config());
+  Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
   if (is_gguf_file(source) || fs::exists(source / "tokenizer.json")) {
@@ -161,10 +169,18 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
     if (tokenizer->kind() == "char") {
       write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
     }
+    report.warnings = dropped_by_nanogpt(source, *tokenizer);
   }
   directory.commit();
-  Exported report{.files = files_in(out),
-                  .tensors = static_cast<Index>(weights->parameters().size()) + 1};
+  report.files = files_in(out);
+  const GptConfig& config = weights->config();
+  if (config.attention_dropout != config.residual_dropout ||
+      config.embedding_dropout != config.residual_dropout) {
+    report.warnings.push_back(
+        concat_text("nanoGPT has one dropout: residual_dropout = ", config.residual_dropout,
+                    " is written, attention_dropout = ", config.attention_dropout,
+                    " and embedding_dropout = ", config.embedding_dropout, " are not"));
+  }
   if (nanogpt_differs(weights->config())) {
     report.warnings.emplace_back(
         "nanoGPT computes GELU exactly, this model its tanh approximation: logits differ by about "
@@ -184,15 +200,18 @@ GgufType parse_gguf_type(const std::string& text) {
   return found->value;
 }
 
-// The keys of a GGUF file's tokenizer, which another file of the same model shall have as they are.
-GgufMetadata tokenizer_keys(const fs::path& model) {
+// The keys of a GGUF file that another file of the same model shall have as they are; none of a
+// folder.
+GgufMetadata kept_keys(const fs::path& model, bool (*is_kept)(std::string_view key)) {
   if (!is_gguf_file(model)) {
     return {};
   }
   GgufMetadata keys = GgufFile(model).metadata();
-  std::erase_if(keys, [](const auto& entry) { return !entry.first.starts_with("tokenizer."); });
+  std::erase_if(keys, [&](const auto& entry) { return !is_kept(entry.first); });
   return keys;
 }
+
+bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("tokenizer."); }
 
 Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
@@ -202,8 +221,13 @@ Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) 
   Exported report{.files = {out.string()}};
   report.warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
-      {.type = type, .name = out.stem().string(), .tokenizer = tokenizer_keys(loaded.directory)});
-  warn_of_dropped_settings(loaded, report.warnings);
+      {.type = type,
+       .name = out.stem().string(),
+       .tokenizer = kept_keys(loaded.directory, is_of_tokenizer),
+       .general = kept_keys(loaded.directory, describes_model)});
+  if (!is_gguf_file(loaded.directory)) {
+    add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
+  }
   report.tensors = std::ssize(GgufFile(out).tensors());
   return report;
 }

@@ -15,6 +15,7 @@
 #include "headlight/train/config_source.h"
 #include "headlight/train/starting_model.h"
 #include "io/fingerprint.h"
+#include "io/token_settings.h"
 #include "train/resume_plan.h"
 
 namespace headlight {
@@ -257,6 +258,11 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   start.config = config;
   const TrainConfig past = resume ? go_on(start) : config;
   LoadedModel loaded = initial_model(start, processes);
+  if (loaded.tokenizer != nullptr && start.checkpoint.empty()) {
+    if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
+      start.warnings.push_back(std::move(line));
+    }
+  }
   start.data = load_training_data(start.config, std::move(loaded.tokenizer));
   append(start.notes, start.data.notes);
   append(start.warnings, start.data.warnings);

@@ -3,6 +3,7 @@
 #include "generate/test_models.h"
 #include "headlight/heads/prune.h"
 #include "headlight/io/gguf.h"
+#include "headlight/io/gguf_model.h"
 #include "headlight/io/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
@@ -172,6 +173,45 @@ TEST_CASE("export names settings that it does not keep in one warning", "[cli]")
         Json::array({256, 10}));
   const Json again = json_of({"export", out, "--to", "hf", "--out", folder.at("two"), "--json"});
   CHECK(again["warnings"].empty());
+}
+
+TEST_CASE("export to nanoGPT names what its files lack") {
+  const ScratchFolder folder;
+  GptConfig config;
+  config.activation = Activation::gelu_erf;
+  config.attention_dropout = 0.25;
+  ByteTokenizer tokenizer;
+  tokenizer.set_chat_template("{{ messages }}");
+  const std::string model = model_directory(folder, config, tokenizer);
+  folder.write("model/generation_config.json", R"({"eos_token_id": 256, "temperature": 0.6})");
+  const Json report =
+      json_of({"export", model, "--to", "nanogpt", "--out", folder.at("nano"), "--json"});
+  CHECK(report["warnings"] ==
+        Json::array({"not kept: generation_config.json: temperature",
+                     "not kept: the chat template",
+                     "not kept: the tokenizer, of kind byte: nanoGPT has GPT-2's, or the "
+                     "characters of a meta.pkl",
+                     "nanoGPT has one dropout: residual_dropout = 0 is written, "
+                     "attention_dropout = 0.25 and embedding_dropout = 0 are not"}));
+}
+
+TEST_CASE("export of a GGUF file keeps its general keys in GGUF and names them for a folder") {
+  const ScratchFolder folder;
+  const std::string file = folder.at("a.gguf");
+  GptConfig config{.vocab_size = 257, .block_size = 5, .n_layer = 1, .n_head = 2, .n_embd = 6};
+  write_gguf_model(file, Gpt(config), ByteTokenizer(),
+                   {.name = "Tiny", .general = {{"general.license", std::string("mit")}}});
+  const std::string copy = folder.at("b.gguf");
+  CHECK(json_of({"export", file, "--to", "gguf", "--out", copy, "--json"})["warnings"].empty());
+  const GgufFile before(file);
+  const GgufFile after(copy);
+  for (const auto& [key, value] : before.metadata()) {
+    INFO(key);
+    REQUIRE(after.find_value(key) != nullptr);
+    CHECK(*after.find_value(key) == value);
+  }
+  const Json report = json_of({"export", file, "--to", "hf", "--out", folder.at("hf"), "--json"});
+  CHECK(report["warnings"] == Json::array({"not kept: a.gguf: general.license"}));
 }
 
 TEST_CASE("export writes a pruned model whose heads share keys at full size", "[cli]") {

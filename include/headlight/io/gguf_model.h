@@ -13,9 +13,11 @@ namespace headlight {
 struct GgufModelOptions {
   GgufType type = GgufType::f32;  // of matrices: F32, F16, BF16 or Q8_0
   std::string name = {};          // general.name
-  // The keys of a tokenizer, "tokenizer.ggml.model" and so on; empty: those that say the same as
-  // the tokenizer.
+  // Keys of a tokenizer, "tokenizer.ggml.model" and so on; empty: those that say the same as the
+  // tokenizer.
   GgufMetadata tokenizer = {};
+  // Other keys to keep, such as general.license; a general.name here comes before `name`.
+  GgufMetadata general = {};
 };
 
 // Throws Error, "gguf: ...", for a model that llama.cpp has no architecture for: see load_model for

@@ -8,6 +8,7 @@
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/tokenizer_file.h"
 #include "io/temporary_folder.h"
+#include "io/token_settings.h"
 #include "support/catch.h"
 #include "support/drawn_config.h"
 #include "support/tensors.h"
@@ -417,7 +418,10 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
   CHECK(
       contains(error_with("llama.feed_forward_length", number(1U << 24)),
                "tensor blk.0.ffn_up.weight: expected shape [16777216, 32], as its metadata says"));
-  CHECK(contains(error_with("llama.attention.head_count", number(1U << 24)), "expected"));
+  CHECK(contains(error_with("llama.attention.head_count", number(1U << 24)),
+                 "llama.attention.head_count: "));
+  CHECK(error_with("llama.attention.layer_norm_rms_epsilon", 2.0F) ==
+        "llama.attention.layer_norm_rms_epsilon: expected above 0 and below 1, got 2");
   CHECK(contains(error_with("llama.block_count", number(4096)),
                  "does not fit its metadata: missing 'blk.2.attn_norm.weight'"));
 }
@@ -437,6 +441,25 @@ TEST_CASE("keys that change nothing, and lists of one number, are taken") {
   contents.tensors.push_back({"rope_freqs.weight", Tensor::ones({4})});
   write_gguf(path, contents.metadata, contents.tensors);
   CHECK(logits_of(*load_model(path).model) == logits_of(*model));
+}
+
+TEST_CASE("general keys of a GGUF file stay through GGUF, and are named where a folder drops them") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "a.gguf";
+  const GgufMetadata general{{"general.name", std::string("Tiny")},
+                             {"general.license", std::string("mit")},
+                             {"general.tags", GgufArray(std::vector<std::string>{"tiny"})}};
+  write_gguf_model(path, *model_of(rms_config()), ByteTokenizer(),
+                   {.name = "a", .general = general});
+  const GgufFile file(path);
+  for (const auto& [key, value] : general) {
+    INFO(key);
+    REQUIRE(file.find_value(key) != nullptr);
+    CHECK(*file.find_value(key) == value);
+  }
+  CHECK(std::get<std::string>(*file.find_value("general.type")) == "model");
+  CHECK(dropped_settings(path, *load_model(path).tokenizer) ==
+        "not kept: a.gguf: general.license, general.tags");
 }
 
 TEST_CASE("factors of rotary embeddings that are not Llama 3's are refused") {

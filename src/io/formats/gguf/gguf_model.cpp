@@ -38,8 +38,15 @@ GptConfig without_idle_windows(GptConfig config) {
 GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
                          GgufMetadata tokenizer, const GgufModelOptions& options) {
   GgufMetadata metadata = gguf_model_keys(architecture, config);
-  metadata.emplace_back("general.type", std::string("model"));
-  metadata.emplace_back("general.name", options.name);
+  const auto add_unless_kept = [&](const char* key, const std::string& value) {
+    const auto is_it = [&](const auto& entry) { return entry.first == key; };
+    if (std::none_of(options.general.begin(), options.general.end(), is_it)) {
+      metadata.emplace_back(key, value);
+    }
+  };
+  add_unless_kept("general.type", "model");
+  add_unless_kept("general.name", options.name);
+  metadata.insert(metadata.end(), options.general.begin(), options.general.end());
   metadata.emplace_back("general.file_type", file_type(options.type));
   if (options.type == GgufType::q8_0) {
     metadata.emplace_back("general.quantization_version", std::uint32_t{2});
