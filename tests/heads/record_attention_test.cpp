@@ -439,4 +439,131 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
         }) == "heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
 
+namespace {
+
+using Vector = std::vector<double>;
+
+// Nine query heads that read three key heads, of four elements each.
+struct GroupedSizes {
+  std::size_t heads = 9;
+  std::size_t key_heads = 3;
+  std::size_t head_width = 4;
+  std::size_t width = 36;
+};
+
+std::unique_ptr<Gpt> grouped_model() {
+  GptConfig config{.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 9, .n_embd = 36};
+  config.n_kv_head = 3;
+  config.bias = false;
+  config.norm_type = NormKind::rms;
+  config.position = PositionKind::rope;
+  config.gated_mlp = true;
+  config.activation = Activation::silu;
+  auto gpt = std::make_unique<Gpt>(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : gpt->parameters()) {
+    parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0.1, 0.4));
+  }
+  return gpt;
+}
+
+Vector values_of(const Gpt& gpt, Part part) {
+  for (const auto& [weight, tensor] : gpt.weights()) {
+    if (weight.part == part) {
+      return tensor.to_vector();
+    }
+  }
+  return {};
+}
+
+// Rows [first, first + count) of the first layer's projections of a token at a position, [count].
+Vector projected(const Gpt& gpt, std::int32_t token, std::size_t first, std::size_t count) {
+  const GroupedSizes sizes;
+  const Vector embedding = values_of(gpt, Part::token_embedding);
+  const Vector gain = values_of(gpt, Part::attention_norm);
+  const Vector matrix = values_of(gpt, Part::query_key_value);
+  const auto* x = embedding.data() + static_cast<std::size_t>(token) * sizes.width;
+  double square = 0;
+  for (std::size_t c = 0; c < sizes.width; ++c) {
+    square += x[c] * x[c] / static_cast<double>(sizes.width);
+  }
+  const double scale = 1 / std::sqrt(square + gpt.config().layer_norm_epsilon);
+  Vector result(count);
+  for (std::size_t row = 0; row < count; ++row) {
+    for (std::size_t c = 0; c < sizes.width; ++c) {
+      result[row] += matrix[(first + row) * sizes.width + c] * gain[c] * x[c] * scale;
+    }
+  }
+  return result;
+}
+
+// Element i of each head turns with element i + 2, by angles position / 10000^(i / 2).
+Vector turned(const Vector& x, std::size_t position) {
+  Vector result = x;
+  for (std::size_t start = 0; start < x.size(); start += 4) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double angle =
+          static_cast<double>(position) / std::pow(10000.0, static_cast<double>(i) / 2);
+      const double a = x[start + i];
+      const double b = x[start + i + 2];
+      result[start + i] = a * std::cos(angle) - b * std::sin(angle);
+      result[start + i + 2] = b * std::cos(angle) + a * std::sin(angle);
+    }
+  }
+  return result;
+}
+
+// What a head of the queries at one position looks at, [position + 1].
+Vector softmax_of(Vector scores) {
+  double sum = 0;
+  for (double& score : scores) {
+    score = std::exp(score);
+    sum += score;
+  }
+  for (double& score : scores) {
+    score /= sum;
+  }
+  return scores;
+}
+
+}  // namespace
+
+TEST_CASE("nine query heads on three key heads have the vectors and weights of plain loops") {
+  const GroupedSizes sizes;
+  const std::unique_ptr<Gpt> gpt = grouped_model();
+  const std::vector<std::int32_t> ids{84, 104, 101, 32, 101};
+  const RecordedAttention recorded =
+      record_attention_of_ids(*gpt, ByteTokenizer(), {ids}, {.vectors = true});
+  const RecordedLayer& layer = recorded.layers.at(0);
+  CHECK(layer.rotated);
+  CHECK(layer.scale == Approx(0.5));
+  const Vector queries = layer.queries.to_vector();  // [1, T, H, D]
+  const Vector keys = layer.keys.to_vector();
+  const Vector weights = layer.weights.to_vector();  // [1, H, T, T]
+  const std::size_t all = sizes.heads * sizes.head_width;
+  std::vector<Vector> expected_keys;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const Vector query = turned(projected(*gpt, ids[t], 0, all), t);
+    expected_keys.push_back(
+        turned(projected(*gpt, ids[t], all, sizes.key_heads * sizes.head_width), t));
+    for (std::size_t h = 0; h < sizes.heads; ++h) {
+      Vector scores(t + 1);
+      for (std::size_t d = 0; d < sizes.head_width; ++d) {
+        const std::size_t place = t * all + h * sizes.head_width + d;
+        const std::size_t shared = h / 3 * sizes.head_width + d;
+        CHECK(queries[place] == Approx(query[h * sizes.head_width + d]).margin(1e-4));
+        CHECK(keys[place] == Approx(expected_keys[t][shared]).margin(1e-4));
+        for (std::size_t s = 0; s <= t; ++s) {
+          scores[s] += query[h * sizes.head_width + d] * expected_keys[s][shared] / 2;
+        }
+      }
+      const Vector row = softmax_of(scores);
+      for (std::size_t s = 0; s < ids.size(); ++s) {
+        const double weight = weights[(h * ids.size() + t) * ids.size() + s];
+        CHECK(weight == Approx(s <= t ? row[s] : 0.0).margin(1e-5));
+      }
+    }
+  }
+}
+
 }  // namespace record_attention_test
