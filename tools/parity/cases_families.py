@@ -96,6 +96,7 @@ MODELS = [
     ("gemma3", GROUPED, lambda s: Gemma3TextConfig(**s.llama(
         head_dim=s.head_width + 2, query_pre_attn_scalar=11, sliding_window=4, pad_token_id=None,
         layer_types=(["sliding_attention", "full_attention"] * s.layers)[:s.layers]))),
+    ("llama, nine heads on three keys", {"heads": 9, "key_heads": 3}, lambda s: LlamaConfig(**s.llama())),
     ("gemma3, windows alone, untied", {}, lambda s: Gemma3TextConfig(**s.llama(
         head_dim=s.head_width, query_pre_attn_scalar=s.head_width, sliding_window=3, pad_token_id=None,
         tie_word_embeddings=False))),

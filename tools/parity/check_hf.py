@@ -312,6 +312,90 @@ def made_by_transformers(table, program, tokenizer_directory):
     compare(table, "transformers -> headlight", program, old)
 
 
+def begun_or_not(table, program):
+    """Losses of documents and of windows of a long text, with and without a token that begins them.
+    Longer texts than the context are cut into windows, which begin with that token, too."""
+    documents = ["Mina has a red kite.", "The kite flies (softly).", "Fly!", "연을 봐요. Ok?"]
+    lines = program.folder / "documents.txt"
+    lines.write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    source = program.train("for_begin", "bpe", n_layer=1, n_head=1, n_embd=8, block_size=32,
+                           vocab_size=300)
+    plain = json.loads((source / "tokenizer.json").read_text())
+    plain["post_processor"] = None
+    size = max(plain["model"]["vocab"].values()) + 1
+    begin = {**plain["added_tokens"][0], "content": "<s>", "id": size}
+    both = {**plain, "added_tokens": [*plain["added_tokens"], begin]}
+    first = [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    template = {"type": "TemplateProcessing", "single": first,
+                "pair": [*first, {"Sequence": {"id": "B", "type_id": 1}}],
+                "special_tokens": {"<s>": {"id": "<s>", "ids": [size], "tokens": ["<s>"]}}}
+    kinds = [("a begin token", {**both, "post_processor": template}, {}),
+             ("none", plain, {}),
+             ("add_bos false", both, {"add_bos_token": False})]
+    config = LlamaConfig(vocab_size=size + 1, hidden_size=36, num_attention_heads=9,
+                         num_key_value_heads=3, num_hidden_layers=2, intermediate_size=40,
+                         max_position_embeddings=32, bos_token_id=size, eos_token_id=0)
+    model = lively(config)
+    for number, (kind, file, options) in enumerate(kinds):
+        directory = program.folder / f"begin{number}"
+        model.save_pretrained(directory)
+        (directory / "tokenizer.json").write_text(json.dumps(file))
+        names = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|endoftext|>", **options}
+        if kind != "none":
+            names["bos_token"] = "<s>"
+        (directory / "tokenizer_config.json").write_text(json.dumps(names))
+        for bos in ("auto", "on", "off"):
+            compare_begun(table, program, directory, model, bos, (kind, size, lines, documents))
+
+
+def compare_begun(table, program, directory, model, bos, case):
+    """One model's losses by transformers and by eval --bos."""
+    kind, size, lines, documents = case
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(directory)
+    has_own = kind != "none"
+    end = tokenizer.eos_token_id
+
+    def ids_of(text):
+        ids = tokenizer(text, verbose=False).input_ids  # with what the post-processor adds
+        if bos != "auto":
+            ids = tokenizer(text, verbose=False, add_special_tokens=False).input_ids
+            ids = [size if has_own else end] * (bos == "on") + ids
+        elif not has_own:
+            ids = [end] + ids  # documents of such models stand between ends
+        return ids
+
+    def loss_of(sequences):
+        total, count = 0.0, 0
+        with torch.no_grad():
+            for ids in sequences:
+                logits = model(torch.tensor([ids[:-1]])).logits[0].double()
+                total += float(torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]),
+                                                                 reduction="sum"))
+                count += len(ids) - 1
+        return total / count
+
+    shared = ("--json", "--bos", bos)
+    numbers = json.loads(program.run("eval", directory, "--data", lines, "--documents",
+                                     "blank_line", *shared))
+    expected = loss_of([ids_of(text) + [end] for text in documents])
+    table.add("documents with and without a begin token: loss of eval",
+              abs(expected - numbers["loss"]), LOSS_LIMIT)
+    numbers = json.loads(program.run("eval", directory, "--data", program.text, *shared))
+    plain = tokenizer(TEXT, verbose=False, add_special_tokens=False).input_ids
+    begins = has_own and ids_of("a")[0] == size
+    stream = [size] * begins + plain
+    width = model.config.max_position_embeddings
+    # Every token is predicted once. The last token of a window is the first input of the next, in
+    # whose place the begin token stands.
+    windows = [stream[place:place + width + 1] for place in range(0, len(stream) - 1, width)]
+    if begins:
+        windows = [[size] + window[1:] for window in windows]
+    lost = sum(len(window) - 1 for window in windows)
+    table.add("windows with and without a begin token: tokens", abs(lost - numbers["tokens"]), 0)
+    table.add("windows with and without a begin token: loss of eval",
+              abs(loss_of(windows) - numbers["loss"]), LOSS_LIMIT)
+
+
 def fine_tuned(table, program):
     """A model of transformers, trained on by Headlight for no step at all, keeps its weights."""
     start = program.folder / "theirs0"
@@ -394,6 +478,7 @@ def main():
         trained_by_headlight(table, program)
         made_by_transformers(table, program, Path(name) / "own0" / "latest")
         other_families(table, program, Path(name) / "own0" / "latest")
+        begun_or_not(table, program)
         fine_tuned(table, program)
         exported_to_nanogpt(table, program)
     return 1 if table.show() else 0
