@@ -81,7 +81,8 @@ std::string rest_of_gguf(const fs::path& path) {
   std::string keys;
   const GgufFile file(path);
   for (const auto& [key, value] : file.metadata()) {
-    const bool is_used = std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
+    const bool is_used =
+        std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
     const bool is_rest = key.starts_with("tokenizer.")
                              ? !is_used
                              : describes_model(key) && key != "general.name" &&

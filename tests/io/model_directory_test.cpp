@@ -515,7 +515,8 @@ TEST_CASE("options of Llama and its relatives that would change the function are
                  "quantization_config: quantised weights are not supported"));
   CHECK(contains(llama(R"("hidden_act": "tanh")"), "hidden_act: expected gelu_new"));
   CHECK(contains(llama(R"("num_hidden_layers": 1099511627776)"), "num_hidden_layers: expected 1"));
-  CHECK(contains(llama(R"("num_key_value_heads": 5)"), "num_key_value_heads: expected a divisor of 32"));
+  CHECK(contains(llama(R"("num_key_value_heads": 5)"),
+                 "num_key_value_heads: expected a divisor of 32"));
   CHECK(error_with("qwen2", R"("layer_types": ["full_attention"])") ==
         "config.json: layer_types: expected 32 texts, got 1");
   CHECK(error_with("qwen3", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])") ==

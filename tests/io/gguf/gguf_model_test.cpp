@@ -443,7 +443,7 @@ TEST_CASE("keys that change nothing, and lists of one number, are taken") {
   CHECK(logits_of(*load_model(path).model) == logits_of(*model));
 }
 
-TEST_CASE("general keys of a GGUF file stay through GGUF, and are named where a folder drops them") {
+TEST_CASE("general keys of a GGUF file stay in GGUF and are named where a folder drops them") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   const GgufMetadata general{{"general.name", std::string("Tiny")},
