@@ -280,6 +280,7 @@ TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][exp
     CHECK(sweep[i]["heads"] == Index{1} << i);
     CHECK(sweep[i]["head_width"] == 64 >> i);
     CHECK(sweep[i]["parameters"] == sweep[0]["parameters"]);
+    CHECK(sweep[i]["losses"].size() == 3);
     CHECK((i == 0 || (sweep[i]["distance"] > 0 && sweep[i]["distance"] < 1)));
   }
   CHECK(holds(results, "too_few_heads"));
@@ -304,6 +305,9 @@ TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli
   const Json printed = lab_json({"heads", "--iters", "2", "--out", out});
   CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
   CHECK(printed["experiment"] == "heads");
+  CHECK(printed["values"]["starts"] == 3);
+  CHECK_FALSE(holds(printed, "too_few_heads"));
+  CHECK(contains(printed["claims"][0]["text"], "a clear difference in 0/3 starts"));
   CHECK(contains(file_contents(out + "/loss.svg"), "</svg>"));
   CHECK(contains(file_contents(out + "/distance.svg"), "</svg>"));
   const std::string text = lab_text({"scaling", "--out", out});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
@@ -35,6 +36,8 @@ constexpr Text kHeads{"heads", "헤드"};
 constexpr Text kHeadWidth{"d_k", "d_k"};
 constexpr Text kParameters{"parameters", "파라미터"};
 constexpr Text kLoss{"loss", "손실"};
+constexpr Text kRange{"lowest to highest", "최저~최고"};
+constexpr Text kTo{" to ", "~"};
 constexpr Text kDistance{"distance", "거리"};
 constexpr Text kGuideline{"d_k >= 32", "d_k >= 32"};
 constexpr Text kYes{"yes", "예"};
@@ -60,8 +63,10 @@ constexpr Text kGuidelineText{
 struct Point {
   Index heads = 0;
   Index parameters = 0;
-  double loss = 0;
-  double distance = 0;
+  double loss = 0;      // mean over starts
+  double distance = 0;  // mean over starts
+  std::vector<double> losses = {};
+  std::vector<double> distances = {};
 };
 
 // How different the heads are, over all pairs: 0 when all do the same, NaN for a single head.
@@ -88,8 +93,10 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
     const std::unique_ptr<Gpt> model = make_model(config);
     const Curve curve = train(*model, task, config, 1);
     point.parameters = model->parameter_count();
-    point.loss += curve.last() / static_cast<double>(starts);
-    point.distance += mean_distance(*model, task.sample) / static_cast<double>(starts);
+    point.losses.push_back(curve.last());
+    point.distances.push_back(mean_distance(*model, task.sample));
+    point.loss += point.losses.back() / static_cast<double>(starts);
+    point.distance += point.distances.back() / static_cast<double>(starts);
   }
   return point;
 }
@@ -100,13 +107,16 @@ void show_sweep(const std::vector<Point>& points, Report& report) {
                {report.words(kHeadWidth)},
                {report.words(kParameters)},
                {report.words(kLoss)},
+               {report.words(kRange), true},
                {report.words(kDistance)},
                {report.words(kGuideline), true}});
   std::vector<Bar> losses;
   for (const Point& point : points) {
     const Index d_k = kWidth / point.heads;
+    const auto [lowest, highest] = std::minmax_element(point.losses.begin(), point.losses.end());
     table.add({std::to_string(point.heads), std::to_string(d_k), grouped(point.parameters),
                fixed_number(point.loss, 4),
+               fixed_number(*lowest, 4) + report.words(kTo) + fixed_number(*highest, 4),
                std::isfinite(point.distance) ? fixed_number(point.distance, 3) : "-",
                report.words(d_k >= 32 ? kYes : kNo)});
     losses.push_back({report.words(kHeads) + " " + std::to_string(point.heads), point.loss});
@@ -114,7 +124,9 @@ void show_sweep(const std::vector<Point>& points, Report& report) {
                                         {"head_width", d_k},
                                         {"parameters", point.parameters},
                                         {"loss", point.loss},
-                                        {"distance", point.distance}});
+                                        {"losses", point.losses},
+                                        {"distance", point.distance},
+                                        {"distances", point.distances}});
   }
   report.table(table);
   report.paragraph(kDistanceText);
@@ -123,8 +135,8 @@ void show_sweep(const std::vector<Point>& points, Report& report) {
 }
 
 void draw(const std::vector<Point>& points, Report& report) {
-  PlotSeries loss{.name = "held-out loss", .x = {}, .y = {}};
-  PlotSeries distance{.name = "distance", .x = {}, .y = {}};
+  PlotSeries loss{.name = "", .x = {}, .y = {}};
+  PlotSeries distance{.name = "", .x = {}, .y = {}};
   for (const Point& point : points) {
     const double heads = std::log2(static_cast<double>(point.heads));
     loss.x.push_back(heads);
@@ -171,42 +183,86 @@ void show_known_models(Report& report) {
   report.paragraph(kGuidelineText);
 }
 
-void claim_findings(const std::vector<Point>& points, Report& report) {
-  const Point& one = points.front();
-  const Point& most = points.back();
-  const Point& best = *std::min_element(
-      points.begin(), points.end(), [](const Point& a, const Point& b) { return a.loss < b.loss; });
+// Number of starts that show a finding. It holds if most of them do: a single one may be chance.
+struct Count {
+  Index shown = 0;
+  Index starts = 0;
+
+  bool is_most() const { return 2 * shown > starts; }
+  std::string text() const { return concat_text(shown, "/", starts); }
+};
+
+// The starts in which one number of heads ends at a clearly higher loss than another.
+Count worse_starts(const Point& worse, const Point& better) {
+  Count count{.starts = std::ssize(worse.losses)};
+  for (std::size_t i = 0; i < worse.losses.size(); ++i) {
+    const double loss = better.losses[i];
+    count.shown += worse.losses[i] > 1.5 * loss && worse.losses[i] > loss + 0.02 ? 1 : 0;
+  }
+  return count;
+}
+
+Count closer_starts(const Point& closer, const Point& other) {
+  Count count{.starts = std::ssize(closer.distances)};
+  for (std::size_t i = 0; i < closer.distances.size(); ++i) {
+    count.shown += closer.distances[i] < other.distances[i] ? 1 : 0;
+  }
+  return count;
+}
+
+const Point& best_of(std::span<const Point> points) {
+  return *std::min_element(points.begin(), points.end(),
+                           [](const Point& a, const Point& b) { return a.loss < b.loss; });
+}
+
+void claim_extremes(const std::vector<Point>& points, Report& report) {
   const auto number = [](double value) { return fixed_number(value, 3); };
+  // Each end of the sweep is compared with the best of the others, never with itself.
+  const Point& one = points.front();
+  const Point& above = best_of(std::span(points).subspan(1));
+  const Count few = worse_starts(one, above);
   report.claim(
       {"too_few_heads",
-       one.loss > 1.5 * best.loss && one.loss > best.loss + 0.02,
-       {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1}.",
-        "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다."},
-       {"A single head does as well (loss {0}) as {2} ({1}): this run does not show that "
-        "too few heads hurt.",
-        "헤드 하나(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 적으면 나쁘다는 것을 "
-        "보여 주지 않는다."}},
-      {number(one.loss), number(best.loss), std::to_string(best.heads)});
+       few.is_most(),
+       {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1} (clear in {3} starts).",
+        "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다(초깃값 {3}에서 "
+        "뚜렷함)."},
+       {"A single head ends at a loss of {0}, {2} heads at {1}, a clear difference in {3} starts: "
+        "this run does not show that too few heads hurt.",
+        "헤드 하나의 손실은 {0}, {2}개의 손실은 {1}이며 차이가 뚜렷한 초깃값은 {3}이다. 이번 실행은 "
+        "헤드가 적으면 나쁘다는 것을 보여 주지 않는다."}},
+      {number(one.loss), number(above.loss), std::to_string(above.heads), few.text()});
+  const Point& most = points.back();
+  const Point& below = best_of(std::span(points).first(points.size() - 1));
+  const Count many = worse_starts(most, below);
   report.claim(
       {"too_many_heads",
-       most.loss > 1.5 * best.loss && most.loss > best.loss + 0.02,
-       {"Too many heads: {3} of width {4} end at {0}, worse than {2} ({1}).",
-        "너무 많을 때: 차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})보다 나쁘다."},
-       {"{3} heads of width {4} do as well (loss {0}) as {2} ({1}): this run does not show "
-        "that too many heads hurt.",
-        "차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})에 뒤지지 않는다. 이번 실행은 헤드가 많으면 "
-        "나쁘다는 것을 보여 주지 않는다."}},
-      {number(most.loss), number(best.loss), std::to_string(best.heads), std::to_string(most.heads),
-       std::to_string(kWidth / most.heads)});
+       many.is_most(),
+       {"Too many heads: {3} of width {4} end at {0}, worse than {2} ({1}; clear in {5} starts).",
+        "너무 많을 때: 차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})보다 나쁘다(초깃값 {5}에서 뚜렷함)."},
+       {"{3} heads of width {4} end at {0}, {2} heads at {1}, clearly worse in {5} starts: this "
+        "run does not show that too many heads hurt.",
+        "차원 {4}짜리 헤드 {3}개의 손실은 {0}, {2}개의 손실은 {1}이며 뚜렷이 나쁜 초깃값은 {5}이다. "
+        "이번 실행은 헤드가 많으면 나쁘다는 것을 보여 주지 않는다."}},
+      {number(most.loss), number(below.loss), std::to_string(below.heads),
+       std::to_string(most.heads), std::to_string(kWidth / most.heads), many.text()});
+}
+
+void claim_findings(const std::vector<Point>& points, Report& report) {
+  claim_extremes(points, report);
+  const Point& most = points.back();
   const Point& four = points[2];
+  const Count alike = closer_starts(most, four);
   report.claim({"many_heads_repeat",
-                most.distance < four.distance,
-                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}).",
-                 "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0})."},
-                {"{2} heads are no more alike (distance {0}) than {3} ({1}).",
-                 "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮지는 않았다."}},
-               {number(most.distance), number(four.distance), std::to_string(most.heads),
-                std::to_string(four.heads)});
+                alike.is_most(),
+                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}), in {4} "
+                 "starts.",
+                 "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0}, 초깃값 {4}에서)."},
+                {"{2} heads (distance {0}) are more alike than {3} ({1}) in {4} starts only.",
+                 "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮은 초깃값은 {4}뿐이다."}},
+               {fixed_number(most.distance, 3), fixed_number(four.distance, 3),
+                std::to_string(most.heads), std::to_string(four.heads), alike.text()});
+  const Point& best = best_of(points);
   const Index d_k = kWidth / best.heads;
   report.claim(
       {"guideline_width_is_best",
@@ -224,7 +280,7 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
 
 void run_heads(const Settings& settings, Report& report) {
   const Index iterations = settings.updates(600, 2000);
-  const Index starts = settings.full ? 3 : 1;
+  const Index starts = settings.full ? 5 : 3;
   report.paragraph(kTask);
   report.paragraph(kIntroduction, {std::to_string(iterations), std::to_string(starts)});
   const CopyTask task = make_copy_task(4096, settings.seed);
