@@ -289,7 +289,7 @@ void claim_training(const Comparison& careful, const Comparison& bold, Report& r
         "웜업 없이 학습률 {0}에서 pre-LN은 손실 {2}에, post-LN은 {1}에 이른다."},
        {"Without warm-up at a learning rate of {0} pre-LN ends at {2}, post-LN at {1}: "
         "pre-LN is not ahead.",
-        "웜업 없이 학습률 {0}에서 pre-LN은 손실 {2}, post-LN은 {1}로, pre-LN이 앞서지 않는다."}},
+        "웜업 없이 학습률 {0}에서 pre-LN의 손실은 {2}, post-LN의 손실은 {1}이며 pre-LN이 앞서지 않는다."}},
       {concat_text(bold.rate), number(bold.post.last()), number(bold.pre.last())});
   report.claim({"warmup_helps_post_ln",
                 ahead(bold.warmed, bold.post),
