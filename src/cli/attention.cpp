@@ -9,6 +9,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/error.h"
@@ -355,6 +356,9 @@ int attention_command(const Options& options) {
   std::vector<AttentionMaps> documents =
       maps_of(recorded, title_of(options.positional()), scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
+  if (wanted.formats.contains("png")) {
+    warn_about_fonts(texts.front());  // the figures are those of the first document
+  }
   auto contents = attention_files(recorded, documents, wanted);
   if (wanted.formats.contains("text") && options.given("out")) {
     contents.emplace_back("attention.txt",

@@ -1,10 +1,17 @@
 #include "cli/terminal/result_files.h"
 
+#include "cli/terminal/log.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/io/npz.h"
 #include "views/png/png.h"
 
 namespace headlight::cli {
+
+void warn_about_fonts(const std::string& text) {
+  if (const std::string line = missing_font(text); !line.empty()) {
+    log_warning(line);
+  }
+}
 
 void add_result_options(Options& options) {
   options.value("svg", "Also draw the result to this file")
@@ -27,7 +34,9 @@ void ResultFiles::write(const ResultViews& views) const {
     if (name == "svg") {
       write_file(path, views.svg());
     } else if (name == "png") {
-      write_file(path, svg_to_png(views.svg()));
+      const std::string figure = views.svg();
+      warn_about_fonts(figure);
+      write_file(path, svg_to_png(figure));
     } else if (name == "npz") {
       const ResultArrays arrays = views.arrays();
       write_npz(path, arrays.tensors, arrays.texts);

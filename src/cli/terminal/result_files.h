@@ -9,6 +9,9 @@
 
 namespace headlight::cli {
 
+// Logs a warning if a PNG with this text lacks a font.
+void warn_about_fonts(const std::string& text);
+
 // --svg, --png, --npz and --html.
 void add_result_options(Options& options);
 

@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <fontconfig/fontconfig.h>
 #include <librsvg/rsvg.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include <memory>
 
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "views/png/png.h"
 
 namespace headlight {
@@ -64,6 +66,39 @@ struct Release {
   void operator()(cairo_t* context) const { rsvg().cairo_destroy(context); }
 };
 
+bool has_hangul(std::string_view text) {
+  constexpr char32_t kFirst = U'\uAC00';
+  constexpr char32_t kLast = U'\uD7A3';
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (character.code_point >= kFirst && character.code_point <= kLast) {
+      return true;
+    }
+    text.remove_prefix(static_cast<std::size_t>(character.length));
+  }
+  return false;
+}
+
+// Whether fontconfig, which chooses fonts for librsvg, has one for Hangul. True if it is missing.
+bool has_hangul_font() {
+  void* library = dlopen("libfontconfig.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed
+  if (library == nullptr) {
+    return true;
+  }
+  FcPattern* pattern = find<decltype(::FcNameParse)>(library, "FcNameParse")(
+      reinterpret_cast<const FcChar8*>(":charset=ac00"));
+  FcObjectSet* objects = find<decltype(::FcObjectSetCreate)>(library, "FcObjectSetCreate")();
+  FcFontSet* fonts =
+      find<decltype(::FcFontList)>(library, "FcFontList")(nullptr, pattern, objects);
+  const bool any = fonts == nullptr || fonts->nfont > 0;
+  if (fonts != nullptr) {
+    find<decltype(::FcFontSetDestroy)>(library, "FcFontSetDestroy")(fonts);
+  }
+  find<decltype(::FcObjectSetDestroy)>(library, "FcObjectSetDestroy")(objects);
+  find<decltype(::FcPatternDestroy)>(library, "FcPatternDestroy")(pattern);
+  return any;
+}
+
 cairo_status_t append_bytes(void* out, const unsigned char* data, unsigned int length) {
   static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(data), length);
   return CAIRO_STATUS_SUCCESS;
@@ -96,6 +131,13 @@ std::string svg_to_png(const std::string& svg, double scale) {
   require(drawn, "[svg_to_png] the picture of ", whole.width, " x ", whole.height,
           " pixels cannot be drawn");
   return png;
+}
+
+std::string missing_font(std::string_view text) {
+  return has_hangul(text) && !has_hangul_font()
+             ? "no font on this machine has Hangul: the PNG has boxes in its place; install a font "
+               "(Debian: fonts-noto-cjk or fonts-nanum)"
+             : "";
 }
 
 }  // namespace headlight
