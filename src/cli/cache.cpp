@@ -40,8 +40,9 @@ constexpr const char* kCacheDetails =
     "wanted: resid_post, z.5.1, mlp_post.3-5.17, blocks.5.attn.hook_q. Points: embed, resid_pre,\n"
     "ln1_scale, ln1, q, k, v, rot_q, rot_k, attn_scores, pattern, z, result, attn_out, resid_mid,\n"
     "ln2_scale, ln2, mlp_pre, mlp_post, mlp_out, resid_post, ln_final_scale, ln_final, logits.\n"
-    "--layers are those of names that say none. Layers above the last one are not computed. MODEL\n"
-    "is a run directory, a checkpoint or a Hugging Face directory.\n\n"
+    "A point that the model does not compute, such as resid_mid of parallel layers, is left out\n"
+    "with a warning. --layers are those of names that say none. Layers above the last one are not\n"
+    "computed. MODEL is a run directory, a checkpoint or a Hugging Face directory.\n\n"
     "--text is read whole, with every token; --data as eval reads it: in sequences of at most\n"
     "--window tokens, without the last token of a stream or document. More rows than --shard_rows\n"
     "go into OUT-00000.npz, OUT-00001.npz ..., each a whole cache of its sequences, and OUT.json\n"
@@ -50,7 +51,8 @@ constexpr const char* kCacheDetails =
     "file: until it is whole its values lie on the same disk once more, as float32. float16 holds\n"
     "values up to 65,504; larger ones become infinite, and a warning counts them.\n\n"
     "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
-    "together), rows, bytes, lost[{name, too_large, not_numbers}].";
+    "together), rows, bytes, absent[] (points that the model does not compute), lost[{name,\n"
+    "too_large, not_numbers}].";
 
 Options cache_options() {
   Options options(
@@ -165,7 +167,11 @@ Json json_of(const ActivationFiles& written) {
             {"arrays", Json::array()},
             {"rows", written.rows},
             {"bytes", written.bytes},
+            {"absent", Json::array()},
             {"lost", Json::array()}};
+  for (const AbsentPoint& absent : written.absent) {
+    json["absent"].push_back(name_of(absent.point));
+  }
   for (const std::filesystem::path& file : written.files) {
     json["files"].push_back(file.string());
   }
@@ -181,6 +187,14 @@ Json json_of(const ActivationFiles& written) {
     }
   }
   return json;
+}
+
+void warn_about_absent_points(const ActivationFiles& written) {
+  for (const AbsentPoint& absent : written.absent) {
+    log_warning(concat_text(name_of(absent.point), ": this model does not compute it (",
+                            absent.layers, absent.layers == 1 ? " array" : " arrays",
+                            " not written); wrote the other points"));
+  }
 }
 
 void warn_about_lost_values(const ActivationFiles& written) {
@@ -229,6 +243,7 @@ int cache_command(const Options& options) {
     written = write_with_progress(
         options, loaded, ActivationContexts(dataset, loaded.model->config().block_size), writing);
   }
+  warn_about_absent_points(written);
   warn_about_lost_values(written);
   if (options.json()) {
     print_json(json_of(written));

@@ -235,6 +235,22 @@ TEST_CASE("a model of one's own is cached as a Gpt is", "[activations]") {
   }
 }
 
+TEST_CASE("points that a model does not compute are left out", "[activations]") {
+  const ActivationContexts contexts({{1, 2, 3}}, kBlock);
+  const ActivationOptions wanted{.points = points({"rot_q", "resid_post.1", "rot_k.0"})};
+  const NamedTensors kept = cache_activations(model(), contexts, wanted);
+  CHECK(kept.front().first == "blocks.1.hook_resid_post");
+  CHECK(kept.size() == 1 + 5);
+  const ScratchFolder folder;
+  const ActivationFiles files = write_activations(folder.at("acts.npz"), model(), contexts,
+                                                  {.activations = wanted});
+  REQUIRE(files.absent.size() == 2);
+  CHECK(files.absent[0].point == Point::rot_q);
+  CHECK(files.absent[0].layers == 3);
+  CHECK(files.absent[1].layers == 1);
+  CHECK(files.arrays.front().name == "blocks.1.hook_resid_post");
+}
+
 TEST_CASE("what cannot be cached is said in one line", "[activations]") {
   CHECK(contains(refusal({}), "expected a point or more"));
   CHECK(refusal({"resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");

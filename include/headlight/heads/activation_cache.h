@@ -76,8 +76,8 @@ struct ActivationOptions {
 // context), documents and document_positions [R]; offsets [B + 1], the row at which each context
 // begins, and R.
 //
-// Throws Error when no point is given; for a point, layer, head or element that the model does not
-// have; for maps of more than kMostMappedContexts contexts; when no token stands at the
+// Points that the model does not compute are left out. Throws Error when no point is given or left;
+// for a layer, head or element that the model does not have; for maps of more than kMostMappedContexts contexts; when no token stands at the
 // positions; and when the memory that is free does not hold the arrays.
 NamedTensors cache_activations(const LanguageModel& model, const ActivationContexts& contexts,
                                const ActivationOptions& options);

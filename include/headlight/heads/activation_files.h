@@ -35,10 +35,18 @@ struct ActivationArrayInfo {
   LostValues lost = {};
 };
 
+// A point that was asked for and that the model does not compute, such as resid_mid where attention
+// and MLP run in parallel.
+struct AbsentPoint {
+  Point point = Point::resid_mid;
+  Index layers = 0;  // that were asked for and lack it; 1 for a point outside the layers
+};
+
 struct ActivationFiles {
   std::vector<std::filesystem::path> files;
   std::filesystem::path index;  // empty: there is one file, which needs none
   std::vector<ActivationArrayInfo> arrays;
+  std::vector<AbsentPoint> absent;  // no array holds these
   Index rows = 0;
   Index bytes = 0;  // of the files
 };

@@ -181,6 +181,7 @@ ActivationFiles write_activations(const fs::path& path, const LanguageModel& mod
     remove_old_index(path);
   }
   ActivationFiles result;
+  result.absent = plan.absent();
   for (const ContextSpan& span : spans) {
     result.rows += span.rows;
   }

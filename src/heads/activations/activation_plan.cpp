@@ -103,10 +103,21 @@ void ActivationPlan::probe(const std::vector<std::vector<NumberRange>>& items) {
   if (gpt_ != nullptr) {
     hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
   }
+  std::vector<ActivationArray> present;
+  std::map<Point, Index> absent;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const auto found = hook.values.find({arrays_[i].point, arrays_[i].layer});
-    require(found != hook.values.end(), arrays_[i].name(), ": the model does not compute it");
-    complete(arrays_[i], found->second.shape(), model_.heads(), items[i]);
+    if (found == hook.values.end()) {
+      ++absent[arrays_[i].point];
+    } else {
+      complete(arrays_[i], found->second.shape(), model_.heads(), items[i]);
+      present.push_back(arrays_[i]);
+    }
+  }
+  require(!present.empty(), arrays_[0].name(), ": the model does not compute it");
+  arrays_ = std::move(present);
+  for (const auto& [point, layers] : absent) {
+    absent_.push_back({point, layers});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/heads/activation_files.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
@@ -24,11 +25,14 @@ struct ActivationArray {
 // What a model has to compute for some points. A pass over one token tells what it comes by there.
 class ActivationPlan {
  public:
-  // The model must outlive the plan. Throws Error for points that the model does not have.
+  // The model must outlive the plan. Throws Error for layers, heads and elements that the model
+  // does not have, and when it computes none of the points.
   ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points);
 
   // In the order of a pass.
   const std::vector<ActivationArray>& arrays() const { return arrays_; }
+  // Points that the model does not compute.
+  const std::vector<AbsentPoint>& absent() const { return absent_; }
   bool wants(Point point, Index layer) const;
   Index row_bytes() const;  // as float32, without maps
   Index map_heads() const;  // of all maps of a context; 0: there is no map
@@ -42,7 +46,7 @@ class ActivationPlan {
  private:
   // The layers of a point, with a last one. Throws Error when the model does not have them.
   NumberRange existing_layers(const PointRange& points) const;
-  // Fills in the arrays, given the items that are named of each.
+  // Fills in the arrays, given the items that are named of each; removes absent ones.
   void probe(const std::vector<std::vector<NumberRange>>& items);
 
   const LanguageModel& model_;
@@ -51,6 +55,7 @@ class ActivationPlan {
   Index run_layers_ = 0;
   bool to_the_end_ = false;
   std::vector<ActivationArray> arrays_;
+  std::vector<AbsentPoint> absent_;
 };
 
 }  // namespace headlight

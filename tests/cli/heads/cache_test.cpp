@@ -71,6 +71,32 @@ TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   CHECK(text.find("wrote " + given.out) != std::string::npos);
 }
 
+TEST_CASE("cache names a point once that the model does not compute", "[cli]") {
+  const Material given;
+  GptConfig config;
+  config.vocab_size = 257;
+  config.block_size = 16;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 16;
+  config.parallel_residual = true;
+  const std::string parallel = given.folder.at("parallel");
+  std::filesystem::create_directory(parallel);
+  write_model_files(parallel, Gpt(config), ByteTokenizer());
+  const Arguments base{"cache",   parallel,     "--text", "abc",
+                       "--names", "resid_mid,z", "--out",  given.out};
+  const ProgramResult result = run_headlight(base);
+  CHECK(result.exit_code == 0);
+  CHECK(result.err.find("resid_mid: this model does not compute it (2 arrays not written)") !=
+        std::string::npos);
+  CHECK(result.err.find("resid_mid") == result.err.rfind("resid_mid"));
+  const Json report = report_of(base);
+  CHECK(report["absent"] == Json{"resid_mid"});
+  CHECK(report["arrays"][0]["name"] == "blocks.0.attn.hook_z");
+  check_refused(changed(base, {"--names", "resid_mid"}),
+                {"blocks.0.hook_resid_mid: the model does not compute it"});
+}
+
 TEST_CASE("cache writes a corpus in files that join to one", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("acts.safetensors");
