@@ -2,6 +2,7 @@
 
 #include "headlight/heads/attribution.h"
 #include "headlight/heads/patch_grid.h"
+#include "heads/effects/answer_contrast.h"
 #include "heads/head_experiments_support.h"
 
 namespace patching_test {
@@ -36,6 +37,22 @@ TEST_CASE("patching tells how much of the clean text's answer each head brings b
     moved += std::abs(patch.recovered);
   }
   CHECK(moved > 1e-3);
+}
+
+TEST_CASE("answers of one token need no losses of their text") {
+  const auto gpt = random_gpt(three_layers());
+  const PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
+  const AnswerContrast contrast(*gpt, task);
+  const Batch batch = contrast.batch(kClean);
+  CHECK_FALSE(batch.targets.defined());
+  const ForwardReplay replay(*gpt, batch);
+  CHECK(replay.losses().empty());
+  const ForwardReplay with_losses(*gpt, make_batch({kClean}));
+  CHECK(contrast.of(replay) == contrast.of(with_losses));
+  CHECK(patch_heads(*gpt, task).clean_difference == contrast.of(with_losses));
+  const PatchingTask longer{
+      .clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
+  CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
 }
 
 TEST_CASE("answers of several tokens are read behind the text, token by token") {

@@ -80,9 +80,10 @@ Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies)
     }
   }
   Batch batch = make_batch(sequences);
+  batch.targets = Tensor();
+  batch.target_count = 0;
   if (several_) {
     std::vector<std::int32_t> targets(static_cast<std::size_t>(batch.token_count()), kIgnoreTarget);
-    batch.target_count = 0;
     for (Index sequence = 0; sequence < batch.sequence_count(); ++sequence) {
       const std::vector<std::int32_t>& answer = *answers_[sequence % 2];
       const Index first = batch.offsets[static_cast<std::size_t>(sequence)] + length_ - 1;

@@ -21,7 +21,8 @@ class AnswerContrast {
 
   // A text as it is read, `copies` times over: by itself, or, when an answer has several tokens,
   // twice: followed by all of the answer but its last token, and by the same of the wrong one.
-  // Targets are those that the difference is made of.
+  // Targets are the tokens of answers of several tokens; undefined for answers of one, whose logits
+  // are read behind the text alone, so that a pass computes no losses.
   Batch batch(const std::vector<std::int32_t>& text, Index copies = 1) const;
   // Where the sequences of a copy begin, and its number of rows behind them.
   const std::vector<Index>& starts() const { return starts_; }
