@@ -18,9 +18,10 @@ namespace {
 
 constexpr const char* kImportanceDetails =
     "Three answers to the question which heads a model needs on a text, in nats a token:\n"
-    "  sensitivity   mean over documents of the absolute derivative of the loss by a gate on the\n"
-    "                head (Michel et al., arXiv 1905.10650); normalised: divided by the root of\n"
-    "                the sum of squares over the layer\n"
+    "  sensitivity   absolute derivative of a sequence's summed loss by a gate on the head, added\n"
+    "                up over sequences and divided by the number of tokens, so that each sequence\n"
+    "                counts by its tokens (Michel et al., arXiv 1905.10650); normalised: divided\n"
+    "                by the root of the sum of squares over the layer\n"
     "  taylor        what the loss would rise by without the head, were it linear in the gate\n"
     "                (Molchanov et al., arXiv 1611.06440)\n"
     "  ablation      what the loss does rise by (headlight ablate)\n"
