@@ -33,6 +33,9 @@ constexpr const char* kAttributeDetails =
     "as\n"
     "patch reads them. The logit of the answer less that of the wrong token after each clean text\n"
     "is taken apart; the parts are means over pairs with 95 % intervals (bootstrap).\n"
+    "With groups of tokens, as patch reads them (\"groups\" in each line, or --group end=last for\n"
+    "all), --by source adds up what heads read from each group, and from other tokens as (others).\n"
+    "Groups can be compared between texts of different lengths.\n"
     "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
     "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
     "marked ?; so it does when most pairs are not done clearly, or they are fewer than 10.\n"
@@ -45,17 +48,15 @@ constexpr const char* kAttributeDetails =
     "attention_bias, 4 mlp,\n"
     "5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, source, neuron [N] (-1:\n"
     "none; a layer too many: behind the last); and the same in a grid: layers [L, 2] (attention,\n"
-    "MLP), heads [L, H], sources [L, H, S] and source_sums [S], or neurons [L, I]; of one text "
-    "its\n"
-    "tokens [T].\n"
+    "MLP), heads [L, H], sources [L, H, S] and source_sums [S] (group: names of groups), or neurons\n"
+    "[L, I]; of one text its tokens [T].\n"
     "JSON keys: caution (null: none), by, token{id, token}, probability, likeliest{id, token},\n"
     "against{id, token} or null, position, logit, parts[{part, kind, layer, head, source, neuron\n"
     "(each null for other parts), logit, reliable}], with --by source sources[{position, id, "
     "token,\n"
-    "logit}] (sums over heads). With --pairs pairs, pairs_done (clearly), logit, logit_low,\n"
-    "logit_high and prompts[{token, ..., logit}] in the place of token to logit, and logit_low "
-    "and\n"
-    "logit_high of parts and sources.";
+    "logit}] (sums over heads; group instead of position where these are groups). With --pairs\n"
+    "pairs, pairs_done (clearly), logit, logit_low, logit_high and prompts[{token, ..., logit}]\n"
+    "in the place of token to logit, and logit_low and logit_high of parts and sources.";
 
 Options attribute_options() {
   Options options(
@@ -76,7 +77,9 @@ Options attribute_options() {
       .value("against", "Token whose logit is taken off")
       .value("position", "Position of the text that predicts it, from 0; the last by default")
       .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
-      .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head")
+      .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head");
+  add_group_option(options, "--by source with --pairs");
+  options
       .value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
       .alias("top", "limit");
   add_result_options(options);
@@ -113,29 +116,35 @@ std::int32_t only_token(const std::vector<std::int32_t>& answer, const char* key
   return answer.front();
 }
 
-std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel& loaded) {
+std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel& loaded,
+                                      AttributionBy by) {
   if (!options.given("pairs")) {
+    refuse_options(options, {"group"}, "expected --pairs beside it");
     return {text_task(options, loaded)};
   }
   refuse_options(options, {"text", "ids", "token", "against", "position"},
                  "does not go with --pairs");
   std::vector<AttributionTask> tasks;
-  for (PatchingTask& pair : read_pairs(options.text("pairs"), loaded)) {
+  const bool with_groups = by == AttributionBy::source;
+  for (PatchingTask& pair : read_pairs(options, loaded, with_groups)) {
     tasks.push_back({.text = std::move(pair.clean),
                      .target = only_token(pair.answer, "answer"),
-                     .against = only_token(pair.wrong, "wrong")});
+                     .against = only_token(pair.wrong, "wrong"),
+                     .groups = std::move(pair.groups)});
   }
   return tasks;
 }
 
 int attribute_command(const Options& options) {
   const auto by = parse_name<AttributionBy>("by", options.text("by"));
+  require(by == AttributionBy::source || !options.given("group"),
+          "--group: expected --by source beside it");
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
   AttributionReport report{
-      .by = by, .tasks = tasks_of(options, loaded), .study = {}, .tokenizer = *loaded.tokenizer};
+      .by = by, .tasks = tasks_of(options, loaded, by), .study = {}, .tokenizer = *loaded.tokenizer};
   {
     CountProgress progress("reading prompts");
     report.study =

@@ -247,6 +247,56 @@ TEST_CASE("source tokens of prompts are summed over heads, and of one length", "
         2);
 }
 
+TEST_CASE("source tokens of texts of different lengths are summed by groups", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const AttributionTask first{.text = {5, 4, 3, 2, 1},
+                              .target = 4,
+                              .against = 6,
+                              .groups = {{"thing", {1, 2}}, {"end", {4}}}};
+  const AttributionTask second{
+      .text = {5, 4, 9}, .target = 4, .groups = {{"end", {2}}, {"thing", {0}}}};
+  const AttributionStudy study =
+      attribute_prompts(*gpt, {first, second}, {.by = AttributionBy::source});
+  CHECK(study.groups == std::vector<std::string>{"thing", "end", "(others)"});
+  REQUIRE(study.sources.size() == 3);
+  // The tokens of each group, by text.
+  const std::vector<std::vector<std::vector<Index>>> tokens{{{1, 2}, {4}, {0, 3}},
+                                                            {{0}, {2}, {1}}};
+  double whole = 0;
+  for (std::size_t group = 0; group < 3; ++group) {
+    double sum = 0;
+    for (std::size_t text = 0; text < 2; ++text) {
+      const AttributionResult one =
+          attribute_logit(*gpt, text == 0 ? first : second, AttributionBy::source);
+      whole += group == 0 ? one.logit : 0;
+      for (const LogitPart& part : one.parts) {
+        const auto& members = tokens[text][group];
+        const bool is_member =
+            part.source && std::find(members.begin(), members.end(), *part.source) != members.end();
+        sum += is_member ? part.logit : 0;
+      }
+    }
+    CHECK(study.sources[group].mean == Approx(sum / 2));
+  }
+  double parts = 0;
+  for (const MeanLogitPart& mean : study.parts) {
+    parts += mean.part.logit;
+  }
+  CHECK(parts == Approx(whole / 2));
+  CHECK(study.logit.mean == Approx(whole / 2));
+
+  const auto refused = [&](const std::vector<TokenGroup>& groups) {
+    AttributionTask other = second;
+    other.groups = groups;
+    return error_of([&] {
+      attribute_prompts(*gpt, {first, other}, {.by = AttributionBy::source});
+    });
+  };
+  CHECK(mentions(refused({}), {"prompt 2", "groups of pair 1, thing, end, got none"}));
+  CHECK(mentions(refused({{"thing", {0, 2}}, {"end", {2}}}), {"token 2 in 'thing' and 'end'"}));
+  CHECK(mentions(refused({{"thing", {0}}, {"end", {3}}}), {"'end' from 0 to 2, got 3"}));
+}
+
 TEST_CASE("a study names the prompt that cannot be read, and what its means are worth", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { attribute_prompts(*gpt, {}); }), {"pairs", "at least one"}));

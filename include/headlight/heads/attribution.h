@@ -9,6 +9,7 @@
 #include "headlight/base/choices.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_id.h"
+#include "headlight/heads/patching.h"
 #include "headlight/nn/gpt.h"
 
 // Direct logit attribution (Elhage et al., "A Mathematical Framework for Transformer Circuits",
@@ -21,6 +22,8 @@ struct AttributionTask {
   std::int32_t target = 0;                   // the token whose logit is taken apart
   std::optional<std::int32_t> against = {};  // with one, its logit is subtracted
   std::optional<Index> position = {};        // of the query, from 0; without: the last one
+  // Of several tasks by source: what stands in the place of tokens. No token is in two of them.
+  std::vector<TokenGroup> groups = {};
 };
 
 // How far a logit is taken apart.
@@ -126,18 +129,25 @@ struct MeanLogitPart {
   Interval logit;  // over prompts
 };
 
+// The group of all tokens that are in no other one.
+inline constexpr const char* kOtherTokens = "(others)";
+
 struct AttributionStudy {
   std::vector<AttributionResult> prompts;   // in their order, without their parts
   std::vector<std::vector<double>> logits;  // [prompts][parts]
   std::vector<MeanLogitPart> parts;         // in the order of AttributionResult
   Interval logit;                           // over prompts
   std::vector<Interval> sources;            // [S], by source: sums over all heads
+  // [S]: names of the sources that are groups, of which the last is kOtherTokens; empty: tokens.
+  std::vector<std::string> groups;
   Index clear = 0;                          // prompts with AttributionResult::is_clear()
 };
 
-// Takes the logits of many prompts apart, all in the same way. Throws Error as attribute_logit(),
-// naming the prompt from 1, and about "pairs" for none and, by AttributionBy::source, for positions
-// that see different numbers of tokens.
+// Takes the logits of many prompts apart, all in the same way. By AttributionBy::source the sources
+// are tokens, or, where the first task has groups, these and the rest of the tokens, which texts of
+// different lengths have in common. Throws Error as attribute_logit(), naming the prompt from 1,
+// and about "pairs" for none, for tokens of positions that see different numbers of them, and for
+// other groups than those of the first task; about "group" as patch_grid() and for a token in two.
 AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    const AttributionStudyOptions& options = {});
 

@@ -39,8 +39,12 @@ constexpr const char* kPatchDetails =
     "the\n"
     "clean text with values of the corrupt one. --method attribution tells all parts from one\n"
     "gradient, a straight-line guess at what patching would do; both shows how well they agree\n"
-    "(Pearson's r). --path 0.4:3.1.k lets what head 0.4 puts out on the clean text reach the keys\n"
-    "of head 3.1 directly, and nothing else.\n"
+    "(Pearson's r).\n"
+    "\n"
+    "--path 0.4:3.1.k lets the output of head 0.4 on the clean text reach the keys of head 3.1\n"
+    "directly, and nothing else: all other heads and MLPs keep their output on the corrupt text.\n"
+    "No norm is held fixed: the norm before head 3.1 is computed anew. Heads that share keys and\n"
+    "values are patched together, and named together: 3.0-2.\n"
     "\n"
     "--pairs reads many: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}; the shares "
     "are\n"
@@ -64,8 +68,8 @@ constexpr const char* kPatchDetails =
     "caution, clean_difference, corrupt_difference, correlation, cells[{layer, item, position, "
     "group,\n"
     "token, difference, recovered, recovered_low, recovered_high, attribution, attribution_low,\n"
-    "attribution_high}]; of a path: from, to, into, metric, difference, recovered; else: task, "
-    "caution\n"
+    "attribution_high}]; of a path: from, to (3.1 or 3.0-2), into, metric, difference, recovered;\n"
+    "else: task, caution\n"
     "(null: the task is clear), metric, clean_difference, corrupt_difference, clean_next{id, "
     "token,\n"
     "probability} and corrupt_next{...} (the likeliest after each text), answer{id, ids, token}\n"
@@ -95,7 +99,7 @@ Options patch_options() {
              "position of a point without heads")
       .value("layers", "Only these layers, as 3 or 4-8")
       .value("positions", "Only these positions, as 3 or 4-8");
-  add_group_option(options);
+  add_group_option(options, "--by group");
   options.value("method", "patch, attribution or both", "patch")
       .value("path", "Path patching, as FROM:TO.q: 0.4:3.1.k")
       .value("limit", "Rows of the table of a grid; 0: all", "20")
@@ -226,7 +230,7 @@ int patch_command(const Options& options) {
   const LoadedModel loaded = load_text_model(options.positional(), options);
   intervene(options, loaded);
   if (is_grid) {
-    patch_and_show_grid(options, loaded, pair_options(options, loaded), files);
+    patch_and_show_grid(options, loaded, files);
   } else if (options.given("path")) {
     show_path(options, loaded, task_option(options, loaded));
   } else {

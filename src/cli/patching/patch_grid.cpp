@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
+#include "headlight/heads/circuit.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/heads/patch_grid.h"
 #include "headlight/views/matrix_plot.h"
@@ -346,6 +347,20 @@ ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
       .grids = grids};
 }
 
+// The head whose query is changed, or all heads that share the key or value.
+std::string receiver_name(const PatchPath& path, const HeadLayout& heads) {
+  CircuitNode node{CircuitPart::head, path.to.layer, path.to.head, path.to.head};
+  const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(path.to.layer)];
+  const Index key = heads.key_place(path.to.layer, place_of(path.to, heads));
+  for (Index place = std::ssize(numbers) - 1; path.into != Point::q && place >= 0; --place) {
+    if (heads.key_place(path.to.layer, place) == key) {
+      node.head = numbers[static_cast<std::size_t>(place)];
+      node.last = std::max(node.last, node.head);
+    }
+  }
+  return node_name(node);
+}
+
 }  // namespace
 
 bool asks_for_grid(const Options& options) {
@@ -366,8 +381,9 @@ bool asks_for_grid(const Options& options) {
 }
 
 void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
-                         const std::vector<PatchingTask>& tasks, const ResultFiles& files) {
+                         const ResultFiles& files) {
   PatchGridOptions grid = grid_options(options);
+  const std::vector<PatchingTask> tasks = pair_options(options, loaded, grid.by_group);
   const Index limit = count_option(options, "limit", 0);
   PatchStudy study;
   {
@@ -404,16 +420,17 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
                        .to = head(text.substr(colon + 1, dot - colon - 1)),
                        .into = parse_name<Point>("path", text.substr(dot + 1))};
   const PatchCell cell = patch_path(*loaded.model, task, path);
+  const std::string receiver = receiver_name(path, loaded.model->heads());
   if (options.json()) {
     print_json({{"from", head_name(path.from)},
-                {"to", head_name(path.to)},
+                {"to", receiver},
                 {"into", name_of(path.into)},
                 {"metric", metric_name({task})},
                 {"difference", cell.difference},
                 {"recovered", cell.recovered}});
   } else {
     std::cout << "what " << head_name(path.from) << " writes into the " << name_of(path.into)
-              << " of " << head_name(path.to) << " recovers " << signed_number(cell.recovered, 3)
+              << " of " << receiver << " recovers " << signed_number(cell.recovered, 3)
               << " (difference " << signed_number(cell.difference, 3) << ")\n";
   }
 }

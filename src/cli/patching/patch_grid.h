@@ -15,7 +15,7 @@ bool asks_for_grid(const Options& options);
 
 // Patches, prints and draws what the options say.
 void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
-                         const std::vector<PatchingTask>& tasks, const ResultFiles& files);
+                         const ResultFiles& files);
 void show_path(const Options& options, const LoadedModel& loaded, const PatchingTask& task);
 
 }  // namespace headlight::cli

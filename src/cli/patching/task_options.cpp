@@ -150,8 +150,22 @@ void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
   }
 }
 
-PatchingTask pair_of(const Json& line, const std::vector<std::string>& groups_of_all,
-                     const Tokenizer& tokenizer, const std::string& place) {
+// The groups of a line, and those of all that it does not name itself.
+void add_groups_of_line(const Json& line, const std::vector<std::string>& groups_of_all,
+                        PatchingTask& task, const Tokenizer& tokenizer) {
+  add_groups(groups_of_all, task, tokenizer);
+  const Json* groups = line.find("groups");
+  if (groups == nullptr) {
+    return;
+  }
+  require(groups->is_object(), "key \"groups\": expected an object, got a ", groups->type_name());
+  for (const JsonMember& group : groups->members()) {
+    in_place("key \"groups\": \"" + group.key + "\": ",
+             [&] { add_group(task.groups, group_of(group.key, group.value, task, tokenizer)); });
+  }
+}
+
+PatchingTask pair_of(const Json& line, const Tokenizer& tokenizer, const std::string& place) {
   const auto text = [&](const char* key) {
     const Json* value = line.find(key);
     require(value != nullptr && value->is_string(), "key \"", key, "\": expected a text");
@@ -160,20 +174,10 @@ PatchingTask pair_of(const Json& line, const std::vector<std::string>& groups_of
   const auto answer = [&](const char* key) {
     return tokens_of(text(key), concat_text("key \"", key, "\""), tokenizer, place);
   };
-  PatchingTask task{.clean = tokenizer.encode_prompt(text("clean")),
-                    .corrupt = tokenizer.encode_prompt(text("corrupt")),
-                    .answer = answer("answer"),
-                    .wrong = answer("wrong")};
-  const Json* groups = line.find("groups");
-  add_groups(groups_of_all, task, tokenizer);
-  if (groups != nullptr) {
-    require(groups->is_object(), "key \"groups\": expected an object, got a ", groups->type_name());
-    for (const JsonMember& group : groups->members()) {
-      in_place("key \"groups\": \"" + group.key + "\": ",
-               [&] { add_group(task.groups, group_of(group.key, group.value, task, tokenizer)); });
-    }
-  }
-  return task;
+  return {.clean = tokenizer.encode_prompt(text("clean")),
+          .corrupt = tokenizer.encode_prompt(text("corrupt")),
+          .answer = answer("answer"),
+          .wrong = answer("wrong")};
 }
 
 std::vector<std::string> groups_option(const Options& options) {
@@ -197,9 +201,9 @@ void add_pair_options(Options& options) {
   add_special_tokens_option(options);
 }
 
-void add_group_option(Options& options) {
+void add_group_option(Options& options, const std::string& with) {
   options.values("group",
-                 "--by group: NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
+                 with + ": NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
                  "NAME=POSITIONS (3, 5-6, last), of the clean text");
 }
 
@@ -225,8 +229,10 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
   return task;
 }
 
-std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded,
-                                     const std::vector<std::string>& groups) {
+std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& loaded,
+                                     bool with_groups) {
+  const std::filesystem::path path = options.text("pairs");
+  const std::vector<std::string> groups = groups_option(options);
   std::vector<PatchingTask> pairs;
   std::vector<std::string> texts;  // of all pairs
   std::istringstream lines(read_text_file(path));
@@ -236,8 +242,12 @@ std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const Lo
     if (line.find_first_not_of(" \t\r") != std::string::npos) {
       const std::string place = concat_text(path.string(), ": line ", number);
       const Json json = parse_json(line, place);
-      in_place(place + ": ",
-               [&] { pairs.push_back(pair_of(json, groups, *loaded.tokenizer, place + ": ")); });
+      in_place(place + ": ", [&] {
+        pairs.push_back(pair_of(json, *loaded.tokenizer, place + ": "));
+        if (with_groups) {
+          add_groups_of_line(json, groups, pairs.back(), *loaded.tokenizer);
+        }
+      });
       for (const char* key : {"clean", "corrupt", "answer", "wrong"}) {
         texts.push_back(json.find(key)->text());
       }
@@ -249,12 +259,13 @@ std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const Lo
   return pairs;
 }
 
-std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded) {
+std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded,
+                                       bool with_groups) {
   if (!options.given("pairs")) {
     return {task_option(options, loaded)};
   }
   refuse_options(options, {"clean", "corrupt", "answer", "wrong"}, "does not go with --pairs");
-  return read_pairs(options.text("pairs"), loaded, groups_option(options));
+  return read_pairs(options, loaded, with_groups);
 }
 
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,16 +17,17 @@ extern const char* const kTaskDetails;
 // --clean, --corrupt, --answer, --wrong, and --pairs in their place, JSON lines with these keys;
 // and --special_tokens.
 void add_pair_options(Options& options);
-// --group, for commands that go by groups.
-void add_group_option(Options& options);
+// --group, for commands that go by groups; `with`: the options beside which it is used.
+void add_group_option(Options& options, const std::string& with);
 // The one pair of texts; answers that are not given are the likeliest token.
 PatchingTask task_option(const Options& options, const LoadedModel& loaded);
-// The pairs of a file of JSON lines; all get the groups, each as --group takes it, that a line does
-// not name itself. Throws Error naming file and line.
-std::vector<PatchingTask> read_pairs(const std::filesystem::path& path, const LoadedModel& loaded,
-                                     const std::vector<std::string>& groups = {});
+// The pairs of --pairs. With groups each line adds those of --group that it does not name itself;
+// without, "groups" is not read. Throws Error naming file and line.
+std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& loaded,
+                                     bool with_groups);
 // The pair, or those of the file. Throws Error naming file and line.
-std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded);
+std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel& loaded,
+                                       bool with_groups = false);
 
 // The tokens of an answer as one text for display.
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer);

@@ -14,6 +14,7 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "heads/effects/frozen_norm.h"
+#include "heads/effects/token_groups.h"
 #include "heads/point_values.h"
 
 namespace headlight {
@@ -362,7 +363,10 @@ void take_means(AttributionStudy& study, const BootstrapOptions& options) {
   std::vector<Vector> sources;  // [prompts][S]
   for (std::size_t p = 0; p < study.prompts.size(); ++p) {
     wholes.push_back({study.prompts[p].logit});
-    Vector& sums = sources.emplace_back(static_cast<std::size_t>(study.prompts[p].visible));
+    const std::size_t count = study.groups.empty()
+                                  ? static_cast<std::size_t>(study.prompts[p].visible)
+                                  : study.groups.size();
+    Vector& sums = sources.emplace_back(count);
     for (std::size_t i = 0; i < means.size(); ++i) {
       if (const std::optional<Index> source = study.parts[i].part.source) {
         sums[static_cast<std::size_t>(*source)] += study.logits[p][i];
@@ -378,17 +382,96 @@ void take_means(AttributionStudy& study, const BootstrapOptions& options) {
   }
 }
 
-void check_lengths(const std::vector<AttributionTask>& tasks, AttributionBy by) {
-  require_value(!tasks.empty(), "pairs", "expected at least one prompt");
-  const auto visible = [](const AttributionTask& task) {
-    return task.position.value_or(static_cast<Index>(task.text.size()) - 1) + 1;
-  };
-  for (std::size_t i = 1; by == AttributionBy::source && i < tasks.size(); ++i) {
-    require_value(visible(tasks[i]) == visible(tasks[0]), "pairs",
-                  "source tokens of texts of the same length can be compared, got ",
-                  visible(tasks[0]), " tokens in prompt 1 and ", visible(tasks[i]), " in prompt ",
-                  i + 1);
+// Tokens that heads can look at.
+Index visible_of(const AttributionTask& task) {
+  return task.position.value_or(std::ssize(task.text) - 1) + 1;
+}
+
+void check_lengths(const std::vector<AttributionTask>& tasks) {
+  for (std::size_t i = 1; i < tasks.size(); ++i) {
+    require_value(visible_of(tasks[i]) == visible_of(tasks[0]), "pairs",
+                  "source tokens of texts of the same length can be compared, or groups of them, "
+                  "got ",
+                  visible_of(tasks[0]), " tokens in prompt 1 and ", visible_of(tasks[i]),
+                  " in prompt ", i + 1, " and no groups");
   }
+}
+
+// The place in `groups` of the group of each token, [S]; that of kOtherTokens is behind them.
+std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Index visible) {
+  check_groups(groups, visible);
+  std::vector<std::size_t> places(static_cast<std::size_t>(visible), groups.size());
+  for (std::size_t place = 0; place < groups.size(); ++place) {
+    for (const Index position : groups[place].positions) {
+      std::size_t& of_token = places[static_cast<std::size_t>(position)];
+      require_value(of_token == groups.size() || of_token == place, "group",
+                    "expected each token in one group, got token ", position, " in '",
+                    groups[std::min(of_token, groups.size() - 1)].name, "' and '",
+                    groups[place].name, "'");
+      of_token = place;
+    }
+  }
+  return places;
+}
+
+// Adds up the sources of each head by groups: `places` has that of every token, `names` those of
+// the groups.
+std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
+                                       const std::vector<std::size_t>& places,
+                                       const std::vector<std::string>& names) {
+  std::vector<LogitPart> grouped;
+  std::size_t begin = 0;  // of the groups of the head at hand
+  for (const LogitPart& part : parts) {
+    if (!part.source) {
+      grouped.push_back(part);
+      continue;
+    }
+    if (part.source == 0) {
+      begin = grouped.size();
+      for (std::size_t place = 0; place < names.size(); ++place) {
+        LogitPart group = part;
+        group.name = head_name(*part.head) + " @" + names[place];
+        group.source = static_cast<Index>(place);
+        group.logit = 0;
+        grouped.push_back(std::move(group));
+      }
+    }
+    grouped[begin + places[static_cast<std::size_t>(*part.source)]].logit += part.logit;
+  }
+  return grouped;
+}
+
+// Prompt `i`; with `names` of groups the sources are those.
+AttributionResult attribute_prompt(const Gpt& model, const std::vector<AttributionTask>& tasks,
+                                   std::size_t i, const std::vector<std::string>& names,
+                                   const AttributionStudyOptions& options) {
+  const auto progress = [&](double share) {
+    if (options.progress) {
+      options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
+    }
+  };
+  const AttributionTask& task = tasks[i];
+  std::vector<std::size_t> places;  // of the groups of its tokens
+  if (!names.empty()) {
+    places = group_places(in_order(task.groups, tasks[0].groups, i + 1), visible_of(task));
+  }
+  AttributionResult result = attribute_logit(model, task, options.by, progress);
+  if (!names.empty()) {
+    result.parts = grouped_sources(result.parts, places, names);
+  }
+  return result;
+}
+
+std::vector<std::string> source_groups(const std::vector<AttributionTask>& tasks,
+                                       AttributionBy by) {
+  std::vector<std::string> names;
+  if (by == AttributionBy::source && !tasks[0].groups.empty()) {
+    for (const TokenGroup& group : tasks[0].groups) {
+      names.push_back(group.name);
+    }
+    names.emplace_back(kOtherTokens);
+  }
+  return names;
 }
 
 }  // namespace
@@ -424,15 +507,16 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
 
 AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    const AttributionStudyOptions& options) {
-  check_lengths(tasks, options.by);
+  require_value(!tasks.empty(), "pairs", "expected at least one prompt");
   AttributionStudy study;
+  study.groups = source_groups(tasks, options.by);
+  if (options.by == AttributionBy::source && study.groups.empty()) {
+    check_lengths(tasks);
+  }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto progress = [&](double share) {
-      if (options.progress) {
-        options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
-      }
+    const auto attribute = [&] {
+      return attribute_prompt(model, tasks, i, study.groups, options);
     };
-    const auto attribute = [&] { return attribute_logit(model, tasks[i], options.by, progress); };
     AttributionResult result =
         tasks.size() == 1 ? attribute() : in_place(concat_text("prompt ", i + 1, ": "), attribute);
     Vector& logits = study.logits.emplace_back();
@@ -445,7 +529,9 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
     result.parts.clear();
     study.clear += result.is_clear() ? 1 : 0;
     study.prompts.push_back(std::move(result));
-    progress(1);
+    if (options.progress) {
+      options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
+    }
   }
   take_means(study, options.bootstrap);
   return study;

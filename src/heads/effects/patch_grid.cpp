@@ -11,6 +11,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
+#include "heads/effects/token_groups.h"
 #include "heads/point_values.h"
 
 namespace headlight {
@@ -334,23 +335,6 @@ void require_layer_point(Point point) {
   require_value(is_in_layer(point), "point", "expected a point of layers, got ", name_of(point));
 }
 
-void check_groups(const PatchingTask& task) {
-  require_value(!task.groups.empty(), "group", "expected groups of tokens, got none");
-  for (auto group = task.groups.begin(); group != task.groups.end(); ++group) {
-    require_value(!group->positions.empty(), "group", "expected positions of '", group->name,
-                  "', got none");
-    for (const Index position : group->positions) {
-      require_value(position >= 0 && position < std::ssize(task.clean), "group",
-                    "expected positions of '", group->name, "' from 0 to ", task.clean.size() - 1,
-                    ", got ", position);
-    }
-    const bool is_new = std::none_of(task.groups.begin(), group, [&](const TokenGroup& other) {
-      return other.name == group->name;
-    });
-    require_value(is_new, "group", "expected names that differ, got '", group->name, "' twice");
-  }
-}
-
 }  // namespace
 
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options) {
@@ -359,7 +343,7 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
                 "expected either positions or groups of them");
   const PatchRun run(model, task, options);
   if (options.by_group) {
-    check_groups(task);
+    check_groups(task.groups, std::ssize(task.clean));
   }
   const double whole = run.other_difference() - run.base_difference();
   PatchGrid grid{

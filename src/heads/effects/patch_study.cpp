@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "headlight/base/error.h"
 #include "headlight/heads/patch_grid.h"
+#include "heads/effects/token_groups.h"
 
 namespace headlight {
 namespace {
@@ -57,29 +57,6 @@ std::vector<MeanPatchCell> mean_cells(const std::vector<PatchGrid>& pairs) {
   return cells;
 }
 
-// The groups in the order of those of the first pair, so that cells of all pairs are the same.
-std::vector<TokenGroup> in_order(const std::vector<TokenGroup>& groups,
-                                 const std::vector<TokenGroup>& like, std::size_t pair) {
-  const auto names = [](const std::vector<TokenGroup>& all) {
-    std::string text;
-    for (const TokenGroup& group : all) {
-      text += (text.empty() ? "" : ", ") + group.name;
-    }
-    return text.empty() ? "none" : text;
-  };
-  std::vector<TokenGroup> ordered;
-  for (const TokenGroup& wanted : like) {
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const TokenGroup& group) {
-      return group.name == wanted.name;
-    });
-    require_value(found != groups.end() && groups.size() == like.size(), "pairs",
-                  "expected the groups of pair 1, ", names(like), ", got ", names(groups),
-                  " in pair ", pair + 1);
-    ordered.push_back(*found);
-  }
-  return ordered;
-}
-
 PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks, std::size_t pair,
                        const PatchGridOptions& options) {
   PatchingTask task = tasks[pair];
@@ -88,7 +65,7 @@ PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks,
                 tasks[0].clean.size(), " tokens in pair 1 and ", task.clean.size(), " in pair ",
                 pair + 1);
   if (options.by_group) {
-    task.groups = in_order(task.groups, tasks[0].groups, pair);
+    task.groups = in_order(task.groups, tasks[0].groups, pair + 1);
   }
   PatchGridOptions of_pair = options;
   if (options.progress) {

@@ -70,6 +70,10 @@ std::string stream_table(const AttributionReport& report) {
   return table.text();
 }
 
+const char* source_noun(const AttributionReport& report) {
+  return report.study.groups.empty() ? "token" : "group";
+}
+
 // What all heads together read from each token.
 std::string source_table(const AttributionReport& report, Index limit) {
   const std::vector<Interval>& sources = report.study.sources;
@@ -79,7 +83,8 @@ std::string source_table(const AttributionReport& report, Index limit) {
     return std::abs(sources[a].mean) > std::abs(sources[b].mean);
   });
   const std::size_t shown = shown_of(order.size(), limit);
-  Table table({{"all heads from token", true}, {"logit", !report.is_one()}});
+  Table table({{std::string("all heads from ") + source_noun(report), true},
+               {"logit", !report.is_one()}});
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(
         {report.source_label(static_cast<Index>(order[i])), logit_text(sources[order[i]], report)});
@@ -97,7 +102,7 @@ std::string part_table(const AttributionReport& report, Index limit) {
   const bool by_source = report.by == AttributionBy::source;
   std::vector<Table::Column> columns{{"part", true}};
   if (by_source) {
-    columns.push_back({"from token", true});
+    columns.push_back({std::string("from ") + source_noun(report), true});
   }
   columns.push_back({"logit", !report.is_one()});
   Table table(std::move(columns));
@@ -226,7 +231,7 @@ MatrixPlot layer_plot(const AttributionReport& report) {
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   const Grid grid = Grid::of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);
-  MatrixPlot plot{.title = {}, .row_title = "head", .column_title = "token", .rows = {"all heads"}};
+  MatrixPlot plot{.title = {}, .row_title = "head", .column_title = source_noun(report), .rows = {"all heads"}};
   for (std::size_t s = 0; s < sources; ++s) {
     plot.columns.push_back(report.source_label(static_cast<Index>(s)));
     plot.values.push_back(report.study.sources[s].mean);
@@ -383,8 +388,9 @@ Json sources_json(const AttributionReport& report) {
   Json json = Json::array();
   for (std::size_t s = 0; s < report.study.sources.size(); ++s) {
     const Interval& logit = report.study.sources[s];
-    Json entry{{"position", s}};
-    if (report.is_one()) {
+    const bool is_group = !report.study.groups.empty();
+    Json entry = is_group ? Json{{"group", report.study.groups[s]}} : Json{{"position", s}};
+    if (report.is_one() && !is_group) {
       entry.update(token_json(report.tasks.front().text[s], report.tokenizer));
     }
     entry["logit"] = logit.mean;
@@ -428,6 +434,9 @@ std::string AttributionReport::caution() const {
 }
 
 std::string AttributionReport::source_label(Index source) const {
+  if (!study.groups.empty()) {
+    return study.groups[static_cast<std::size_t>(source)];
+  }
   const std::string number = std::to_string(source);
   return is_one()
              ? number + " " +
@@ -527,7 +536,11 @@ ResultArrays attribution_arrays(const AttributionReport& report) {
   for (const MeanLogitPart& mean : study.parts) {
     names.push_back(mean.part.name);
   }
-  return {.tensors = std::move(arrays), .texts = {{"part", std::move(names)}}};
+  ResultArrays result{.tensors = std::move(arrays), .texts = {{"part", std::move(names)}}};
+  if (!study.groups.empty()) {
+    result.texts.emplace_back("group", study.groups);
+  }
+  return result;
 }
 
 }  // namespace headlight

@@ -19,7 +19,7 @@ struct AttributionReport {
 
   bool is_one() const { return tasks.size() == 1; }
   std::string caution() const;  // "" for none
-  // "5 ' Mary'", or of several prompts "5".
+  // "5 ' Mary'", or of several prompts "5"; of groups their name.
   std::string source_label(Index source) const;
 };
 
@@ -41,7 +41,8 @@ ResultPage attribution_page(const AttributionReport& report, Index limit);
 // low, high [N], prompts [P, N], totals [P]; int32 kind (of LogitPartKind, from 0), layer (-1:
 // none), head, source, neuron [N] (-1: none). The means once more as a grid, NaN where a model has
 // no such part: layers [L, 2] (attention, MLP), heads [L, H], sources [L, H, S] and source_sums
-// [S], or neurons [L, I]. Of a single prompt its tokens [T].
+// [S], with the names of groups under "group", or neurons [L, I]. Of a single prompt its tokens
+// [T].
 ResultArrays attribution_arrays(const AttributionReport& report);
 
 }  // namespace headlight

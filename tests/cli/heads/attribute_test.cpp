@@ -205,6 +205,31 @@ TEST_CASE("attribute means the parts of many prompts, with intervals", "[cli]") 
   CHECK(report_of(alike)["sources"].size() == 6);
 }
 
+TEST_CASE("attribute compares sources of texts of different lengths by groups", "[cli]") {
+  const Given given;
+  const std::string npz = given.folder.at("groups.npz");
+  const Arguments many{"attribute", given.model,  "--pairs", given.pairs("two in it"),
+                       "--by",      "source",     "--group", "first=0-1",
+                       "--group",   "end=last",   "--npz",   npz,
+                       "--html",    given.folder.at("groups.html")};
+  const Json report = report_of(many);
+  REQUIRE(report["sources"].size() == 3);
+  CHECK(report["sources"][1]["group"] == "end");
+  CHECK(report["sources"][2]["group"] == "(others)");
+  CHECK(sum_of(report["parts"]) == Approx(report["logit"].get<double>()));
+  CHECK(arrays_of(npz).at("sources").shape() == Shape{2, 2, 3});
+  CHECK(contains(file_contents(npz), "group.npy"));
+  const std::string text = output_of(many);
+  CHECK(contains(text, "all heads from group"));
+  CHECK(contains(text, "(others)"));
+  check_refused(changed(many, {"--by", "head"}), {"--group: expected --by source"});
+  check_refused(changed(given.base, {"--by", "source", "--group", "a=0"}),
+                {"--group: expected --pairs"});
+  check_refused({"attribute", given.model, "--pairs", given.pairs("two in it"), "--by", "source",
+                 "--group", "a=0", "--group", "b=0"},
+                {"token 0 in 'a' and 'b'"});
+}
+
 TEST_CASE("attribute explains a model as an intervention leaves it", "[cli]") {
   const Given given;
   const Json report =

@@ -117,6 +117,29 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
                        "\"y\", \"groups\": {\"end\": true}}\n");
   check_refused(changed(base, {"--pairs", bad}),
                 {"bad.jsonl: line 2: key \"groups\": \"end\": expected a text, a position"});
+  const Arguments unused{"--pairs", bad, "--by", "head", "--npz", given.folder.at("heads.npz")};
+  CHECK(report_of(changed(base, unused))["pairs"] == 2);
+  CHECK(report_of({"circuit", given.model, "--pairs", bad})["pairs"] == 2);
+}
+
+TEST_CASE("patch names the heads that share a key", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = folder.at("model");
+  std::filesystem::create_directory(model);
+  GptConfig config;
+  config.vocab_size = 257;
+  config.block_size = 16;
+  config.n_layer = 2;
+  config.n_head = 4;
+  config.n_kv_head = 2;
+  config.n_embd = 16;
+  write_model_files(model, Gpt(config), ByteTokenizer());
+  const Arguments base{"patch",  model,      "--clean", "a line",  "--corrupt",
+                       "b line", "--answer", "x",       "--wrong", "y"};
+  CHECK(report_of(changed(base, {"--path", "0.1:1.3.k"}))["to"] == "1.2-3");
+  CHECK(report_of(changed(base, {"--path", "0.1:1.3.q"}))["to"] == "1.3");
+  CHECK(output_of(changed(base, {"--path", "0.1:1.0.v"})).find("into the v of 1.0-1 recovers") !=
+        std::string::npos);
 }
 
 TEST_CASE("results are written as pictures, arrays and pages under the same options", "[cli]") {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "headlight/heads/patching.h"
+
+namespace headlight {
+
+// Throws Error about "group" when there is no group, one is empty, two have the same name, or a
+// position is not in a text of `length` tokens.
+void check_groups(const std::vector<TokenGroup>& groups, Index length);
+
+// The groups in the order of `like`, those of text 1. Throws Error about "pairs" that names text
+// `number` when its groups have other names.
+std::vector<TokenGroup> in_order(const std::vector<TokenGroup>& groups,
+                                 const std::vector<TokenGroup>& like, std::size_t number);
+
+}  // namespace headlight
