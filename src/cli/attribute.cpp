@@ -34,7 +34,7 @@ constexpr const char* kAttributeDetails =
     "patch reads them. The logit of the answer less that of the wrong token after each clean text\n"
     "is taken apart; the parts are means over pairs with 95 % intervals (bootstrap).\n"
     "With groups of tokens, as patch reads them (\"groups\" in each line, or --group end=last for\n"
-    "all), --by source adds up what heads read from each group, and from other tokens as (others).\n"
+    "all), --by source adds up what heads read from each group, and from all others (others).\n"
     "Groups can be compared between texts of different lengths.\n"
     "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
     "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
@@ -48,7 +48,7 @@ constexpr const char* kAttributeDetails =
     "attention_bias, 4 mlp,\n"
     "5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, source, neuron [N] (-1:\n"
     "none; a layer too many: behind the last); and the same in a grid: layers [L, 2] (attention,\n"
-    "MLP), heads [L, H], sources [L, H, S] and source_sums [S] (group: names of groups), or neurons\n"
+    "MLP), heads [L, H], sources [L, H, S] and source_sums [S] (group: their names), or neurons\n"
     "[L, I]; of one text its tokens [T].\n"
     "JSON keys: caution (null: none), by, token{id, token}, probability, likeliest{id, token},\n"
     "against{id, token} or null, position, logit, parts[{part, kind, layer, head, source, neuron\n"
@@ -143,8 +143,10 @@ int attribute_command(const Options& options) {
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);
-  AttributionReport report{
-      .by = by, .tasks = tasks_of(options, loaded, by), .study = {}, .tokenizer = *loaded.tokenizer};
+  AttributionReport report{.by = by,
+                           .tasks = tasks_of(options, loaded, by),
+                           .study = {},
+                           .tokenizer = *loaded.tokenizer};
   {
     CountProgress progress("reading prompts");
     report.study =

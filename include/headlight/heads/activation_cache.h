@@ -77,8 +77,9 @@ struct ActivationOptions {
 // begins, and R.
 //
 // Points that the model does not compute are left out. Throws Error when no point is given or left;
-// for a layer, head or element that the model does not have; for maps of more than kMostMappedContexts contexts; when no token stands at the
-// positions; and when the memory that is free does not hold the arrays.
+// for a layer, head or element that the model does not have; for maps of more than
+// kMostMappedContexts contexts; when no token stands at the positions; and when the memory that is
+// free does not hold the arrays.
 NamedTensors cache_activations(const LanguageModel& model, const ActivationContexts& contexts,
                                const ActivationOptions& options);
 

@@ -224,7 +224,8 @@ void claim_extremes(const std::vector<Point>& points, Report& report) {
   report.claim(
       {"too_few_heads",
        few.is_most(),
-       {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1} (clear in {3} starts).",
+       {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1} (clear in {3} "
+        "starts).",
         "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다(초깃값 {3}에서 "
         "뚜렷함)."},
        {"A single head ends at a loss of {0}, {2} heads at {1}, a clear difference in {3} starts: "
@@ -255,8 +256,8 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
   const Count alike = closer_starts(most, four);
   report.claim({"many_heads_repeat",
                 alike.is_most(),
-                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}), in {4} "
-                 "starts.",
+                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}), in "
+                 "{4} starts.",
                  "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0}, 초깃값 {4}에서)."},
                 {"{2} heads (distance {0}) are more alike than {3} ({1}) in {4} starts only.",
                  "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮은 초깃값은 {4}뿐이다."}},

@@ -231,7 +231,10 @@ MatrixPlot layer_plot(const AttributionReport& report) {
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   const Grid grid = Grid::of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);
-  MatrixPlot plot{.title = {}, .row_title = "head", .column_title = source_noun(report), .rows = {"all heads"}};
+  MatrixPlot plot{.title = {},
+                  .row_title = "head",
+                  .column_title = source_noun(report),
+                  .rows = {"all heads"}};
   for (std::size_t s = 0; s < sources; ++s) {
     plot.columns.push_back(report.source_label(static_cast<Index>(s)));
     plot.values.push_back(report.study.sources[s].mean);
