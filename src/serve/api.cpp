@@ -249,7 +249,9 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   const std::string key = fields.text("key", "");
   fields.refuse_others();
   if (!access_.is_key(key)) {
-    throw ApiError(401, "invalid_api_key", "this is not the server's key", "key");
+    metrics_.count_refusal(401);
+    exchange->send(Access::wrong_key("this is not the server's key", "key"));
+    return;
   }
   HttpResponse response = response_of({{"status", "ok"}});
   response.headers.emplace_back("Set-Cookie", access_.session_cookie());

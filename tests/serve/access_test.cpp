@@ -150,6 +150,19 @@ TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
   CHECK(with("cookie", "headlight_8081=" + pair.substr(pair.find('=') + 1)) == 401);
 }
 
+TEST_CASE("who tries a wrong key waits for the answer, who has none does not", "[serve]") {
+  const Access access({.api_key = kKey, .port = 8080});
+  const auto held_back = [&](HttpHeaders headers) {
+    headers.emplace_back("host", "localhost");
+    const Admission admission =
+        access.check({.method = "GET", .path = "/v1/models", .headers = std::move(headers)});
+    REQUIRE(admission.refusal);
+    return admission.refusal->seconds_held_back;
+  };
+  CHECK(held_back({}) == 0);
+  CHECK(held_back({{"authorization", "Bearer 0123456789abcdeF"}}) == 1);
+}
+
 TEST_CASE("the page exchanges the key for a cookie", "[serve]") {
   ServeOptions options;
   options.api_key = kKey;

@@ -383,6 +383,31 @@ TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
   thread.join();
 }
 
+TEST_CASE("an answer that is held back lets others pass, and its client may go", "[serve]") {
+  std::vector<std::string> lines;
+  serve::HttpOptions options{.port = 0};
+  options.log = [&](const std::string& line) { lines.push_back(line); };
+  options.handler = [](const serve::HttpRequest& request,
+                       const std::shared_ptr<serve::HttpExchange>& exchange) {
+    exchange->send({.body = "here", .seconds_held_back = request.path == "/late" ? 1 : 0});
+  };
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  HttpClient late(server.port());
+  {
+    HttpClient leaving(server.port());
+    leaving.send(request_head("GET", "/late", 0));
+    late.send(request_head("GET", "/late", 0));
+    CHECK(HttpClient(server.port()).get("/").body == "here");
+  }
+  CHECK(late.receive().body == "here");
+  CHECK(late.get("/").body == "here");
+  server.stop();
+  thread.join();
+  REQUIRE(!lines.empty());
+  CHECK(lines.front().starts_with("GET / 200"));
+}
+
 TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serve]") {
   using Exchange = std::shared_ptr<serve::HttpExchange>;
   serve::HttpOptions options{.port = 0};

@@ -81,6 +81,12 @@ Access::Access(Options options) : options_(std::move(options)), session_(random_
   }
 }
 
+HttpResponse Access::wrong_key(std::string_view message, std::string_view about) {
+  HttpResponse response = error_response(401, message, about, "invalid_api_key");
+  response.seconds_held_back = 1;
+  return response;
+}
+
 bool Access::is_key(std::string_view text) const { return equals_secret(text, options_.api_key); }
 
 std::string Access::cookie_name() const { return "headlight_" + std::to_string(options_.port); }
@@ -136,9 +142,11 @@ Admission Access::check(const HttpRequest& head) const {
     return {.refusal = error_response(403, "pages of other servers may not ask this one")};
   }
   if (!has_key(head)) {
-    return {.refusal = error_response(401, "expected the server's key: Authorization: Bearer KEY",
-                                      {}, "invalid_api_key"),
-            .headers = std::move(headers)};
+    HttpResponse refusal = wrong_key("expected the server's key: Authorization: Bearer KEY");
+    if (head.header("authorization") == nullptr) {  // no key was tried
+      refusal.seconds_held_back = 0;
+    }
+    return {.refusal = std::move(refusal), .headers = std::move(headers)};
   }
   return {.headers = std::move(headers)};
 }

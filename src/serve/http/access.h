@@ -23,6 +23,8 @@ class Access {
   explicit Access(Options options);
 
   Admission check(const HttpRequest& head) const;
+  // Refuses a wrong key, one second late, so that keys cannot be tried quickly.
+  static HttpResponse wrong_key(std::string_view message, std::string_view about = {});
   // Whether that is the key. Takes as long for every text.
   bool is_key(std::string_view text) const;
   // "name=value; ..." of a cookie that stands for the key until the server ends.

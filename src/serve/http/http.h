@@ -31,6 +31,7 @@ struct HttpResponse {
   int status = 200;
   HttpHeaders headers = {};
   std::string body = {};
+  int seconds_held_back = 0;  // delay of send(): its client cannot ask often
 };
 
 // A request that waits for its answer: send() it, or begin(), write() pieces and end() it. Any

@@ -329,10 +329,25 @@ void HttpSession::send(std::uint64_t number, HttpResponse response) {
   if (!is_for(number, Phase::waiting)) {
     return;
   }
+  if (const int seconds = std::exchange(response.seconds_held_back, 0); seconds > 0) {
+    hold_back(seconds, std::move(response));
+    return;
+  }
   put_head(response, true);
   put_piece(std::move(response.body));
   complete_ = true;
   send_next();
+}
+
+// No thread waits: the connection does, and sees its client go.
+void HttpSession::hold_back(int seconds, HttpResponse response) {
+  held_ = std::move(response);
+  delay_.expires_after(std::chrono::seconds(seconds));
+  delay_.async_wait([self = shared_from_this(), number = number_](const ErrorCode&) {
+    if (self->held_) {
+      self->send(number, *std::exchange(self->held_, std::nullopt));
+    }
+  });
 }
 
 void HttpSession::begin(std::uint64_t number, const HttpResponse& head) {
@@ -369,6 +384,9 @@ void HttpSession::end(std::uint64_t number) {
 }
 
 void HttpSession::abandon(std::uint64_t number) {
+  if (held_) {
+    return;  // it has an answer
+  }
   if (is_for(number, Phase::waiting)) {
     send(number, server_.refusal(500));
   } else if (is_for(number, Phase::sending) && !complete_) {
@@ -488,6 +506,8 @@ void HttpSession::give_up() {
     log_request(", the client has gone");
   }
   phase_ = Phase::closed;
+  held_.reset();
+  delay_.cancel();
   give_back_body_bytes();
   if (gone_) {
     gone_->store(true);

@@ -87,6 +87,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void watch();
   void look();
   bool read_ahead();
+  void hold_back(int seconds, HttpResponse response);
   void put_head(const HttpResponse& response, bool is_whole);
   void put_piece(std::string piece);
   void send_next();
@@ -100,6 +101,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   HttpListener& server_;
   boost::beast::tcp_stream stream_;
+  std::optional<HttpResponse> held_;  // an answer that comes later
+  boost::asio::steady_timer delay_{stream_.get_executor()};
   boost::beast::flat_buffer buffer_{kHttpSlice};
   std::unique_ptr<Parser> parser_;
   Phase phase_ = Phase::reading;
