@@ -116,7 +116,9 @@ Api::Api(const std::vector<ServedModel>& models, const Options& options, const P
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
   for (const ServedModel& model : models) {
-    models_.push_back({model, ChatFormat(model.chat_template, *model.loaded.tokenizer)});
+    const Tokenizer& tokenizer = *model.loaded.tokenizer;
+    models_.push_back(
+        {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
   }
 }
 
@@ -260,20 +262,27 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
 
 void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
   Fields fields(request.body);
-  const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
+  const Model& model = models_[model_of(fields)];
+  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  RequestTexts texts(fields, tokenizer, model.names);
   const Json& content = fields.get("content");
   require_value(content.is_string(), "content", "expected a text, got ", content.type_name());
   const bool add_special = fields.boolean("add_special", false);
   const bool with_pieces = fields.boolean("with_pieces", false);
   fields.refuse_others();
   const std::vector<std::int32_t> ids =
-      add_special ? tokenizer.encode_prompt(content.text()) : tokenizer.encode(content.text());
+      add_special ? texts.encode_prompt(content.text(), "content")
+                  : texts.encode(content.text(), "content");
   Json tokens = Json::array();
   for (const std::int32_t id : ids) {
     tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}}
                                  : Json(id));
   }
-  exchange->send(response_of({{"tokens", std::move(tokens)}}));
+  Json answer{{"tokens", std::move(tokens)}};
+  if (!texts.warnings().empty()) {
+    answer["warnings"] = texts.warnings();
+  }
+  exchange->send(response_of(answer));
 }
 
 void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
@@ -298,18 +307,20 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
   const Gpt& gpt = *model.served.loaded.model;
-  const CompletionModel described{.tokenizer = *model.served.loaded.tokenizer,
+  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  RequestTexts texts(fields, tokenizer, model.names);
+  const CompletionModel described{.texts = texts,
                                   .chat = model.chat,
                                   .vocabulary = gpt.vocab_size(),
                                   .block_size = gpt.block_size(),
                                   .default_tokens = options_.default_tokens};
-  CompletionRequest wanted = is_chat ? read_chat(fields, described, ++seeds_)
-                                     : read_completion(fields, described, ++seeds_);
+  CompletionRequest wanted =
+      is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
   require_work(tokens_to_read(wanted), options_.max_work);
   const AnswerSource source{.id = (is_chat ? "chatcmpl-" : "cmpl-") + std::to_string(created_) +
                                   "-" + std::to_string(++answers_),
                             .model = model.served.name,
-                            .tokenizer = described.tokenizer,
+                            .tokenizer = tokenizer,
                             .block_size = described.block_size};
   const auto answer = std::make_shared<CompletionAnswer>(std::move(wanted), source, exchange);
   if (!answer->needs_preparation()) {
@@ -351,19 +362,20 @@ void Api::post_watch(const HttpRequest& request, const Exchange& exchange) {
 void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) {
   const Inspection* inspection = find_inspection(request.path);
   Fields fields(request.body);
-  const ServedModel& model = models_[model_of(fields)].served;
+  const Model& model = models_[model_of(fields)];
   const bool stream = fields.boolean("stream", false);
   const auto answer_it = [this, inspection, fields, stream, &model, exchange]() mutable {
     InspectionAnswer answer(exchange, stream);
     try {
       Work::Options options = work_of(inspection->urgency, exchange);
       options.tell = [&](double share) { answer.progress(share); };
+      RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
       std::string json;
       {
-        Work work(*model.loaded.model, std::move(options));
-        json = inspection->run(model, fields, work);
+        Work work(*model.served.loaded.model, std::move(options));
+        json = inspection->run(model.served, texts, work);
       }
-      answer.end(std::move(json));
+      answer.end(std::move(json), texts.warnings());
     } catch (...) {
       answer.fail();
     }

@@ -56,6 +56,7 @@ class Api {
   struct Model {
     const ServedModel& served;
     ChatFormat chat;
+    SpecialNameCount names;  // of special tokens that a text spells out
   };
   using Exchange = std::shared_ptr<HttpExchange>;
   using Handler = void (Api::*)(const HttpRequest&, const Exchange&);

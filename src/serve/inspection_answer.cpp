@@ -14,7 +14,10 @@ void InspectionAnswer::progress(double share) {
   }
 }
 
-void InspectionAnswer::end(std::string json) {
+void InspectionAnswer::end(std::string json, const std::vector<std::string>& warnings) {
+  if (!warnings.empty()) {
+    json.insert(1, "\"warnings\":" + Json(warnings).dump() + ",");
+  }
   if (!stream_) {
     answer_.send(std::move(json));
     return;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "serve/json_answer.h"
 
@@ -16,7 +17,8 @@ class InspectionAnswer {
 
   // The share that is done, 0 to 1; told in steps that can be seen.
   void progress(double share);
-  void end(std::string json);
+  // `json`: an object, which gets the member "warnings" where there are some.
+  void end(std::string json, const std::vector<std::string>& warnings);
   // With the exception that is being handled.
   void fail() { answer_.fail(); }
 

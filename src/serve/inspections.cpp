@@ -37,8 +37,8 @@ std::size_t most_bytes(Index most_tokens) {
 // A question being answered.
 class Question {
  public:
-  Question(const ServedModel& served, Fields& fields, Work& work)
-      : served_(served), fields_(fields), work_(work) {
+  Question(const ServedModel& served, RequestTexts& texts, Work& work)
+      : served_(served), texts_(texts), fields_(texts.fields()), work_(work) {
     fields_.ignore({"model"});
   }
 
@@ -55,9 +55,13 @@ class Question {
     return value.text();
   }
   std::vector<std::int32_t> tokens(const std::string& name) {
-    std::vector<std::int32_t> tokens = tokenizer().encode_prompt(text(name));
+    std::vector<std::int32_t> tokens = long_tokens(name, kMostTokens);
     check_length(tokens, name);
     return tokens;
+  }
+  // Of a text that may be as long, also longer than the model's block.
+  std::vector<std::int32_t> long_tokens(const std::string& name, Index most_tokens) {
+    return texts_.encode_prompt(text(name, most_tokens), name);
   }
   // `tokens` by their numbers or, without them, those of `text`.
   std::vector<std::int32_t> text_or_tokens();
@@ -69,7 +73,7 @@ class Question {
   }
   // The changes that the question asks for, which begin() counts. Nothing of it may name a file.
   ModelChanges changes(const std::string& name = "intervene") {
-    ModelChanges changes = read_model_changes(fields_, tokenizer(), name);
+    ModelChanges changes = read_model_changes(texts_, name);
     tokens_of_changes_ += changes.work;
     return changes;
   }
@@ -93,6 +97,7 @@ class Question {
   void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const;
 
   const ServedModel& served_;
+  RequestTexts& texts_;
   Fields& fields_;
   Work& work_;
   Index tokens_of_changes_ = 0;
@@ -133,16 +138,16 @@ std::optional<std::int32_t> Question::token(const std::string& name) {
   const std::string text = fields_.text(name, "");
   require_value(text.size() <= most_bytes(kMostTokens), name, "expected at most ",
                 most_bytes(kMostTokens), " bytes, got ", text.size());
-  const std::vector<std::int32_t> ids = tokenizer().encode(text);
+  const std::vector<std::int32_t> ids = texts_.encode(text, name);
   require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
                 ids.size(), " tokens");
   return ids.front();
 }
 
-std::string attention(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
-  const std::string text = question.text("text");
-  const Index length = std::ssize(question.tokens("text"));
+std::string attention(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
+  const std::vector<std::int32_t> text = question.tokens("text");
   RecordAttentionOptions options;
   options.vectors = fields.boolean("vectors", false);
   options.max_bytes = Index{512} << 20;
@@ -150,10 +155,11 @@ std::string attention(const ServedModel& model, Fields& fields, Work& work) {
     options.heads = HeadSet::parse(heads);
   }
   const ModelChanges changes = question.changes();
-  question.begin(length);
+  question.begin(std::ssize(text));
   question.change(changes);
-  AttentionMaps maps = record_attention(question.gpt(), question.tokenizer(), text, options);
-  maps.title = question.name();
+  const AttentionMaps maps =
+      record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
+          .maps(0, question.name());
   return attention_page_data({maps}, {}, [&] { question.give_way(); });
 }
 
@@ -165,7 +171,7 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
     return {question.tokens("text")};
   }
   const std::vector<std::int32_t> tokens =
-      question.tokenizer().encode_prompt(question.text("text", kMostScoredTokens));
+      question.long_tokens("text", kMostScoredTokens);
   require_value(std::ssize(tokens) <= kMostScoredTokens, "text", "expected up to ",
                 kMostScoredTokens, " tokens, got ", tokens.size());
   std::vector<std::vector<std::int32_t>> sequences;
@@ -195,8 +201,9 @@ Json verdict_labels() {
   return labels;
 }
 
-std::string scores(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
+std::string scores(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
   const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
   HeadScoreOptions options;
   options.repeats = repeats_of_text(question.tokenizer(), question.gpt().vocab_size());
@@ -239,8 +246,9 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
           {"asked", Json(scores.asked)}};
 }
 
-std::string ablate(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
+std::string ablate(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
@@ -286,8 +294,9 @@ Json cell_json(const PatchCell& cell) {
           {"recovered", cell.recovered}};
 }
 
-std::string patch(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
+std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
   PatchingTask task{.clean = question.tokens("clean"),
                     .corrupt = question.tokens("corrupt"),
                     .answer = {},
@@ -321,8 +330,9 @@ std::string patch(const ServedModel& model, Fields& fields, Work& work) {
       .dump();
 }
 
-std::string attribute(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
+std::string attribute(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
   AttributionReport report{
       .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
       .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
@@ -340,8 +350,9 @@ std::string attribute(const ServedModel& model, Fields& fields, Work& work) {
   return attribution_json(report, [&] { question.give_way(); }).dump();
 }
 
-std::string lens(const ServedModel& model, Fields& fields, Work& work) {
-  Question question(model, fields, work);
+std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
+  Question question(model, texts, work);
+  Fields& fields = question.fields();
   LensTask task{.text = question.tokens("text")};
   task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
   task.view.layers = question.range("layers");

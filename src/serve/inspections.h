@@ -5,7 +5,7 @@
 
 #include "headlight/serve/server.h"
 #include "serve/compute.h"
-#include "serve/fields.h"
+#include "serve/request_texts.h"
 #include "serve/work.h"
 
 namespace headlight::serve {
@@ -16,7 +16,7 @@ struct Inspection {
   std::string_view path;
   // Returns JSON. Throws Error about a member that does not fit and, before it computes anything,
   // for more work than it may have; and what giving way throws.
-  std::string (*run)(const ServedModel& model, Fields& fields, Work& work);
+  std::string (*run)(const ServedModel& model, RequestTexts& texts, Work& work);
   Urgency urgency = Urgency::live;
 };
 

@@ -35,13 +35,15 @@ std::shared_ptr<ForwardHook> ModelChanges::hook_for(const LoadedModel& loaded) c
              ? nullptr
              : std::make_shared<Interventions>(
                    *loaded.model, changes,
-                   Interventions::Options{.tokenizer = loaded.tokenizer.get(), .scores = classes});
+                   Interventions::Options{.tokenizer = loaded.tokenizer.get(),
+                                          .scores = classes,
+                                          .special_tokens = special_tokens});
 }
 
-ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
-                                const std::string& name) {
-  const std::string text = fields.text(name, "");
-  ModelChanges result{.changes = {}, .classes = read_classes(fields), .work = 0};
+ModelChanges read_model_changes(RequestTexts& texts, const std::string& name) {
+  const std::string text = texts.fields().text(name, "");
+  ModelChanges result{.classes = read_classes(texts.fields()),
+                      .special_tokens = texts.reads_special()};
   if (text.empty()) {
     return result;
   }
@@ -57,7 +59,7 @@ ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
     require_value(change.source.file.empty(), name,
                   "expected texts in quotes: requests name no files");
     for (const std::string& source : {change.source.text, change.source.less}) {
-      tokens += source.empty() ? 0 : std::ssize(tokenizer.encode_prompt(source));
+      tokens += source.empty() ? 0 : std::ssize(texts.encode_prompt(source, name));
     }
   }
   require_value(targets <= kMostTargets, name, "expected at most ", kMostTargets,

@@ -6,7 +6,7 @@
 
 #include "headlight/heads/interventions.h"
 #include "headlight/io/model_directory.h"
-#include "serve/fields.h"
+#include "serve/request_texts.h"
 
 namespace headlight::serve {
 
@@ -15,6 +15,7 @@ struct ModelChanges {
   std::vector<Change> changes = {};
   std::map<HeadId, HeadScore> classes = {};  // of heads, for changes of classes
   Index work = 0;                            // tokens times passes of hook_for()
+  bool special_tokens = false;               // names of special tokens in texts are the tokens
 
   // Computes what they need from their texts, with what is attached to the model. Null: there are
   // none. Throws Error as Interventions does.
@@ -22,10 +23,8 @@ struct ModelChanges {
 };
 
 // Reads a text of changes, "off 0.1; mean mlp.2 from \"a text\"", in a member `name`, and
-// `classes`,
-// {"1.0": "induction"}, as /api/scores told. Throws Error about the member that does not fit: also
-// for files, which requests cannot name, and for more than is answered soon.
-ModelChanges read_model_changes(Fields& fields, const Tokenizer& tokenizer,
-                                const std::string& name = "intervene");
+// `classes`, {"1.0": "induction"}, as /api/scores told. Throws Error about the member that does not
+// fit: also for files, which requests cannot name, and for more than is answered soon.
+ModelChanges read_model_changes(RequestTexts& texts, const std::string& name = "intervene");
 
 }  // namespace headlight::serve

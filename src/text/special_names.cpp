@@ -37,17 +37,18 @@ std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::strin
 }
 
 SpecialNameCount::SpecialNameCount(const Tokenizer& tokenizer, std::string_view without)
-    : tokenizer_(tokenizer), names_(unread_names(tokenizer, without)) {}
+    : tokenizer_(tokenizer),
+      names_(std::make_shared<const AddedTokenMatcher>(unread_names(tokenizer, without))) {}
 
 void SpecialNameCount::add(std::string_view text) {
-  for (const TextSegment& segment : names_.split(text, true)) {
+  for (const TextSegment& segment : names_->split(text, true)) {
     if (segment.id >= 0) {
       ++counts_[segment.id];
     }
   }
 }
 
-std::string SpecialNameCount::warning(std::string_view where) const {
+std::string SpecialNameCount::warning(std::string_view where, std::string_view option) const {
   constexpr std::size_t kNamed = 3;
   if (counts_.empty()) {
     return {};
@@ -61,8 +62,8 @@ std::string SpecialNameCount::warning(std::string_view where) const {
     }
   }
   names += named > kNamed ? concat_text(" and ", named - kNamed, " more names") : "";
-  return concat_text(where, ": spells special tokens out in characters: ", names,
-                     "; --special_tokens on reads them as tokens");
+  return concat_text(where, ": spells special tokens out in characters: ", names, "; ", option,
+                     " reads them as tokens");
 }
 
 }  // namespace headlight

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,19 +18,21 @@ std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer);
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text);
 
 // Counts the names of special tokens in text that is read as plain text, so that nobody takes them
-// for the tokens. Counts none where the tokenizer reads_special().
+// for the tokens. Counts none where the tokenizer reads_special(). Copies share the names.
 class SpecialNameCount {
  public:
   // Without those of the name `without`. The tokenizer must outlive the count.
   explicit SpecialNameCount(const Tokenizer& tokenizer, std::string_view without = {});
 
   void add(std::string_view text);
-  // One line that begins with `where`; "": there was no name.
-  std::string warning(std::string_view where) const;
+  // One line that begins with `where` and names the `option` that reads tokens; "": there was no
+  // name.
+  std::string warning(std::string_view where,
+                      std::string_view option = "--special_tokens on") const;
 
  private:
   const Tokenizer& tokenizer_;
-  AddedTokenMatcher names_;
+  std::shared_ptr<const AddedTokenMatcher> names_;
   std::map<std::int32_t, std::size_t> counts_;  // by id
 };
 

@@ -33,6 +33,14 @@ std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
   return ids;
 }
 
+std::vector<std::int32_t> TextEncoder::encode_prompt(std::string_view text) const {
+  std::vector<std::int32_t> ids = encode(text);
+  if (tokenizer_.prepends_end_of_text()) {
+    ids.insert(ids.begin(), tokenizer_.begin_of_text());
+  }
+  return ids;
+}
+
 void TextEncoder::append_plain(std::string_view text, std::vector<std::int32_t>& ids) const {
   if (tokenizer_.kind() == "byte") {
     for (const char c : text) {

@@ -19,6 +19,8 @@ class TextEncoder {
   // The ids of a text; those of byte-level BPE on all threads. Byte-level BPE and byte
   // tokenizers take any bytes. Throws Error when another one gets bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const;
+  // encode(text), begun as Tokenizer::encode_prompt() begins prompts.
+  std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
   // True when a text may be cut at blanks and encoded in parts: no special token has one inside.
   bool encodes_in_parts() const;

@@ -336,4 +336,22 @@ TEST_CASE("a server that ends finishes what it has begun", "[serve]") {
   CHECK_THROWS(HttpClient(server.port()));
 }
 
+TEST_CASE("a completion says which names of special tokens it read as characters", "[serve]") {
+  const RunningServer server;
+  Json request{{"prompt", "a<|endoftext|>"}, {"max_tokens", 1}};
+  const Json plain = server.asked("/v1/completions", request);
+  CHECK(plain["usage"]["prompt_tokens"].integer() == 14);
+  CHECK(plain["warnings"].front().text().starts_with("prompt: spells special tokens"));
+  request["stream"] = true;
+  const std::vector<Json> events =
+      events_of(server.post("/v1/completions", request.dump()).body);
+  CHECK(events.front()["warnings"] == plain["warnings"]);
+  CHECK(events.back().find("warnings") == nullptr);
+  request["stream"] = false;
+  request["special_tokens"] = true;
+  const Json read = server.asked("/v1/completions", request);
+  CHECK(read["usage"]["prompt_tokens"].integer() == 2);
+  CHECK(read.find("warnings") == nullptr);
+}
+
 }  // namespace completions_test

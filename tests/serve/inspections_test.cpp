@@ -173,4 +173,32 @@ TEST_CASE("what is added to a logit is told of tokens by their numbers", "[serve
   CHECK(server.post("/api/attribute", R"({"tokens": [999], "target": 1})").status == 400);
 }
 
+TEST_CASE("requests choose how names of special tokens are read, and hear of those in characters",
+          "[serve]") {
+  const RunningServer server;
+  const std::string text = "ab<|endoftext|>c";
+  const std::string warning =
+      "text: spells special tokens out in characters: '<|endoftext|>' (1); \"special_tokens\": "
+      "true reads them as tokens";
+  const Json plain = server.asked("/api/ablate", {{"text", text}});
+  CHECK(plain["tokens"].size() == text.size());
+  CHECK(plain["warnings"] == Json::array({warning}));
+  const Json read = server.asked("/api/ablate", {{"text", text}, {"special_tokens", true}});
+  CHECK(read["tokens"].size() == 4);
+  CHECK(read["tokens"][2]["id"].integer() == 256);
+  CHECK(read.find("warnings") == nullptr);
+  CHECK(server.asked("/api/ablate", {{"text", "abc"}}).find("warnings") == nullptr);
+  CHECK(server.asked("/api/attention", {{"text", text}})["warnings"] == Json::array({warning}));
+  const Json events = server.asked("/tokenize", {{"content", text}, {"special_tokens", true}});
+  CHECK(events["tokens"].dump() == "[97,98,256,99]");
+  // A text of a change is read in the same way.
+  const Json changed = server.asked(
+      "/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
+  CHECK(changed["warnings"].front().text().starts_with("intervene: spells special tokens"));
+  CHECK(server.asked("/api/ablate", {{"text", "abc"},
+                                     {"intervene", "mean 0.1 from \"a<|endoftext|>\""},
+                                     {"special_tokens", true}})["after"] != changed["after"]);
+  CHECK(server.post("/api/ablate", R"({"text": "a", "special_tokens": "on"})").status == 400);
+}
+
 }  // namespace inspections_test

@@ -57,8 +57,10 @@ std::vector<Asked> questions() {
 // Answers a question as the server does.
 std::string answer(const ServedModel& served, const Asked& asked, Work::Options options) {
   serve::Fields fields(asked.body.dump());
+  const SpecialNameCount names(*served.loaded.tokenizer);
+  serve::RequestTexts texts(fields, *served.loaded.tokenizer, names);
   Work work(*served.loaded.model, std::move(options));
-  return serve::find_inspection(asked.path)->run(served, fields, work);
+  return serve::find_inspection(asked.path)->run(served, texts, work);
 }
 
 }  // namespace

@@ -103,6 +103,9 @@ class Interventions final : public ForwardHook {
     const PointMeans* means = nullptr;
     // What errors about targets are about.
     std::string about = "intervene";
+    // Names of special tokens in texts become those tokens, also where the tokenizer does not
+    // reads_special().
+    bool special_tokens = false;
   };
 
   // The model must outlive it. Throws Error about "intervene" (Options::about) for targets that the

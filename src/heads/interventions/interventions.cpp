@@ -9,6 +9,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/point_values.h"
+#include "text/text_encoder.h"
 
 namespace headlight {
 namespace {
@@ -164,7 +165,9 @@ class SourceReader {
  private:
   std::vector<std::int32_t> tokens_of(const std::string& text) const {
     require_value(options_.tokenizer != nullptr, kAbout, "texts need a tokenizer");
-    const std::vector<std::int32_t> tokens = options_.tokenizer->encode_prompt(text);
+    const std::vector<std::int32_t> tokens =
+        options_.special_tokens ? TextEncoder(*options_.tokenizer, true).encode_prompt(text)
+                                : options_.tokenizer->encode_prompt(text);
     require_value(!tokens.empty(), kAbout, "expected a text that is not empty");
     return tokens;
   }

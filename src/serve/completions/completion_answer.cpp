@@ -228,13 +228,17 @@ void CompletionAnswer::fail() {
   }
 }
 
-Json CompletionAnswer::frame() const {
+Json CompletionAnswer::frame() {
   const char* whole = request_.is_chat ? "chat.completion" : "text_completion";
   const bool is_chunk = request_.is_chat && request_.stream;
-  return {{"id", source_.id},
-          {"object", is_chunk ? "chat.completion.chunk" : whole},
-          {"created", created_},
-          {"model", source_.model}};
+  Json json{{"id", source_.id},
+            {"object", is_chunk ? "chat.completion.chunk" : whole},
+            {"created", created_},
+            {"model", source_.model}};
+  if (const auto warnings = std::exchange(request_.warnings, {}); !warnings.empty()) {
+    json["warnings"] = warnings;
+  }
+  return json;
 }
 
 Json CompletionAnswer::usage() const {

@@ -56,7 +56,8 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
                   const std::vector<TokenLog::Entry>& entries) const;
   void tell(Json choice);
   void finish();
-  Json frame() const;
+  // What every answer and event has; the first one has the warnings.
+  Json frame();
   Json usage() const;
   Index number_of(std::size_t prompt, Index sample) const {
     return static_cast<Index>(prompt) * request_.samples + sample;

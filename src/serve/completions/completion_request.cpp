@@ -55,8 +55,9 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
   return sampling;
 }
 
-void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fresh_seed,
+void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
                  CompletionRequest& request) {
+  Fields& fields = model.texts.fields();
   fields.ignore({"model", "user", "store", "metadata", "service_tier", "safety_identifier",
                  "prompt_cache_key", "cache_prompt"});
   request.options.sampling = read_sampling(fields, model.vocabulary, fresh_seed);
@@ -66,7 +67,7 @@ void read_common(Fields& fields, const CompletionModel& model, std::uint64_t fre
                   kMostStopBytes, " bytes, got ", stop.size());
   }
   request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
-  request.changes = read_model_changes(fields, model.tokenizer);
+  request.changes = read_model_changes(model.texts);
   request.samples = fields.integer("n", 1, 1, kMostChoices);
   request.stream = fields.boolean("stream", false);
   if (const Json* options = fields.find("stream_options")) {
@@ -100,7 +101,7 @@ Index read_length(Fields& fields, const std::string& name, Index otherwise, Inde
 void add_prompt(std::vector<std::int32_t> ids, const CompletionModel& model,
                 CompletionRequest& request) {
   if (ids.empty()) {
-    ids.push_back(model.tokenizer.begin_of_text());
+    ids.push_back(model.texts.tokenizer().begin_of_text());
   }
   check_prompt(ids, "prompt", model.block_size);
   request.prompts.push_back(std::move(ids));
@@ -108,18 +109,19 @@ void add_prompt(std::vector<std::int32_t> ids, const CompletionModel& model,
 
 void add_text(const Json& text, const CompletionModel& model, CompletionRequest& request) {
   request.prompt_texts.push_back(text.text());
-  add_prompt(model.tokenizer.encode_prompt(text.text()), model, request);
+  add_prompt(model.texts.encode_prompt(text.text(), "prompt"), model, request);
 }
 
 void add_tokens(const Json& list, const CompletionModel& model, CompletionRequest& request) {
-  std::vector<std::int32_t> ids = token_list(list, "prompt", model.tokenizer.vocab_size());
-  request.prompt_texts.push_back(model.tokenizer.decode(ids));
+  const Tokenizer& tokenizer = model.texts.tokenizer();
+  std::vector<std::int32_t> ids = token_list(list, "prompt", tokenizer.vocab_size());
+  request.prompt_texts.push_back(tokenizer.decode(ids));
   add_prompt(std::move(ids), model, request);
 }
 
 // A text, a list of texts, a list of ids, or a list of such lists.
-void read_prompts(Fields& fields, const CompletionModel& model, CompletionRequest& request) {
-  const Json& prompt = fields.get("prompt");
+void read_prompts(const CompletionModel& model, CompletionRequest& request) {
+  const Json& prompt = model.texts.fields().get("prompt");
   if (prompt.is_string()) {
     add_text(prompt, model, request);
     return;
@@ -217,11 +219,12 @@ Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
   return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);
 }
 
-CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
-                                  std::uint64_t fresh_seed) {
+CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fresh_seed) {
+  Fields& fields = model.texts.fields();
   CompletionRequest request;
-  read_common(fields, model, fresh_seed, request);
-  read_prompts(fields, model, request);
+  read_common(model, fresh_seed, request);
+  read_prompts(model, request);
+  request.warnings = model.texts.warnings();
   request.options.max_new_tokens = read_length(fields, "max_tokens", 16, 0);
   request.echo = fields.boolean("echo", false);
   if (fields.find("logprobs") != nullptr) {
@@ -239,11 +242,13 @@ CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
   return request;
 }
 
-CompletionRequest read_chat(Fields& fields, const CompletionModel& model,
-                            std::uint64_t fresh_seed) {
+CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_seed) {
+  Fields& fields = model.texts.fields();
   CompletionRequest request;
   request.is_chat = true;
-  read_common(fields, model, fresh_seed, request);
+  require_value(!model.texts.reads_special(), "special_tokens",
+                "expected false: the messages of a chat are plain text");
+  read_common(model, fresh_seed, request);
   refuse_features(fields);
   const std::vector<ChatMessage> messages = read_messages(fields);
   request.prompts.push_back(model.chat.encode(messages));

@@ -6,14 +6,14 @@
 
 #include "headlight/generate/engine.h"
 #include "serve/completions/chat_format.h"
-#include "serve/fields.h"
 #include "serve/model_changes.h"
+#include "serve/request_texts.h"
 
 namespace headlight::serve {
 
 // What a completion is made with, of one model.
 struct CompletionModel {
-  const Tokenizer& tokenizer;
+  RequestTexts& texts;
   const ChatFormat& chat;
   Index vocabulary = 0;  // V of the model
   Index block_size = 0;
@@ -33,6 +33,7 @@ struct CompletionRequest {
   bool echo = false;
   bool token_ids = false;     // of completions, among log-probabilities
   ModelChanges changes = {};  // of these texts alone
+  std::vector<std::string> warnings = {};  // for the client
 
   Index choices() const { return samples * std::ssize(prompts); }
 };
@@ -41,12 +42,12 @@ struct CompletionRequest {
 inline constexpr Index kMostChoices = 128;
 
 // Reads what the API's documents call by these names, and Headlight's own top_k, min_p,
-// repetition_penalty, ignore_eos, return_token_ids, intervene and classes. Throws Error about the
-// member that does not fit, also for one that is not known, and for a prompt that the model's block
-// has no room for. `fresh_seed` is taken when none is given.
-CompletionRequest read_completion(Fields& fields, const CompletionModel& model,
-                                  std::uint64_t fresh_seed);
-CompletionRequest read_chat(Fields& fields, const CompletionModel& model, std::uint64_t fresh_seed);
+// repetition_penalty, ignore_eos, return_token_ids, special_tokens, intervene and classes, in the
+// body of `model.texts`. Throws Error about the member that does not fit, also for one that is not
+// known, and for a prompt that the model's block has no room for. `fresh_seed` is the seed when
+// none is given.
+CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fresh_seed);
+CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_seed);
 
 // Tokens that a text behind such a prompt may have: at most what the block has room for.
 Index tokens_behind(std::size_t prompt, Index wanted, Index block_size);

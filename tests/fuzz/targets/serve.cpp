@@ -48,16 +48,16 @@ void demand_good(const serve::CompletionRequest& request, const serve::Completio
 void completion(std::string_view body, bool is_chat) {
   static const ChatBytes tokenizer;
   static const serve::ChatFormat chat("<|im_start|>system\nHelp<|im_end|>", tokenizer);
-  const serve::CompletionModel model{.tokenizer = tokenizer,
-                                     .chat = chat,
-                                     .vocabulary = 260,
-                                     .block_size = 128,
-                                     .default_tokens = 16};
+  static const SpecialNameCount names(tokenizer);
   accepted([&] {
     serve::Fields fields(body);
-    demand_good(
-        is_chat ? serve::read_chat(fields, model, 1) : serve::read_completion(fields, model, 1),
-        model);
+    serve::RequestTexts texts(fields, tokenizer, names);
+    const serve::CompletionModel model{.texts = texts,
+                                       .chat = chat,
+                                       .vocabulary = 260,
+                                       .block_size = 128,
+                                       .default_tokens = 16};
+    demand_good(is_chat ? serve::read_chat(model, 1) : serve::read_completion(model, 1), model);
   });
 }
 
