@@ -244,8 +244,8 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   }
   const auto beside = static_cast<Index>(documents.size());
   for (AttentionMaps& maps :
-       maps_of(record(options, other, texts, recording),
-               alike ? path : title_of(path), scores_option(options, 1, *other.model))) {
+       maps_of(record(options, other, texts, recording), alike ? path : title_of(path),
+               scores_option(options, 1, *other.model))) {
     documents.push_back(std::move(maps));
   }
   return beside;

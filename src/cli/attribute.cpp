@@ -79,8 +79,7 @@ Options attribute_options() {
       .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
       .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head");
   add_group_option(options, "--by source with --pairs");
-  options
-      .value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
+  options.value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
       .alias("top", "limit");
   add_result_options(options);
   add_special_tokens_option(options);

@@ -162,12 +162,9 @@ ActivationFiles write_with_progress(const Options& options, const LoadedModel& l
 }
 
 Json json_of(const ActivationFiles& written) {
-  Json json{{"files", Json::array()},
-            {"index", text_or_null(written.index.string())},
-            {"arrays", Json::array()},
-            {"rows", written.rows},
-            {"bytes", written.bytes},
-            {"absent", Json::array()},
+  Json json{{"files", Json::array()},  {"index", text_or_null(written.index.string())},
+            {"arrays", Json::array()}, {"rows", written.rows},
+            {"bytes", written.bytes},  {"absent", Json::array()},
             {"lost", Json::array()}};
   for (const AbsentPoint& absent : written.absent) {
     json["absent"].push_back(name_of(absent.point));
@@ -205,8 +202,8 @@ void warn_about_lost_values(const ActivationFiles& written) {
                               "or float32 holds them"));
     }
     if (array.lost.not_numbers > 0) {
-      log_warning(concat_text(array.name, ": ", array.lost.not_numbers, " of ",
-                              numel(array.shape), " values are NaN or infinite in the model"));
+      log_warning(concat_text(array.name, ": ", array.lost.not_numbers, " of ", numel(array.shape),
+                              " values are NaN or infinite in the model"));
     }
   }
 }
@@ -221,8 +218,7 @@ void print(const ActivationFiles& written) {
     std::cout << "wrote " << shown(written.files[0]) << "\n";
   } else {
     std::cout << "wrote " << shown(written.files.front()) << " to "
-              << shown(written.files.back().filename()) << " and " << shown(written.index)
-              << "\n";
+              << shown(written.files.back().filename()) << " and " << shown(written.index) << "\n";
   }
 }
 

@@ -219,12 +219,11 @@ Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) 
   LoadedModel loaded = load_model_aloud(model, {.adjust = simplify_heads});
   loaded.model = at_full_size(std::move(loaded.model));
   Exported report{.files = {out.string()}};
-  report.warnings = write_gguf_model(
-      out, *loaded.model, *loaded.tokenizer,
-      {.type = type,
-       .name = out.stem().string(),
-       .tokenizer = kept_keys(loaded.directory, is_of_tokenizer),
-       .general = kept_keys(loaded.directory, describes_model)});
+  report.warnings = write_gguf_model(out, *loaded.model, *loaded.tokenizer,
+                                     {.type = type,
+                                      .name = out.stem().string(),
+                                      .tokenizer = kept_keys(loaded.directory, is_of_tokenizer),
+                                      .general = kept_keys(loaded.directory, describes_model)});
   if (!is_gguf_file(loaded.directory)) {
     add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
   }

@@ -17,11 +17,26 @@ namespace fs = std::filesystem;
 constexpr Index kLargestSettings = Index{1} << 28;  // bytes
 
 // Kept, in tokenizer.json, or of no meaning there.
-constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>(
-    {"bos_token", "eos_token", "chat_template", "model_max_length", "tokenizer_class",
-     "added_tokens_decoder", "additional_special_tokens", "extra_special_tokens", "add_bos_token",
-     "add_prefix_space", "name_or_path", "tokenizer_file", "special_tokens_map_file", "use_fast",
-     "backend", "is_local", "legacy", "errors", "sp_model_kwargs", "processor_class"});
+constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>({"bos_token",
+                                                                   "eos_token",
+                                                                   "chat_template",
+                                                                   "model_max_length",
+                                                                   "tokenizer_class",
+                                                                   "added_tokens_decoder",
+                                                                   "additional_special_tokens",
+                                                                   "extra_special_tokens",
+                                                                   "add_bos_token",
+                                                                   "add_prefix_space",
+                                                                   "name_or_path",
+                                                                   "tokenizer_file",
+                                                                   "special_tokens_map_file",
+                                                                   "use_fast",
+                                                                   "backend",
+                                                                   "is_local",
+                                                                   "legacy",
+                                                                   "errors",
+                                                                   "sp_model_kwargs",
+                                                                   "processor_class"});
 constexpr auto kKeptOfMap =
     std::to_array<std::string_view>({"bos_token", "eos_token", "additional_special_tokens"});
 constexpr auto kKeptOfGeneration = std::to_array<std::string_view>(
@@ -51,8 +66,8 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
   for (const auto& [key, value] : file.is_object() ? file.members() : none) {
     const bool is_padding =
         key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
-    const bool is_kept = std::find(kept.begin(), kept.end(), key) != kept.end() ||
-                         (is_padding && !padding.empty());
+    const bool is_kept =
+        std::find(kept.begin(), kept.end(), key) != kept.end() || (is_padding && !padding.empty());
     const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
     if ((!is_kept || has_others) && says_something(value)) {
       keys += (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (but the default)" : "");
@@ -83,10 +98,10 @@ std::string rest_of_gguf(const fs::path& path) {
   for (const auto& [key, value] : file.metadata()) {
     const bool is_used =
         std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
-    const bool is_rest = key.starts_with("tokenizer.")
-                             ? !is_used
-                             : describes_model(key) && key != "general.name" &&
-                                   key != "general.type";
+    const bool is_rest =
+        key.starts_with("tokenizer.")
+            ? !is_used
+            : describes_model(key) && key != "general.name" && key != "general.type";
     if (is_rest && says_something(value)) {
       keys += (keys.empty() ? "" : ", ") + escaped(key);
     }
@@ -103,9 +118,9 @@ bool says_something(const Json& value) {
 }
 
 bool describes_model(std::string_view gguf_key) {
-  constexpr auto kOfFile = std::to_array<std::string_view>(
-      {"general.architecture", "general.file_type", "general.quantization_version",
-       "general.alignment"});
+  constexpr auto kOfFile =
+      std::to_array<std::string_view>({"general.architecture", "general.file_type",
+                                       "general.quantization_version", "general.alignment"});
   return gguf_key.starts_with("general.") &&
          std::find(kOfFile.begin(), kOfFile.end(), gguf_key) == kOfFile.end();
 }
@@ -155,9 +170,8 @@ std::optional<std::int32_t> TokenSettings::special(const std::string& role,
     return id;
   }
   const std::vector<std::int32_t> all = ids(role + "_token_id", tokenizer);
-  const auto found = std::find_if(all.begin(), all.end(), [&](std::int32_t id) {
-    return !tokenizer.special_name(id).empty();
-  });
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](std::int32_t id) { return !tokenizer.special_name(id).empty(); });
   return found == all.end() ? std::nullopt : std::optional(*found);
 }
 

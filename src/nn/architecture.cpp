@@ -256,12 +256,11 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
                  .attention_output_bias = config.attention_output_bias.value_or(config.bias),
                  .mlp_bias = config.mlp_bias.value_or(config.bias)};
   const auto place = static_cast<std::size_t>(layer);
-  plan.attention = {
-      .heads = config.heads(layer),
-      .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
-      .head_width = config.elements_of_head(),
-      .window = config.windows.empty() ? 0 : config.windows[place],
-      .scale = config.attention_scale};
+  plan.attention = {.heads = config.heads(layer),
+                    .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
+                    .head_width = config.elements_of_head(),
+                    .window = config.windows.empty() ? 0 : config.windows[place],
+                    .scale = config.attention_scale};
   if (!config.key_groups.empty()) {
     plan.attention.key_heads = std::ssize(config.key_groups[place]);
     plan.attention.key_ends = ends_of(config.key_groups[place]);

@@ -40,10 +40,9 @@ void check_numbers(const GptConfig& config, const char* name,
     require_value(std::ssize(numbers) == heads, name, "expected ", heads, " for layer ", layer,
                   ", got ", numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      require_value(
-          numbers[i] >= 0 && numbers[i] < most && (i == 0 || numbers[i - 1] < numbers[i]),
-          name, "expected rising numbers from 0 to ", most - 1, " for layer ", layer, ", got ",
-          numbers[i]);
+      require_value(numbers[i] >= 0 && numbers[i] < most && (i == 0 || numbers[i - 1] < numbers[i]),
+                    name, "expected rising numbers from 0 to ", most - 1, " for layer ", layer,
+                    ", got ", numbers[i]);
     }
   }
 }
@@ -66,10 +65,11 @@ std::vector<Index> key_places_of(const GptConfig& config, Index layer) {
   const Index key_heads = key_heads_of(config, layer);
   std::vector<Index> places;
   for (Index key_head = 0; key_head < key_heads; ++key_head) {
-    const Index size = config.key_groups.empty()
-                           ? config.heads(layer) / key_heads
-                           : config.key_groups[static_cast<std::size_t>(layer)]
-                                              [static_cast<std::size_t>(key_head)];
+    const Index size =
+        config.key_groups.empty()
+            ? config.heads(layer) / key_heads
+            : config
+                  .key_groups[static_cast<std::size_t>(layer)][static_cast<std::size_t>(key_head)];
     places.insert(places.end(), static_cast<std::size_t>(size), key_head);
   }
   return places;
@@ -153,9 +153,7 @@ Index GptConfig::heads(Index layer) const {
   return heads_per_layer.empty() ? n_head : heads_per_layer[static_cast<std::size_t>(layer)];
 }
 
-Index GptConfig::elements_of_head() const {
-  return head_width > 0 ? head_width : n_embd / n_head;
-}
+Index GptConfig::elements_of_head() const { return head_width > 0 ? head_width : n_embd / n_head; }
 
 HeadLayout GptConfig::head_layout() const {
   HeadLayout layout{.numbers = head_numbers, .head_width = elements_of_head()};

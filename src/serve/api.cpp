@@ -10,9 +10,9 @@
 #include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
+#include "serve/http/header_text.h"
 #include "serve/inspection_answer.h"
 #include "serve/inspections.h"
-#include "serve/http/header_text.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"
 
@@ -270,9 +270,8 @@ void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
   const bool add_special = fields.boolean("add_special", false);
   const bool with_pieces = fields.boolean("with_pieces", false);
   fields.refuse_others();
-  const std::vector<std::int32_t> ids =
-      add_special ? texts.encode_prompt(content.text(), "content")
-                  : texts.encode(content.text(), "content");
+  const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
+                                                    : texts.encode(content.text(), "content");
   Json tokens = Json::array();
   for (const std::int32_t id : ids) {
     tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}}
@@ -294,10 +293,12 @@ void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) 
 }
 
 Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) const {
-  return {.most = options_.max_work, .give_way = [this, urgency, exchange] {
-            require(!exchange->gone(), "the client has gone");
-            compute_.serve_others(urgency);
-          },
+  return {.most = options_.max_work,
+          .give_way =
+              [this, urgency, exchange] {
+                require(!exchange->gone(), "the client has gone");
+                compute_.serve_others(urgency);
+              },
           .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
 }
 

@@ -170,8 +170,7 @@ std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
   if (length == 0) {
     return {question.tokens("text")};
   }
-  const std::vector<std::int32_t> tokens =
-      question.long_tokens("text", kMostScoredTokens);
+  const std::vector<std::int32_t> tokens = question.long_tokens("text", kMostScoredTokens);
   require_value(std::ssize(tokens) <= kMostScoredTokens, "text", "expected up to ",
                 kMostScoredTokens, " tokens, got ", tokens.size());
   std::vector<std::vector<std::int32_t>> sequences;
@@ -311,8 +310,8 @@ std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
   options.progress = [&](double share) { question.give_way(share); };
   const ModelChanges changes = question.changes();
   const Index length = std::ssize(task.clean);
-  question.begin(patch_grid_tokens(question.gpt(), length, options) +
-                 (answer ? 0 : length) + (wrong ? 0 : std::ssize(task.corrupt)));
+  question.begin(patch_grid_tokens(question.gpt(), length, options) + (answer ? 0 : length) +
+                 (wrong ? 0 : std::ssize(task.corrupt)));
   question.change(changes);
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
   task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};

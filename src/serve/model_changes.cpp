@@ -31,13 +31,12 @@ std::map<HeadId, HeadScore> read_classes(Fields& fields) {
 }  // namespace
 
 std::shared_ptr<ForwardHook> ModelChanges::hook_for(const LoadedModel& loaded) const {
-  return changes.empty()
-             ? nullptr
-             : std::make_shared<Interventions>(
-                   *loaded.model, changes,
-                   Interventions::Options{.tokenizer = loaded.tokenizer.get(),
-                                          .scores = classes,
-                                          .special_tokens = special_tokens});
+  return changes.empty() ? nullptr
+                         : std::make_shared<Interventions>(
+                               *loaded.model, changes,
+                               Interventions::Options{.tokenizer = loaded.tokenizer.get(),
+                                                      .scores = classes,
+                                                      .special_tokens = special_tokens});
 }
 
 ModelChanges read_model_changes(RequestTexts& texts, const std::string& name) {

@@ -523,8 +523,7 @@ TrainConfig described(const GptConfig& model) {
   config.original_max_position_embeddings = model.rope.original_max_position_embeddings;
   if (model.rope.width > 0) {
     config.rotary_pct =
-        static_cast<double>(model.rope.width) /
-        static_cast<double>(model.elements_of_head());
+        static_cast<double>(model.rope.width) / static_cast<double>(model.elements_of_head());
   }
   describe_windows(model.windows, config);
   return config;

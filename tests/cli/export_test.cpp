@@ -166,9 +166,8 @@ TEST_CASE("export names settings that it does not keep in one warning", "[cli]")
   folder.write("model/special_tokens_map.json", R"({"unk_token": "<|endoftext|>"})");
   const std::string out = folder.at("hf");
   const Json report = json_of({"export", model, "--to", "hf", "--out", out, "--json"});
-  CHECK(report["warnings"] ==
-        Json::array({"not kept: generation_config.json: temperature, top_k; "
-                     "special_tokens_map.json: unk_token"}));
+  CHECK(report["warnings"] == Json::array({"not kept: generation_config.json: temperature, top_k; "
+                                           "special_tokens_map.json: unk_token"}));
   CHECK(Json::parse(file_contents(out + "/generation_config.json"))["eos_token_id"] ==
         Json::array({256, 10}));
   const Json again = json_of({"export", out, "--to", "hf", "--out", folder.at("two"), "--json"});
@@ -187,8 +186,7 @@ TEST_CASE("export to nanoGPT names what its files lack") {
   const Json report =
       json_of({"export", model, "--to", "nanogpt", "--out", folder.at("nano"), "--json"});
   CHECK(report["warnings"] ==
-        Json::array({"not kept: generation_config.json: temperature",
-                     "not kept: the chat template",
+        Json::array({"not kept: generation_config.json: temperature", "not kept: the chat template",
                      "not kept: the tokenizer, of kind byte: nanoGPT has GPT-2's, or the "
                      "characters of a meta.pkl",
                      "nanoGPT has one dropout: residual_dropout = 0 is written, "

@@ -190,8 +190,8 @@ TEST_CASE("a configuration of more heads than any model has is refused in half a
     CHECK(result.exit_code == 2);
     return result.err;
   };
-  CHECK(error_of_info(victim.directory().string()) == "error: " + config +
-                                                          ": num_attention_heads" + complaint);
+  CHECK(error_of_info(victim.directory().string()) ==
+        "error: " + config + ": num_attention_heads" + complaint);
   CHECK(error_of_info(toml).ends_with("n_head" + complaint));
 }
 

@@ -242,8 +242,8 @@ TEST_CASE("points that a model does not compute are left out", "[activations]") 
   CHECK(kept.front().first == "blocks.1.hook_resid_post");
   CHECK(kept.size() == 1 + 5);
   const ScratchFolder folder;
-  const ActivationFiles files = write_activations(folder.at("acts.npz"), model(), contexts,
-                                                  {.activations = wanted});
+  const ActivationFiles files =
+      write_activations(folder.at("acts.npz"), model(), contexts, {.activations = wanted});
   REQUIRE(files.absent.size() == 2);
   CHECK(files.absent[0].point == Point::rot_q);
   CHECK(files.absent[0].layers == 3);
@@ -328,9 +328,9 @@ TEST_CASE("values that a file cannot hold are counted", "[activations]") {
   }
   const ActivationContexts contexts(ByteTokenizer(), {"ab", "c"}, 8);
   const auto lost = [&](const Gpt& gpt, StoredFloats type) {
-    return write_activations(folder / "acts.safetensors", gpt, contexts,
-                             {.activations = {.points = {parse_point("names", "embed")}},
-                              .type = type})
+    return write_activations(
+               folder / "acts.safetensors", gpt, contexts,
+               {.activations = {.points = {parse_point("names", "embed")}}, .type = type})
         .arrays.front()
         .lost;
   };

@@ -260,8 +260,7 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
   CHECK(study.groups == std::vector<std::string>{"thing", "end", "(others)"});
   REQUIRE(study.sources.size() == 3);
   // The tokens of each group, by text.
-  const std::vector<std::vector<std::vector<Index>>> tokens{{{1, 2}, {4}, {0, 3}},
-                                                            {{0}, {2}, {1}}};
+  const std::vector<std::vector<std::vector<Index>>> tokens{{{1, 2}, {4}, {0, 3}}, {{0}, {2}, {1}}};
   double whole = 0;
   for (std::size_t group = 0; group < 3; ++group) {
     double sum = 0;

@@ -50,8 +50,7 @@ TEST_CASE("answers of one token need no losses of their text") {
   const ForwardReplay with_losses(*gpt, make_batch({kClean}));
   CHECK(contrast.of(replay) == contrast.of(with_losses));
   CHECK(patch_heads(*gpt, task).clean_difference == contrast.of(with_losses));
-  const PatchingTask longer{
-      .clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
+  const PatchingTask longer{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
   CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
 }
 

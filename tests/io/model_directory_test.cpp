@@ -437,30 +437,36 @@ TEST_CASE("keys that are null mean what they mean to transformers") {
   CHECK(attention(R"("model_type": "mistral", "sliding_window": null)").window == 0);
   CHECK(attention(R"("model_type": "mistral", "num_key_value_heads": null)").key_heads == 32);
   CHECK(attention(R"("model_type": "qwen2", "num_key_value_heads": null,
-                     "num_attention_heads": 16)").key_heads == 16);
+                     "num_attention_heads": 16)")
+            .key_heads == 16);
   CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": null)").window == 0);
   CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true)").window == 4096);
   CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true,
-                     "sliding_window": null)").window == 0);
+                     "sliding_window": null)")
+            .window == 0);
   CHECK(contains(error_of([] {
                    parse_model_config(R"({"model_type": "gemma3_text", "sliding_window": null})",
                                       "config.json");
                  }),
                  "sliding_window: expected a number from 1, got null"));
-  const auto scaled =
-      parse_model_config(R"({"model_type": "llama",
+  const auto scaled = parse_model_config(R"({"model_type": "llama",
                              "rope_scaling": {"rope_type": "llama3", "factor": 8}})",
-                         "config.json");
+                                         "config.json");
   CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context
 }
 
 TEST_CASE("an activation has every name that transformers has for it") {
   const std::vector<std::pair<std::string, Activation>> names{
-      {"gelu_new", Activation::gelu_tanh},      {"gelu_pytorch_tanh", Activation::gelu_tanh},
-      {"gelu_fast", Activation::gelu_tanh},     {"gelu_accurate", Activation::gelu_tanh},
-      {"gelu_python_tanh", Activation::gelu_tanh}, {"gelu", Activation::gelu_erf},
-      {"gelu_python", Activation::gelu_erf},    {"silu", Activation::silu},
-      {"swish", Activation::silu},              {"relu", Activation::relu},
+      {"gelu_new", Activation::gelu_tanh},
+      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh},
+      {"gelu_accurate", Activation::gelu_tanh},
+      {"gelu_python_tanh", Activation::gelu_tanh},
+      {"gelu", Activation::gelu_erf},
+      {"gelu_python", Activation::gelu_erf},
+      {"silu", Activation::silu},
+      {"swish", Activation::silu},
+      {"relu", Activation::relu},
       {"relu2", Activation::relu2}};
   for (const auto& [name, activation] : names) {
     CHECK(parse_model_config(R"({"model_type": "gpt2", "activation_function": ")" + name + "\"}",

@@ -343,8 +343,7 @@ TEST_CASE("a completion says which names of special tokens it read as characters
   CHECK(plain["usage"]["prompt_tokens"].integer() == 14);
   CHECK(plain["warnings"].front().text().starts_with("prompt: spells special tokens"));
   request["stream"] = true;
-  const std::vector<Json> events =
-      events_of(server.post("/v1/completions", request.dump()).body);
+  const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
   CHECK(events.front()["warnings"] == plain["warnings"]);
   CHECK(events.back().find("warnings") == nullptr);
   request["stream"] = false;

@@ -149,10 +149,10 @@ TEST_CASE("a media type is compared as a whole and without case", "[serve]") {
     INFO(good);
     CHECK(status(good) == 200);
   }
-  for (const char* bad :
-       {"Content-Type: text/plain", "Content-Type: application/jsonx", "X: y", "Content-Type:",
-        "Content-Type: application/json, text/plain", "Content-Type: text/plain;application/json",
-        "Content-Type: application/json\r\nContent-Type: application/json"}) {
+  for (const char* bad : {"Content-Type: text/plain", "Content-Type: application/jsonx", "X: y",
+                          "Content-Type:", "Content-Type: application/json, text/plain",
+                          "Content-Type: text/plain;application/json",
+                          "Content-Type: application/json\r\nContent-Type: application/json"}) {
     INFO(bad);
     CHECK(status(bad) == 415);
   }

@@ -171,10 +171,9 @@ TEST_CASE("added tokens behind a gap have the ids that Hugging Face gives them, 
     CHECK(tokenizer->vocab_size() == next + 2);
     CHECK(tokenizer->special_id("<x>") == next);
     CHECK(tokenizer->special_id("<y>") == next + 1);
-    CHECK(tokenizer->warning() == "t.json: added_tokens: \"<x>\" has id " +
-                                      std::to_string(next + 5) + " in the file and " +
-                                      std::to_string(next) +
-                                      " here, as in Hugging Face tokenizers");
+    CHECK(tokenizer->warning() ==
+          "t.json: added_tokens: \"<x>\" has id " + std::to_string(next + 5) + " in the file and " +
+              std::to_string(next) + " here, as in Hugging Face tokenizers");
   }
 }
 

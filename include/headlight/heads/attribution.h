@@ -140,7 +140,7 @@ struct AttributionStudy {
   std::vector<Interval> sources;            // [S], by source: sums over all heads
   // [S]: names of the sources that are groups, of which the last is kOtherTokens; empty: tokens.
   std::vector<std::string> groups;
-  Index clear = 0;                          // prompts with AttributionResult::is_clear()
+  Index clear = 0;  // prompts with AttributionResult::is_clear()
 };
 
 // Takes the logits of many prompts apart, all in the same way. By AttributionBy::source the sources

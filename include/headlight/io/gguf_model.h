@@ -27,8 +27,8 @@ void require_gguf_model(const GptConfig& config);
 // Writes a model with its tokenizer as llama.cpp opens it. Vectors and learned positions stay F32;
 // matrices whose rows are no whole number of Q8_0's blocks become F16. Returns warnings, one line
 // each: that they did, and where llama.cpp computes something else.
-// SentencePiece's tokenizers (marks for blanks, bytes for characters that are no tokens) get scores.
-// What llama.cpp's keys of a tokenizer cannot say, tokenizer.huggingface.json does, which
+// SentencePiece's tokenizers (marks for blanks, bytes for characters that are no tokens) get
+// scores. What llama.cpp's keys of a tokenizer cannot say, tokenizer.huggingface.json does, which
 // load_model prefers: char tokenizers leave unknown characters out there. Ids of the model without
 // a token become [PAD0] and so on.
 // Throws Error as require_gguf_model() does, for a tokenizer whose pieces llama.cpp does not know

@@ -226,11 +226,13 @@ void claim_extremes(const std::vector<Point>& points, Report& report) {
        few.is_most(),
        {"Too few heads: a single one ends at a loss of {0}, {2} heads at {1} (clear in {3} "
         "starts).",
-        "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다(초깃값 {3}에서 "
+        "너무 적을 때: 헤드 하나로는 손실이 {0}에서 그치고, {2}개로는 {1}까지 내려간다(초깃값 "
+        "{3}에서 "
         "뚜렷함)."},
        {"A single head ends at a loss of {0}, {2} heads at {1}, a clear difference in {3} starts: "
         "this run does not show that too few heads hurt.",
-        "헤드 하나의 손실은 {0}, {2}개의 손실은 {1}이며 차이가 뚜렷한 초깃값은 {3}이다. 이번 실행은 "
+        "헤드 하나의 손실은 {0}, {2}개의 손실은 {1}이며 차이가 뚜렷한 초깃값은 {3}이다. 이번 "
+        "실행은 "
         "헤드가 적으면 나쁘다는 것을 보여 주지 않는다."}},
       {number(one.loss), number(above.loss), std::to_string(above.heads), few.text()});
   const Point& most = points.back();
@@ -240,10 +242,12 @@ void claim_extremes(const std::vector<Point>& points, Report& report) {
       {"too_many_heads",
        many.is_most(),
        {"Too many heads: {3} of width {4} end at {0}, worse than {2} ({1}; clear in {5} starts).",
-        "너무 많을 때: 차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})보다 나쁘다(초깃값 {5}에서 뚜렷함)."},
+        "너무 많을 때: 차원 {4}짜리 헤드 {3}개(손실 {0})가 {2}개({1})보다 나쁘다(초깃값 {5}에서 "
+        "뚜렷함)."},
        {"{3} heads of width {4} end at {0}, {2} heads at {1}, clearly worse in {5} starts: this "
         "run does not show that too many heads hurt.",
-        "차원 {4}짜리 헤드 {3}개의 손실은 {0}, {2}개의 손실은 {1}이며 뚜렷이 나쁜 초깃값은 {5}이다. "
+        "차원 {4}짜리 헤드 {3}개의 손실은 {0}, {2}개의 손실은 {1}이며 뚜렷이 나쁜 초깃값은 "
+        "{5}이다. "
         "이번 실행은 헤드가 많으면 나쁘다는 것을 보여 주지 않는다."}},
       {number(most.loss), number(below.loss), std::to_string(below.heads),
        std::to_string(most.heads), std::to_string(kWidth / most.heads), many.text()});
@@ -254,15 +258,16 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
   const Point& most = points.back();
   const Point& four = points[2];
   const Count alike = closer_starts(most, four);
-  report.claim({"many_heads_repeat",
-                alike.is_most(),
-                {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}), in "
-                 "{4} starts.",
-                 "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0}, 초깃값 {4}에서)."},
-                {"{2} heads (distance {0}) are more alike than {3} ({1}) in {4} starts only.",
-                 "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮은 초깃값은 {4}뿐이다."}},
-               {fixed_number(most.distance, 3), fixed_number(four.distance, 3),
-                std::to_string(most.heads), std::to_string(four.heads), alike.text()});
+  report.claim(
+      {"many_heads_repeat",
+       alike.is_most(),
+       {"Repeated patterns: {2} heads are more alike (distance {0}) than {3} ({1}), in "
+        "{4} starts.",
+        "중복된 패턴: 헤드 {2}개는 {3}개({1})보다 서로 더 닮았다(거리 {0}, 초깃값 {4}에서)."},
+       {"{2} heads (distance {0}) are more alike than {3} ({1}) in {4} starts only.",
+        "헤드 {2}개(거리 {0})가 {3}개({1})보다 더 닮은 초깃값은 {4}뿐이다."}},
+      {fixed_number(most.distance, 3), fixed_number(four.distance, 3), std::to_string(most.heads),
+       std::to_string(four.heads), alike.text()});
   const Point& best = best_of(points);
   const Index d_k = kWidth / best.heads;
   report.claim(

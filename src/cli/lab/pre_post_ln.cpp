@@ -176,15 +176,14 @@ void show_gradients(const std::vector<Gradients>& all, Report& report) {
   report.paragraph(kChart);
   report.block(
       side_by_side({all[0].name, all[1].name}, {bars(drawn[0], 3, 22), bars(drawn[1], 3, 22)}));
-  draw_curves(
-      "gradients.svg",
-      {.title = report.words({"Gradient norm before the first update",
-                              "첫 업데이트 전의 기울기 노름"}),
-       .x_label = {"layer", "층"},
-       .y_label = {"norm of the layer's matrices", "층의 행렬 전체의 노름"},
-       .series = series,
-       .points = true},
-      report);
+  draw_curves("gradients.svg",
+              {.title = report.words(
+                   {"Gradient norm before the first update", "첫 업데이트 전의 기울기 노름"}),
+               .x_label = {"layer", "층"},
+               .y_label = {"norm of the layer's matrices", "층의 행렬 전체의 노름"},
+               .series = series,
+               .points = true},
+              report);
 }
 
 // One learning rate with both models.
@@ -282,15 +281,15 @@ void claim_gradients(const std::vector<Gradients>& all, Report& report) {
 void claim_training(const Comparison& careful, const Comparison& bold, Report& report) {
   const auto number = [](double value) { return fixed_number(value, 3); };
   const auto ahead = [](const Curve& a, const Curve& b) { return a.last() < 0.9 * b.last(); };
-  report.claim(
-      {"pre_ln_needs_no_warmup",
-       ahead(bold.pre, bold.post),
-       {"Without warm-up at a learning rate of {0} pre-LN ends at {2}, post-LN at {1}.",
-        "웜업 없이 학습률 {0}에서 pre-LN은 손실 {2}에, post-LN은 {1}에 이른다."},
-       {"Without warm-up at a learning rate of {0} pre-LN ends at {2}, post-LN at {1}: "
-        "pre-LN is not ahead.",
-        "웜업 없이 학습률 {0}에서 pre-LN의 손실은 {2}, post-LN의 손실은 {1}이며 pre-LN이 앞서지 않는다."}},
-      {concat_text(bold.rate), number(bold.post.last()), number(bold.pre.last())});
+  report.claim({"pre_ln_needs_no_warmup",
+                ahead(bold.pre, bold.post),
+                {"Without warm-up at a learning rate of {0} pre-LN ends at {2}, post-LN at {1}.",
+                 "웜업 없이 학습률 {0}에서 pre-LN은 손실 {2}에, post-LN은 {1}에 이른다."},
+                {"Without warm-up at a learning rate of {0} pre-LN ends at {2}, post-LN at {1}: "
+                 "pre-LN is not ahead.",
+                 "웜업 없이 학습률 {0}에서 pre-LN의 손실은 {2}, post-LN의 손실은 {1}이며 pre-LN이 "
+                 "앞서지 않는다."}},
+               {concat_text(bold.rate), number(bold.post.last()), number(bold.pre.last())});
   report.claim({"warmup_helps_post_ln",
                 ahead(bold.warmed, bold.post),
                 {"Warm-up over the first third brings post-LN at {0} from {1} to {2}.",

@@ -202,9 +202,9 @@ void add_pair_options(Options& options) {
 }
 
 void add_group_option(Options& options, const std::string& with) {
-  options.values("group",
-                 with + ": NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
-                 "NAME=POSITIONS (3, 5-6, last), of the clean text");
+  options.values("group", with +
+                              ": NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
+                              "NAME=POSITIONS (3, 5-6, last), of the clean text");
 }
 
 PatchingTask task_option(const Options& options, const LoadedModel& loaded) {

@@ -514,9 +514,7 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
     check_lengths(tasks);
   }
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const auto attribute = [&] {
-      return attribute_prompt(model, tasks, i, study.groups, options);
-    };
+    const auto attribute = [&] { return attribute_prompt(model, tasks, i, study.groups, options); };
     AttributionResult result =
         tasks.size() == 1 ? attribute() : in_place(concat_text("prompt ", i + 1, ": "), attribute);
     Vector& logits = study.logits.emplace_back();

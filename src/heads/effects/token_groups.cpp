@@ -27,9 +27,8 @@ void check_groups(const std::vector<TokenGroup>& groups, Index length) {
       require_value(position >= 0 && position < length, "group", "expected positions of '",
                     group->name, "' from 0 to ", length - 1, ", got ", position);
     }
-    const bool is_new = std::none_of(groups.begin(), group, [&](const TokenGroup& other) {
-      return other.name == group->name;
-    });
+    const bool is_new = std::none_of(
+        groups.begin(), group, [&](const TokenGroup& other) { return other.name == group->name; });
     require_value(is_new, "group", "expected names that differ, got '", group->name, "' twice");
   }
 }

@@ -32,17 +32,52 @@ void refuse_quantization(const ConfigReader& reader) {
 
 // Keys of transformers that change nothing about what a model computes: how it was made and stored,
 // its special tokens (see TokenSettings), heads of other tasks.
-constexpr auto kIdle = std::to_array<std::string_view>(
-    {"model_type", "architectures", "torch_dtype", "dtype", "transformers_version", "_name_or_path",
-     "name_or_path", "_commit_hash", "transformers.js_config", "auto_map", "unsloth_version",
-     "unsloth_fixed", "attn_implementation", "_attn_implementation", "_attn_implementation_autoset",
-     "use_cache", "cache_implementation", "gradient_checkpointing", "initializer_range",
-     "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "decoder_start_token_id",
-     "tokenizer_class", "prefix", "problem_type", "finetuning_task", "task_specific_params",
-     "id2label", "label2id", "num_labels", "return_dict", "output_scores", "classifier_dropout",
-     "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
-     "summary_first_dropout", "reorder_and_upcast_attn", "attention_layers", "pretraining_tp",
-     "is_llama_config", "rope_interleaved", "_sliding_window_pattern"});
+constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
+                                                        "architectures",
+                                                        "torch_dtype",
+                                                        "dtype",
+                                                        "transformers_version",
+                                                        "_name_or_path",
+                                                        "name_or_path",
+                                                        "_commit_hash",
+                                                        "transformers.js_config",
+                                                        "auto_map",
+                                                        "unsloth_version",
+                                                        "unsloth_fixed",
+                                                        "attn_implementation",
+                                                        "_attn_implementation",
+                                                        "_attn_implementation_autoset",
+                                                        "use_cache",
+                                                        "cache_implementation",
+                                                        "gradient_checkpointing",
+                                                        "initializer_range",
+                                                        "bos_token_id",
+                                                        "eos_token_id",
+                                                        "pad_token_id",
+                                                        "sep_token_id",
+                                                        "decoder_start_token_id",
+                                                        "tokenizer_class",
+                                                        "prefix",
+                                                        "problem_type",
+                                                        "finetuning_task",
+                                                        "task_specific_params",
+                                                        "id2label",
+                                                        "label2id",
+                                                        "num_labels",
+                                                        "return_dict",
+                                                        "output_scores",
+                                                        "classifier_dropout",
+                                                        "summary_type",
+                                                        "summary_use_proj",
+                                                        "summary_activation",
+                                                        "summary_proj_to_labels",
+                                                        "summary_first_dropout",
+                                                        "reorder_and_upcast_attn",
+                                                        "attention_layers",
+                                                        "pretraining_tp",
+                                                        "is_llama_config",
+                                                        "rope_interleaved",
+                                                        "_sliding_window_pattern"});
 
 // Keys with values that the reader has not asked for, and that may mean something.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
@@ -112,8 +147,7 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
 
 Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
   const Index layers = reader.size(key, usual);
-  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ",
-                layers);
+  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ", layers);
   return layers;
 }
 

@@ -44,8 +44,7 @@ GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
   config.position = PositionKind::rope;
   config.rope = read_rope(reader, block_plan(config, 0).attention.head_width,
                           {.block_size = config.block_size});
-  require_value(config.rope.width == 0, reader.asked().key_of("rotary_pct"),
-                "only 1 is supported");
+  require_value(config.rope.width == 0, reader.asked().key_of("rotary_pct"), "only 1 is supported");
   return config;
 }
 

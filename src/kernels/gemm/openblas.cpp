@@ -103,7 +103,9 @@ BlasBuild blas_build() {
   return {.library = std::string(config.substr(0, first)),
           .version = std::string(config.substr(std::min(first + 1, second), second - first - 1)),
           .core = openblas().get_corename(),
-          .threading = parallel == 2 ? "OpenMP" : parallel == 1 ? "pthreads" : "serial"};
+          .threading = parallel == 2   ? "OpenMP"
+                       : parallel == 1 ? "pthreads"
+                                       : "serial"};
 }
 
 std::string blas_description() {

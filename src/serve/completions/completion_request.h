@@ -31,8 +31,8 @@ struct CompletionRequest {
   bool stream = false;
   bool include_usage = false;
   bool echo = false;
-  bool token_ids = false;     // of completions, among log-probabilities
-  ModelChanges changes = {};  // of these texts alone
+  bool token_ids = false;                  // of completions, among log-probabilities
+  ModelChanges changes = {};               // of these texts alone
   std::vector<std::string> warnings = {};  // for the client
 
   Index choices() const { return samples * std::ssize(prompts); }

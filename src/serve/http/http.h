@@ -16,8 +16,8 @@ namespace headlight::serve {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
-  std::string method = {};   // "GET"; of HEAD as well, whose answers have no body
-  std::string path = {};     // before the '?', as it was sent, without a host
+  std::string method = {};  // "GET"; of HEAD as well, whose answers have no body
+  std::string path = {};    // before the '?', as it was sent, without a host
   // Names in lower case. "host" is that of the target where it has one; a client of HTTP/1.0 may
   // send none, and has the address that it connected to.
   HttpHeaders headers = {};

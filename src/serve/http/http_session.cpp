@@ -174,12 +174,11 @@ void HttpSession::skip_empty_lines() {
     return;
   }
   constexpr std::size_t kFirstBytes = 1024;
-  stream_.async_read_some(buffer_.prepare(kFirstBytes),
-                          [self = shared_from_this()](ErrorCode error, std::size_t count) {
-                            self->buffer_.commit(count);
-                            error || self->phase_ != Phase::reading ? self->take_head(error)
-                                                                    : self->skip_empty_lines();
-                          });
+  stream_.async_read_some(buffer_.prepare(kFirstBytes), [self = shared_from_this()](
+                                                            ErrorCode error, std::size_t count) {
+    self->buffer_.commit(count);
+    error || self->phase_ != Phase::reading ? self->take_head(error) : self->skip_empty_lines();
+  });
 }
 
 void HttpSession::take_head(const ErrorCode& error) {

@@ -142,8 +142,8 @@ class PipelineReader {
     require(said.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
             ": expected a whole number from 0, got ", quoted_text(said.dump()));
     token.id = in_vocab != known.end() ? id_of(*in_vocab->second, token.content, "model.vocab")
-               : numbers_added_         ? next_added_++
-                                        : id_of(said, token.content, "added_tokens");
+               : numbers_added_        ? next_added_++
+                                       : id_of(said, token.content, "added_tokens");
     if (said != Json(token.id) && warning_.empty()) {
       warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
                              said.natural(), " in the file and ", token.id,
@@ -338,9 +338,9 @@ class PipelineReader {
   PipelineParts parts_;
   std::vector<bool> in_model_;  // [V]; others stand in added_tokens alone
   bool merges_cross_marks_ = false;
-  bool numbers_added_ = false;    // added tokens have the ids from next_added_, whatever they say
+  bool numbers_added_ = false;  // added tokens have the ids from next_added_, whatever they say
   std::int32_t next_added_ = 0;
-  std::string warning_;           // about the first with another id
+  std::string warning_;  // about the first with another id
 };
 
 }  // namespace

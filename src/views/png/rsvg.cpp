@@ -85,11 +85,10 @@ bool has_hangul_font() {
   if (library == nullptr) {
     return true;
   }
-  FcPattern* pattern = find<decltype(::FcNameParse)>(library, "FcNameParse")(
-      reinterpret_cast<const FcChar8*>(":charset=ac00"));
+  FcPattern* pattern = find<decltype(::FcNameParse)>(
+      library, "FcNameParse")(reinterpret_cast<const FcChar8*>(":charset=ac00"));
   FcObjectSet* objects = find<decltype(::FcObjectSetCreate)>(library, "FcObjectSetCreate")();
-  FcFontSet* fonts =
-      find<decltype(::FcFontList)>(library, "FcFontList")(nullptr, pattern, objects);
+  FcFontSet* fonts = find<decltype(::FcFontList)>(library, "FcFontList")(nullptr, pattern, objects);
   const bool any = fonts == nullptr || fonts->nfont > 0;
   if (fonts != nullptr) {
     find<decltype(::FcFontSetDestroy)>(library, "FcFontSetDestroy")(fonts);

@@ -83,8 +83,8 @@ std::string source_table(const AttributionReport& report, Index limit) {
     return std::abs(sources[a].mean) > std::abs(sources[b].mean);
   });
   const std::size_t shown = shown_of(order.size(), limit);
-  Table table({{std::string("all heads from ") + source_noun(report), true},
-               {"logit", !report.is_one()}});
+  Table table(
+      {{std::string("all heads from ") + source_noun(report), true}, {"logit", !report.is_one()}});
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(
         {report.source_label(static_cast<Index>(order[i])), logit_text(sources[order[i]], report)});
@@ -231,10 +231,8 @@ MatrixPlot layer_plot(const AttributionReport& report) {
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   const Grid grid = Grid::of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);
-  MatrixPlot plot{.title = {},
-                  .row_title = "head",
-                  .column_title = source_noun(report),
-                  .rows = {"all heads"}};
+  MatrixPlot plot{
+      .title = {}, .row_title = "head", .column_title = source_noun(report), .rows = {"all heads"}};
   for (std::size_t s = 0; s < sources; ++s) {
     plot.columns.push_back(report.source_label(static_cast<Index>(s)));
     plot.values.push_back(report.study.sources[s].mean);

@@ -158,13 +158,13 @@ TEST_CASE("a PNG with Hangul warns when no font has it", "[cli]") {
   const std::string none = given.folder.write("none.conf", "<fontconfig></fontconfig>\n");
   const auto warned = [&](const std::string& text, const Arguments& more) {
     const ProgramResult drawn = run_headlight_on_terminal(
-        200, changed({"attention", given.model, "--text", text, "--out", given.folder.at("maps")},
-                     more),
+        200,
+        changed({"attention", given.model, "--text", text, "--out", given.folder.at("maps")}, more),
         {"FONTCONFIG_FILE=" + none});
     return drawn.err.find("no font on this machine has Hangul") != std::string::npos;
   };
-  const bool has_png = run_headlight(changed(given.base, {"--png", given.folder.at("p.png")}))
-                           .exit_code == 0;
+  const bool has_png =
+      run_headlight(changed(given.base, {"--png", given.folder.at("p.png")})).exit_code == 0;
   CHECK(warned("\uAC00 b", {"--format", "png"}) == has_png);
   CHECK_FALSE(warned("a b", {"--format", "png"}));
   CHECK_FALSE(warned("\uAC00 b", {"--format", "svg"}));
@@ -208,9 +208,12 @@ TEST_CASE("attribute means the parts of many prompts, with intervals", "[cli]") 
 TEST_CASE("attribute compares sources of texts of different lengths by groups", "[cli]") {
   const Given given;
   const std::string npz = given.folder.at("groups.npz");
-  const Arguments many{"attribute", given.model,  "--pairs", given.pairs("two in it"),
-                       "--by",      "source",     "--group", "first=0-1",
-                       "--group",   "end=last",   "--npz",   npz,
+  const Arguments many{"attribute", given.model,
+                       "--pairs",   given.pairs("two in it"),
+                       "--by",      "source",
+                       "--group",   "first=0-1",
+                       "--group",   "end=last",
+                       "--npz",     npz,
                        "--html",    given.folder.at("groups.html")};
   const Json report = report_of(many);
   REQUIRE(report["sources"].size() == 3);

@@ -83,7 +83,7 @@ TEST_CASE("cache names a point once that the model does not compute", "[cli]") {
   const std::string parallel = given.folder.at("parallel");
   std::filesystem::create_directory(parallel);
   write_model_files(parallel, Gpt(config), ByteTokenizer());
-  const Arguments base{"cache",   parallel,     "--text", "abc",
+  const Arguments base{"cache",   parallel,      "--text", "abc",
                        "--names", "resid_mid,z", "--out",  given.out};
   const ProgramResult result = run_headlight(base);
   CHECK(result.exit_code == 0);

@@ -52,11 +52,8 @@ void completion(std::string_view body, bool is_chat) {
   accepted([&] {
     serve::Fields fields(body);
     serve::RequestTexts texts(fields, tokenizer, names);
-    const serve::CompletionModel model{.texts = texts,
-                                       .chat = chat,
-                                       .vocabulary = 260,
-                                       .block_size = 128,
-                                       .default_tokens = 16};
+    const serve::CompletionModel model{
+        .texts = texts, .chat = chat, .vocabulary = 260, .block_size = 128, .default_tokens = 16};
     demand_good(is_chat ? serve::read_chat(model, 1) : serve::read_completion(model, 1), model);
   });
 }

@@ -397,7 +397,8 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
   for (const std::uint32_t wrong : {0U, 3U, 10U}) {
     CHECK(error_with("llama.rope.dimension_count", number(wrong)) ==
           "llama.rope.dimension_count: expected an even number from 2 to 8, the width of a head, "
-          "got " + std::to_string(wrong));
+          "got " +
+              std::to_string(wrong));
   }
   for (const std::uint32_t wrong : {0U, 258U, 260U}) {
     CHECK(error_with("llama.vocab_size", number(wrong)) ==

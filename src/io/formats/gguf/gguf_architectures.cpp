@@ -420,8 +420,8 @@ GptConfig read_sizes(GgufKeys& keys, const GgufFile& file) {
   GptConfig config;
   config.vocab_size = embedding->shape[0];
   const Index said = keys.integer("vocab_size", config.vocab_size);
-  require_value(said == config.vocab_size, keys.whole("vocab_size"), "expected ",
-                config.vocab_size, ", the rows of ", kEmbedding, ", got ", said);
+  require_value(said == config.vocab_size, keys.whole("vocab_size"), "expected ", config.vocab_size,
+                ", the rows of ", kEmbedding, ", got ", said);
   config.block_size = keys.size("context_length");
   config.n_embd = keys.size("embedding_length");
   require_value(config.n_embd == embedding->shape[1], keys.whole("embedding_length"), "expected ",
