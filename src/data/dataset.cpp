@@ -93,7 +93,8 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
       dataset.documents ? std::ssize(dataset.sequences) : dataset.sequences.front().size();
   const Index kept = kept_for_training(total, validation_fraction);
   require(kept > 0, "[split_dataset] validation fraction ", validation_fraction, " of ", total,
-          dataset.documents ? " documents" : " tokens", " leaves none for training");
+          dataset.documents ? " documents" : " tokens",
+          " leaves none for training; give more text or a fraction of 0");
   DatasetSplit split;
   split.validation.documents = dataset.documents;
   split.validation.end_of_text = dataset.end_of_text;
@@ -142,8 +143,8 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset) {
   return result;
 }
 
-std::vector<std::vector<std::int32_t>> cut_windows(
-    std::vector<std::vector<std::int32_t>> sequences, std::int32_t begin, Index window) {
+std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,
+                                                   std::int32_t begin, Index window) {
   if (begin < 0 || window < 2) {
     return sequences;
   }

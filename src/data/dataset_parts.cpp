@@ -40,8 +40,7 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, const DocumentEnds&
   std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
     const bool is_stream = !part.documents && !part.sequences.empty();
-    sequences.push_back(is_stream ? document_of(std::move(part), ends)
-                                  : std::move(part.sequences));
+    sequences.push_back(is_stream ? document_of(std::move(part), ends) : std::move(part.sequences));
     whole.token_count += is_stream ? sequences.back().front().size() : part.token_count;
   }
   whole.sequences = join_lists(std::move(sequences));
@@ -57,8 +56,7 @@ TokenDataset join_datasets(std::vector<TokenDataset> parts, const DocumentEnds& 
   }
   const bool documents = std::any_of(parts.begin(), parts.end(),
                                      [](const TokenDataset& part) { return part.documents; });
-  return documents ? join_documents(std::move(parts), ends)
-                   : join_streams(std::move(parts), ends);
+  return documents ? join_documents(std::move(parts), ends) : join_streams(std::move(parts), ends);
 }
 
 TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Index>& weights,
@@ -111,7 +109,7 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
     }
   }
   require(!train.empty(), "[split_dataset] validation fraction ", validation_fraction, " of ", seen,
-          " documents leaves none for training");
+          " documents leaves none for training; give more text or a fraction of 0");
   DatasetSplit whole;
   whole.train = join_datasets(std::move(train), ends);
   if (validation.empty()) {

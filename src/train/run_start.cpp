@@ -152,7 +152,8 @@ void require_targets(const TrainConfig& config, const TokenDataset& validation) 
   require(validation.sequences.empty() || has_targets(validation),
           config.validation_data.empty() ? "validation_fraction" : "validation_data",
           ": expected text with two tokens in a row, or none, got ", validation.token_count,
-          " tokens in ", validation.sequences.size(), " parts");
+          " tokens in ", validation.sequences.size(), " parts; give more text",
+          config.validation_data.empty() ? " or validation_fraction = 0" : "");
 }
 
 // Nor at its first sample.

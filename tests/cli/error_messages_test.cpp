@@ -319,7 +319,8 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
   const std::string one = given.folder.write("one.txt", "A");
   CHECK(
       train({"--validation_data", one}) ==
-      "validation_data: expected text with two tokens in a row, or none, got 1 tokens in 1 parts");
+      "validation_data: expected text with two tokens in a row, or none, got 1 tokens in 1 parts; "
+      "give more text");
 }
 
 TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {

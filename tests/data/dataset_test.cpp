@@ -119,7 +119,8 @@ TEST_CASE("a split that leaves nothing to train on and a fraction out of range a
                     "[split_dataset] validation fraction 0.1 of 1 documents leaves none for "
                     "training");
   CHECK_THROWS_WITH(split_dataset(stream_dataset({1}), 0.5),
-                    "[split_dataset] validation fraction 0.5 of 1 tokens leaves none for training");
+                    "[split_dataset] validation fraction 0.5 of 1 tokens leaves none for training; "
+                    "give more text or a fraction of 0");
   for (const double bad : {-0.1, 1.0, 2.0, std::numeric_limits<double>::quiet_NaN()}) {
     CHECK_THROWS_AS(split_dataset(stream_dataset({1, 2}), bad), Error);
   }

@@ -408,6 +408,31 @@ TEST_CASE("an answer that is held back lets others pass, and its client may go",
   CHECK(lines.front().starts_with("GET / 200"));
 }
 
+TEST_CASE("a whole answer beside others that wait for their clients is refused beyond a limit",
+          "[serve]") {
+  using Exchange = std::shared_ptr<serve::HttpExchange>;
+  serve::HttpOptions options{.port = 0};
+  std::promise<Exchange> promises[2];
+  int next = 0;
+  options.limits.all_unsent_bytes = 32 << 20;
+  options.handler = [&](const serve::HttpRequest&, const Exchange& exchange) {
+    promises[next++].set_value(exchange);
+  };
+  serve::HttpServer server(options);
+  std::thread thread([&] { server.run(); });
+  const std::string request = request_head("GET", "/", 0);
+  HttpClient deaf(server.port());
+  deaf.send(request);
+  promises[0].get_future().get()->send({.body = std::string(24 << 20, 'x')});
+  HttpClient late(server.port());
+  late.send(request);
+  promises[1].get_future().get()->send({.body = std::string(24 << 20, 'x')});
+  CHECK(late.receive().status == 503);
+  CHECK(deaf.receive().body.size() == 24 << 20);
+  server.stop();
+  thread.join();
+}
+
 TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serve]") {
   using Exchange = std::shared_ptr<serve::HttpExchange>;
   serve::HttpOptions options{.port = 0};

@@ -58,12 +58,13 @@ class HttpExchange {
 };
 
 struct HttpLimits {
-  Index connections = 1000;            // more are closed at once
-  Index header_bytes = 16 << 10;       // 431 beyond
-  Index body_bytes = 1 << 20;          // 413 beyond
-  Index all_body_bytes = 64 << 20;     // of all requests together; 503 beyond
-  Index unsent_bytes = 256 << 20;      // of a stream that wait for its client; given up beyond
-  Index all_unsent_bytes = 512 << 20;  // of all answers; streams are given up beyond
+  Index connections = 1000;         // more are closed at once
+  Index header_bytes = 16 << 10;    // 431 beyond
+  Index body_bytes = 1 << 20;       // 413 beyond
+  Index all_body_bytes = 64 << 20;  // of all requests together; 503 beyond
+  Index unsent_bytes = 256 << 20;   // of a stream that wait for its client; given up beyond
+  Index all_unsent_bytes =
+      512 << 20;  // of all answers; beyond, streams end and whole answers are 503
   // For a client to send head and body, each as a whole, to send the next request on the same
   // connection, and to take 64 KiB of an answer.
   int seconds = 10;

@@ -332,6 +332,11 @@ void HttpSession::send(std::uint64_t number, HttpResponse response) {
     hold_back(seconds, std::move(response));
     return;
   }
+  const Index waiting = server_.unsent_bytes;
+  if (waiting > 0 &&
+      waiting + std::ssize(response.body) > server_.options.limits.all_unsent_bytes) {
+    response = server_.refusal(503);
+  }
   put_head(response, true);
   put_piece(std::move(response.body));
   complete_ = true;
