@@ -306,6 +306,28 @@ switches_heads() {
   expect 'nothing is wrong' "$(text_of '#heads-problem')" ''
 }
 
+goes_back() {
+  open_site '?text=Hi'
+  open_part heads
+  open_part layers
+  set_text text 'The cat'
+  js 'history.back()' >/dev/null
+  wait_for "!document.getElementById('part-heads').hidden"
+  js 'history.back()' >/dev/null
+  wait_for "!document.getElementById('part-write').hidden"
+  expect 'Back opens the part before and keeps the text' \
+    "new URLSearchParams(location.search).get('text') + document.getElementById('text').value" 'The catThe cat'
+}
+
+misses_the_server() {
+  open_site '?text=Hi'
+  js "(() => { window.fetch = async () => { throw new TypeError('Failed to fetch'); }; })()" >/dev/null
+  click '#go'
+  wait_for "$(text_of '#write-problem') !== ''"
+  expect 'a server that is gone is named' "$(text_of '#write-problem')" \
+    'The server does not answer. Check that headlight serve is running, then try again.'
+}
+
 # Not the end of the script: which way of opening the view fails is worth knowing.
 shows_neurons() { wait_for "$(count_of '.neurons')" || true; }
 
@@ -474,6 +496,8 @@ writes_with_switches
 leaves_boxes
 keeps_text
 refuses_numbers
+goes_back
+misses_the_server
 classes_heads
 switches_heads
 multiplies_neurons

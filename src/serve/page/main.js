@@ -34,6 +34,11 @@ function openPart(part) {
 }
 
 function listenToParts() {
+  addEventListener('popstate', ({state}) => {  // texts and switches stay as they are now
+    if (state?.part !== undefined && state.part !== session.part) {
+      openPart(state.part);
+    }
+  });
   kParts.forEach((part) => byId(`open-${part}`).addEventListener('click', () => openPart(part)));
   byId('parts').addEventListener('keydown', ({key}) => {
     const step = {ArrowLeft: -1, ArrowRight: 1}[key];

@@ -1,7 +1,9 @@
 // What the page opens with before anybody has written: texts that the model has room for.
 import {ask} from './server.js';
+import {language} from './words.js';
 
 export const kText = 'One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?"';
+export const kKoreanText = '어느 날 노라가 빨간 연을 잃어버렸어요. 노라가 벤에게 물었어요. "내 빨간 연 봤니?"';
 export const kPair = {clean: 'Mina lost her red key. She asked Ben, "Have you seen my red', answer: ' key',
                       corrupt: 'Mina lost her red hat. She asked Ben, "Have you seen my red', wrong: ' hat'};
 
@@ -14,11 +16,19 @@ export function fitting(text, tokens, room) {
   return cut.slice(0, Math.max(cut.lastIndexOf(' '), 1));
 }
 
+// Models that learned no Hangul read it byte by byte, or as one token for everything unknown.
+export function readsWell(text, tokens) {
+  return tokens.length <= text.length && new Set(tokens).size > text.length / 4;
+}
+
 // The opening texts as `model` can use them: half of its block is left to be written, and an answer
 // that is no single token is left to the model.
 export async function openingFor({id, max_model_len: block}) {
-  const count = async (content) => (await ask('/tokenize', {model: id, content})).tokens.length;
+  const tokensOf = async (content) => (await ask('/tokenize', {model: id, content})).tokens;
+  const count = async (content) => (await tokensOf(content)).length;
   const one = async (content) => await count(content) === 1 ? content : '';
-  return {text: fitting(kText, await count(kText), block / 2),
+  const isKorean = language === 'ko' && readsWell(kKoreanText, await tokensOf(kKoreanText).catch(() => []));
+  const text = isKorean ? kKoreanText : kText;
+  return {text: fitting(text, await count(text), block / 2),
           answer: await one(kPair.answer), wrong: await one(kPair.wrong)};
 }

@@ -1,4 +1,5 @@
 // Asking the server.
+import {say} from './words.js';
 
 // Is called when the server wants its key, and returns a promise that it has been given.
 let login = null;
@@ -8,10 +9,19 @@ export function setLogin(ask) {
   login = ask;
 }
 
+// Browsers reject `answer` with words of their own ("Failed to fetch") when the server is gone.
+async function reached(answer) {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof TypeError ? new Error(say('no_answer')) : error;
+  }
+}
+
 async function post(path, body, signal) {
   for (;;) {
-    const answer = await fetch(path, body === undefined ? {signal} : {
-      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal});
+    const answer = await reached(fetch(path, body === undefined ? {signal} : {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal}));
     if (answer.status === 401 && login !== null && path !== '/api/login') {
       pending ??= login().finally(() => { pending = null; });
       await pending;
@@ -51,7 +61,7 @@ export async function follow(path, body, signal, see) {
   const reader = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   const read = eventReader();
   for (;;) {
-    const {done, value} = await reader.read();
+    const {done, value} = await reached(reader.read());
     if (done) {
       return;
     }

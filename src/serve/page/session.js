@@ -86,10 +86,13 @@ export function queryOf(from, query = '') {
 
 export const readAddress = () => readQuery(location.search, session);
 
+// A part that is opened becomes an entry of the history, so that the browser's Back leads to the one before.
 export function writeAddress() {
   const query = queryOf(session, location.search);
+  const address = `${location.pathname}${query ? `?${query}` : ''}${location.hash}`;
+  const opened = (history.state?.part ?? session.part) !== session.part;
   try {
-    history.replaceState(null, '', `${location.pathname}${query ? `?${query}` : ''}${location.hash}`);
+    history[opened ? 'pushState' : 'replaceState']({part: session.part}, '', address);
   } catch {
     // Browsers refuse when the address changes too often; the page works without, and the next change writes it all.
   }

@@ -1,4 +1,4 @@
-import {fitting, kPair, kText} from '../../../../src/serve/page/opening.js';
+import {fitting, kKoreanText, kPair, kText, readsWell} from '../../../../src/serve/page/opening.js';
 import {equal, test} from '../harness.js';
 
 test('an opening text keeps the words that the model has room for', () => {
@@ -9,4 +9,12 @@ test('an opening text keeps the words that the model has room for', () => {
 
 test('the opening pair differs in what it asks for', () => {
   equal(kPair.clean.replace(kPair.answer, kPair.wrong), kPair.corrupt);
+});
+
+test('the Korean opening is for models that read Hangul', () => {
+  const characters = [...kKoreanText].map((one) => one.codePointAt(0));
+  equal(readsWell(kKoreanText, characters), true);
+  equal(readsWell(kKoreanText, characters.map(() => 0)), false);
+  equal(readsWell(kKoreanText, [...characters, ...characters, ...characters]), false);
+  equal(readsWell(kKoreanText, []), false);
 });
