@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "headlight/kernels/machine.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/openblas.h"
 #include "support/catch.h"
 #include "support/commands.h"
@@ -152,6 +153,18 @@ TEST_CASE("own products on a CPU that has no fast ones are computed, with a warn
 #if !defined(__aarch64__)
   CHECK(result.err.find("own tiles are slow without AVX2") != std::string::npos);
 #endif
+}
+
+TEST_CASE("only commands that multiply with OpenBLAS need its memory", "[cli]") {
+  constexpr long kLittle = 150 * 1000;  // kilobytes: less than OpenBLAS takes for one thread
+  CHECK(run_headlight_within(kLittle, {"--help"}).exit_code == 0);
+  const ProgramResult result = run_headlight_within(
+      kLittle, words("bench attention --lengths 8 --n_layer 1 --n_embd 16 --products blas"));
+  if (!has_sanitizer()) {
+    CHECK(result.exit_code == 2);
+    CHECK(result.messages().size() == 1);
+    CHECK(result.err.find("OpenBLAS needs") != std::string::npos);
+  }
 }
 
 }  // namespace products_test
