@@ -325,7 +325,7 @@ misses_the_server() {
   click '#go'
   wait_for "$(text_of '#write-problem') !== ''"
   expect 'a server that is gone is named' "$(text_of '#write-problem')" \
-    'The server does not answer. Check that headlight serve is running, then try again.'
+    'That did not work: The server does not answer. Check that headlight serve is running, then try again.'
 }
 
 # Not the end of the script: which way of opening the view fails is worth knowing.
