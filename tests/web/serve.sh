@@ -274,6 +274,10 @@ switches_heads() {
   press right
   wait_for "/ nats/.test($(text_of '#tip'))"
   expect 'a token tells the keyboard what it costs' "document.activeElement.textContent + document.getElementById('tip').hidden" hfalse
+  expect 'the switches are one stop of Tab' "$(count_of '#board [tabindex="0"]')" 1
+  js "document.querySelector('.cell[aria-label=\"head 0.1\"]').focus()" >/dev/null
+  press down
+  expect 'with arrows between them' "document.activeElement.ariaLabel" 'head 1.1'
   check_access 'heads'
   click '.cell[aria-label="head 0.1"]'
   wait_for "$(count_of '.thumbnails') === 2"
@@ -388,6 +392,7 @@ patches() {
   js "document.querySelector('#clean-strip button:nth-child(15)').focus()" >/dev/null
   js "(() => { const box = document.getElementById('carry-layer'); box.value = '1'; })()" >/dev/null
   press enter
+  expect 'tokens of a text are one stop of Tab' "$(count_of '#clean-strip [tabindex="0"]')" 1
   expect 'a token is taken by keys' "document.querySelector('#clean-strip [aria-pressed=true]').title" 14
   js "document.querySelector('#corrupt-strip button:nth-child(15)').focus()" >/dev/null
   press enter

@@ -1,6 +1,7 @@
 // The switches: every head, MLP and layer as a button.
 import {byId, element} from '/views/dom.js';
 import {headsByClass, isPattern} from './classes.js';
+import {listenToArrows} from './reach.js';
 import {changed, session} from './session.js';
 import {say} from './words.js';
 
@@ -61,17 +62,18 @@ export function buildBoard(doc, hasMlp) {
     node.style.gridArea = `1 / ${i + 2}`;
     return node;
   });
-  const rows = doc.layers.flatMap(({layer}, row) => {
+  const rows = doc.layers.map(({layer}, row) => {
     const whole = element('button', {type: 'button', className: 'axis', textContent: layer,
                                      title: `${say('layer')} ${layer}`});
     whole.style.gridArea = `${row + 2} / 1`;
     whole.addEventListener('click', () => apply([...doc.heads.filter((head) => head.layer === layer)
       .map(({name}) => name), ...hasMlp ? [`mlp.${layer}`] : []]));
-    return [whole, ...doc.heads.filter((head) => head.row === row).map((head) =>
+    return element('div', {className: 'row'}, whole, ...doc.heads.filter((head) => head.row === row).map((head) =>
       button(head.name, `${say('head')} ${head.name}`, row + 2, head.column + 2)),
-      ...hasMlp ? [button(`mlp.${layer}`, `MLP ${layer}`, row + 2, columns + 2)] : []];
+      ...hasMlp ? [button(`mlp.${layer}`, `MLP ${layer}`, row + 2, columns + 2)] : []);
   });
   board.replaceChildren(...titles, ...rows);
+  board.querySelectorAll('button').forEach((node, i) => { node.tabIndex = i === 0 ? 0 : -1; });
   showChanges();
   showClasses();
 }
@@ -112,6 +114,7 @@ export function openBoard() {
     byId('factor-value').textContent = `×${factor()}`;
     chooseTool('scale');
   });
+  listenToArrows(byId('board'), 'button');
   byId('release').addEventListener('click', release);
   chooseTool('off');
 }

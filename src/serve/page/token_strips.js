@@ -1,6 +1,7 @@
 // The tokens of two texts: what is dragged from the first onto the second is put there. By keyboard, or
 // by a tap on each, one token is taken and then another gets it.
 import {byId, element} from '/views/dom.js';
+import {listenToArrows} from './reach.js';
 import {shownToken} from './tokens.js';
 import {say} from './words.js';
 
@@ -37,7 +38,8 @@ function showTarget(target) {
 
 function fill(id, tokens, others) {
   byId(id).replaceChildren(...tokens.map((token, i) => {
-    const button = element('button', {type: 'button', className: token === others[i] ? '' : 'differs', title: `${i}`},
+    const button = element('button', {type: 'button', className: token === others[i] ? '' : 'differs', title: `${i}`,
+                                      tabIndex: i === 0 ? 0 : -1},
                            element('bdi', {textContent: shownToken(token), translate: false}));
     button.dataset.token = i;
     return button;
@@ -84,6 +86,7 @@ function listenToDrags() {
 export function openStrips(given) {
   put = given;
   listenToDrags();
+  ['clean-strip', 'corrupt-strip'].forEach((id) => listenToArrows(byId(id), 'button'));
   byId('clean-strip').addEventListener('click', ({target}) => {
     const button = inStrip('clean-strip', target);
     if (button) {
