@@ -59,7 +59,7 @@ class Question {
     check_length(tokens, name);
     return tokens;
   }
-  // Of a text that may be as long, also longer than the model's block.
+  // Returns the tokens of a text that may be longer than the model's context.
   std::vector<std::int32_t> long_tokens(const std::string& name, Index most_tokens) {
     return texts_.encode_prompt(text(name, most_tokens), name);
   }

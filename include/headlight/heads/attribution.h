@@ -22,7 +22,7 @@ struct AttributionTask {
   std::int32_t target = 0;                   // the token whose logit is taken apart
   std::optional<std::int32_t> against = {};  // with one, its logit is subtracted
   std::optional<Index> position = {};        // of the query, from 0; without: the last one
-  // Of several tasks by source: what stands in the place of tokens. No token is in two of them.
+  // Sources of attribute_prompts() in place of single tokens; a token is in at most one group.
   std::vector<TokenGroup> groups = {};
 };
 

@@ -13,8 +13,7 @@ namespace headlight {
 struct GgufModelOptions {
   GgufType type = GgufType::f32;  // of matrices: F32, F16, BF16 or Q8_0
   std::string name = {};          // general.name
-  // Keys of a tokenizer, "tokenizer.ggml.model" and so on; empty: those that say the same as the
-  // tokenizer.
+  // Keys "tokenizer.ggml.model" and so on, in place of those that are made from the tokenizer.
   GgufMetadata tokenizer = {};
   // Other keys to keep, such as general.license; a general.name here comes before `name`.
   GgufMetadata general = {};

@@ -150,7 +150,7 @@ void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
   }
 }
 
-// The groups of a line, and those of all that it does not name itself.
+// Adds the groups of --group, then those of a line of --pairs.
 void add_groups_of_line(const Json& line, const std::vector<std::string>& groups_of_all,
                         PatchingTask& task, const Tokenizer& tokenizer) {
   add_groups(groups_of_all, task, tokenizer);

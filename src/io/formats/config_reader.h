@@ -20,7 +20,7 @@ class ConfigReader {
   // one.
   ConfigReader inside(const char* key) const;
 
-  // What a member is called in messages.
+  // Returns the name of a member in messages.
   std::string name(const char* key) const { return prefix_ + key; }
   const AskedKeys& asked() const { return *asked_; }
   const Json* find(const char* key) const;
