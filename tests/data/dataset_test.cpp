@@ -117,7 +117,7 @@ TEST_CASE("a fraction of 0 leaves validation empty") {
 TEST_CASE("a split that leaves nothing to train on and a fraction out of range are refused") {
   CHECK_THROWS_WITH(split_dataset(document_dataset({{1, 2, 3}}, 0), 0.1),
                     "[split_dataset] validation fraction 0.1 of 1 documents leaves none for "
-                    "training");
+                    "training; give more text or a fraction of 0");
   CHECK_THROWS_WITH(split_dataset(stream_dataset({1}), 0.5),
                     "[split_dataset] validation fraction 0.5 of 1 tokens leaves none for training; "
                     "give more text or a fraction of 0");

@@ -44,14 +44,17 @@ const std::vector<Keys>& families() {
   static const std::vector<Keys> all{
       {"gpt2", "", gpt2},
       {"headlight", "", gpt2},
-      {"gpt_neo", "",
+      {"gpt_neo",
+       "",
        {"vocab_size", "max_position_embeddings", "hidden_size", "num_layers", "num_heads",
         "intermediate_size", "window_size"}},
-      {"gpt_neox", "",
+      {"gpt_neox",
+       "",
        {"vocab_size", "max_position_embeddings", "hidden_size", "num_hidden_layers",
         "num_attention_heads", "intermediate_size"}},
       {"llama", "", llama},
-      {"llama", R"("rope_scaling": {"rope_type": "llama3", "factor": 8}, )",
+      {"llama",
+       R"("rope_scaling": {"rope_type": "llama3", "factor": 8}, )",
        {"original_max_position_embeddings"}},
       {"mistral", "", with(llama, "sliding_window")},
       {"qwen2", R"("use_sliding_window": true, )", with(llama, "sliding_window")},
@@ -127,10 +130,11 @@ TEST_CASE("sizes that are too large together are refused before they become memo
   const long before = peak_memory();
   CHECK(error_of_config(R"({"model_type": "llama", "num_hidden_layers": 100,
                             "num_attention_heads": 16777216, "hidden_size": 16777216})") ==
-        "config.json: n_head: expected at most 1048576 heads in all layers, got 100 x 16777216");
+        "config.json: num_attention_heads: expected at most 1048576 heads in all layers, got 100 x "
+        "16777216");
   CHECK(contains(error_of_config(R"({"model_type": "gemma3_text", "num_hidden_layers": 4096,
                                      "num_attention_heads": 16777216, "head_dim": 2})"),
-                 "config.json: n_head: expected at most"));
+                 "config.json: num_attention_heads: expected at most"));
   CHECK(contains(error_of_config(R"({"model_type": "gpt2", "n_embd": 16777200})"),
                  "config.json: the model is too large: about"));
   CHECK(contains(error_of_config(R"({"model_type": "headlight", "heads_per_layer": [4294967296],
@@ -138,17 +142,20 @@ TEST_CASE("sizes that are too large together are refused before they become memo
                  "heads_per_layer: expected 1 to 12"));
   CHECK(contains(error_of_config(R"({"model_type": "gpt_neo", "attention_types": [[[], 9999]]})"),
                  "attention_types: expected lists of kinds"));
-  CHECK(contains(error_of_config(
-                     R"({"model_type": "gpt_neo", "attention_types": [[["local"], 1000000]]})"),
-                 "attention_types: expected at most 4096 layers"));
+  CHECK(contains(
+      error_of_config(R"({"model_type": "gpt_neo", "attention_types": [[["local"], 1000000]]})"),
+      "attention_types: expected at most 4096 layers"));
   CHECK(peak_memory() - before < kLittle);
 }
 
 TEST_CASE("absurd sizes in a GGUF file are refused before they become memory", "[io]") {
   const TemporaryFolder folder;
-  const std::vector<GgufValue> absurd{std::uint64_t{1} << 31, std::uint64_t{1} << 62,
-                                      std::int32_t{-1},       std::uint32_t{0},
-                                      1e300,                  1.5F};
+  const std::vector<GgufValue> absurd{std::uint64_t{1} << 31,
+                                      std::uint64_t{1} << 62,
+                                      std::int32_t{-1},
+                                      std::uint32_t{0},
+                                      1e300,
+                                      1.5F};
   const long before = peak_memory();
   for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3", "gpt2", "gptneox"}) {
     CHECK(error_of_gguf(folder, architecture, "", {}) == "no Error");
