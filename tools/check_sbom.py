@@ -39,9 +39,11 @@ def problems(bom, program):
         if name != "m" and f"lib{name}" not in listed:
             yield f"lib{name} is loaded and not listed"
     with open(program, "rb") as file:
-        opens_librsvg = b"librsvg-2.so.2" in file.read()
-    if opens_librsvg != any(part["name"] == "librsvg2-2" for part in components):
-        yield "librsvg2-2 is listed and not opened, or the other way round"
+        content = file.read()
+    for library, package in ((b"librsvg-2.so.2", "librsvg2-2"),
+                             (b"libopenblas.so.0", "libopenblas0-openmp")):
+        if (library in content) != any(part["name"] == package for part in components):
+            yield f"{package} is listed and not opened, or the other way round"
 
 
 def main():

@@ -20,7 +20,7 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
           "[eigenvalues] expected a matrix [n, n], got n ", n, " and ", matrix.size(), " values");
   require(std::all_of(matrix.begin(), matrix.end(), [](double x) { return std::isfinite(x); }),
           "[eigenvalues] expected numbers, got a matrix with infinite or undefined values");
-  auto* const dgeev = reinterpret_cast<decltype(&::dgeev_)>(openblas_function("dgeev_"));
+  auto* const dgeev = openblas_library().find<decltype(::dgeev_)>("dgeev_");
   const OpenMpThreadScope one_thread(1);
   const int size = static_cast<int>(n);
   const int one = 1;

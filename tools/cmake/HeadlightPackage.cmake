@@ -3,7 +3,9 @@
 
 # Libraries that the program loads when it needs them, so that dpkg-shlibdeps and ldd cannot see them:
 # src/kernels/gemm/openblas.cpp and src/views/png.
-set(optional_packages optional:libopenblas0-openmp)
+if(OpenBLAS_OpenMP_LIBRARY MATCHES "openblas-openmp")
+  set(optional_packages optional:libopenblas0-openmp)
+endif()
 if(librsvg_FOUND)
   set(package_of_librsvg librsvg2-2)
   list(APPEND optional_packages optional:${package_of_librsvg})

@@ -1,7 +1,6 @@
 #include "kernels/gemm/openblas.h"
 
 #include <cblas.h>
-#include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -35,35 +34,23 @@ void require_addresses() {
   ::munmap(probe, needed);
 }
 
-void* open_library() {
+SharedLibrary open_library() {
   require_addresses();
-  void* library = ::dlopen(HEADLIGHT_OPENBLAS, RTLD_NOW | RTLD_LOCAL);  // never closed
-  require(library != nullptr, HEADLIGHT_OPENBLAS,
-          " cannot be loaded (Debian: libopenblas0-openmp), so products = blas is not possible");
+  SharedLibrary library("", HEADLIGHT_OPENBLAS);
+  library.require_loaded("(Debian: libopenblas0-openmp), so products = blas is not possible");
   return library;
 }
 
-void* address_of(void* library, const char* name) {
-  void* found = ::dlsym(library, name);
-  require(found != nullptr, HEADLIGHT_OPENBLAS, " lacks ", name);
-  return found;
-}
-
-template <class Function>
-Function* find(void* library, const char* name) {
-  return reinterpret_cast<Function*>(address_of(library, name));
-}
-
 struct OpenBlas {
-  void* library = open_library();
-  decltype(::cblas_sgemm)* sgemm = find<decltype(::cblas_sgemm)>(library, "cblas_sgemm");
-  decltype(::cblas_dgemm)* dgemm = find<decltype(::cblas_dgemm)>(library, "cblas_dgemm");
+  SharedLibrary library = open_library();
+  decltype(::cblas_sgemm)* sgemm = library.find<decltype(::cblas_sgemm)>("cblas_sgemm");
+  decltype(::cblas_dgemm)* dgemm = library.find<decltype(::cblas_dgemm)>("cblas_dgemm");
   decltype(::openblas_get_config)* get_config =
-      find<decltype(::openblas_get_config)>(library, "openblas_get_config");
+      library.find<decltype(::openblas_get_config)>("openblas_get_config");
   decltype(::openblas_get_corename)* get_corename =
-      find<decltype(::openblas_get_corename)>(library, "openblas_get_corename");
+      library.find<decltype(::openblas_get_corename)>("openblas_get_corename");
   decltype(::openblas_get_parallel)* get_parallel =
-      find<decltype(::openblas_get_parallel)>(library, "openblas_get_parallel");
+      library.find<decltype(::openblas_get_parallel)>("openblas_get_parallel");
 };
 
 const OpenBlas& openblas() {
@@ -92,7 +79,7 @@ void call_openblas(const Gemm<double>& product, double beta) {
   call(openblas().dgemm, product, beta);
 }
 
-void* openblas_function(const char* name) { return address_of(openblas().library, name); }
+const SharedLibrary& openblas_library() { return openblas().library; }
 
 BlasBuild blas_build() {
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."

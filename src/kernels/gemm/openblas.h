@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/shared_library.h"
 #include "kernels/gemm/gemm.h"
 
 // OpenBLAS. It is loaded at its first use: as a part of the program it would start its threads and
@@ -14,9 +15,8 @@ namespace headlight::kernels {
 void call_openblas(const Gemm<float>& product, float beta);
 void call_openblas(const Gemm<double>& product, double beta);
 
-// The address of another function of OpenBLAS or of LAPACK, which it contains. Throws Error when
-// there is none.
-void* openblas_function(const char* name);
+// OpenBLAS with other functions, also those of LAPACK. Throws Error when it cannot be loaded.
+const SharedLibrary& openblas_library();
 
 struct BlasBuild {
   std::string library;    // "OpenBLAS"

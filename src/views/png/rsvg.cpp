@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fontconfig/fontconfig.h>
 #include <librsvg/rsvg.h>
 
@@ -6,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/shared_library.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "views/png/png.h"
@@ -14,45 +14,36 @@ namespace headlight {
 namespace {
 
 constexpr double kLargestSide = 16384.0;
-constexpr const char* kLibrary = "librsvg-2.so.2";
 
-template <class Function>
-Function* find(void* library, const char* name) {
-  void* found = dlsym(library, name);
-  require(found != nullptr, "--format png: ", kLibrary, " lacks ", name);
-  return reinterpret_cast<Function*>(found);
-}
-
-void* open_library() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // never closed
-  require(library != nullptr, "--format png: ", kLibrary,
-          " cannot be loaded (Debian: librsvg2-2); svg needs no library");
+SharedLibrary open_library() {
+  SharedLibrary library("--format png: ", "librsvg-2.so.2");
+  library.require_loaded("(Debian: librsvg2-2); svg needs no library");
   return library;
 }
 
 // What is called of librsvg and of cairo, which it brings along. They are loaded when a picture is
 // drawn: as parts of the program they would double the time of every start.
 struct Rsvg {
-  void* library = open_library();
+  SharedLibrary library = open_library();
   decltype(::g_object_unref)* g_object_unref =
-      find<decltype(::g_object_unref)>(library, "g_object_unref");
+      library.find<decltype(::g_object_unref)>("g_object_unref");
   decltype(::rsvg_handle_new_from_data)* rsvg_handle_new_from_data =
-      find<decltype(::rsvg_handle_new_from_data)>(library, "rsvg_handle_new_from_data");
+      library.find<decltype(::rsvg_handle_new_from_data)>("rsvg_handle_new_from_data");
   decltype(::rsvg_handle_get_intrinsic_size_in_pixels)* rsvg_handle_get_intrinsic_size_in_pixels =
-      find<decltype(::rsvg_handle_get_intrinsic_size_in_pixels)>(
-          library, "rsvg_handle_get_intrinsic_size_in_pixels");
+      library.find<decltype(::rsvg_handle_get_intrinsic_size_in_pixels)>(
+          "rsvg_handle_get_intrinsic_size_in_pixels");
   decltype(::rsvg_handle_render_document)* rsvg_handle_render_document =
-      find<decltype(::rsvg_handle_render_document)>(library, "rsvg_handle_render_document");
+      library.find<decltype(::rsvg_handle_render_document)>("rsvg_handle_render_document");
   decltype(::cairo_image_surface_create)* cairo_image_surface_create =
-      find<decltype(::cairo_image_surface_create)>(library, "cairo_image_surface_create");
+      library.find<decltype(::cairo_image_surface_create)>("cairo_image_surface_create");
   decltype(::cairo_surface_write_to_png_stream)* cairo_surface_write_to_png_stream =
-      find<decltype(::cairo_surface_write_to_png_stream)>(library,
-                                                          "cairo_surface_write_to_png_stream");
+      library.find<decltype(::cairo_surface_write_to_png_stream)>(
+          "cairo_surface_write_to_png_stream");
   decltype(::cairo_surface_destroy)* cairo_surface_destroy =
-      find<decltype(::cairo_surface_destroy)>(library, "cairo_surface_destroy");
-  decltype(::cairo_create)* cairo_create = find<decltype(::cairo_create)>(library, "cairo_create");
+      library.find<decltype(::cairo_surface_destroy)>("cairo_surface_destroy");
+  decltype(::cairo_create)* cairo_create = library.find<decltype(::cairo_create)>("cairo_create");
   decltype(::cairo_destroy)* cairo_destroy =
-      find<decltype(::cairo_destroy)>(library, "cairo_destroy");
+      library.find<decltype(::cairo_destroy)>("cairo_destroy");
 };
 
 const Rsvg& rsvg() {
@@ -81,20 +72,20 @@ bool has_hangul(std::string_view text) {
 
 // Whether fontconfig, which chooses fonts for librsvg, has one for Hangul. True if it is missing.
 bool has_hangul_font() {
-  void* library = dlopen("libfontconfig.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed
-  if (library == nullptr) {
+  const SharedLibrary library("--format png: ", "libfontconfig.so.1");
+  if (!library.is_loaded()) {
     return true;
   }
-  FcPattern* pattern = find<decltype(::FcNameParse)>(
-      library, "FcNameParse")(reinterpret_cast<const FcChar8*>(":charset=ac00"));
-  FcObjectSet* objects = find<decltype(::FcObjectSetCreate)>(library, "FcObjectSetCreate")();
-  FcFontSet* fonts = find<decltype(::FcFontList)>(library, "FcFontList")(nullptr, pattern, objects);
+  FcPattern* pattern = library.find<decltype(::FcNameParse)>("FcNameParse")(
+      reinterpret_cast<const FcChar8*>(":charset=ac00"));
+  FcObjectSet* objects = library.find<decltype(::FcObjectSetCreate)>("FcObjectSetCreate")();
+  FcFontSet* fonts = library.find<decltype(::FcFontList)>("FcFontList")(nullptr, pattern, objects);
   const bool any = fonts == nullptr || fonts->nfont > 0;
   if (fonts != nullptr) {
-    find<decltype(::FcFontSetDestroy)>(library, "FcFontSetDestroy")(fonts);
+    library.find<decltype(::FcFontSetDestroy)>("FcFontSetDestroy")(fonts);
   }
-  find<decltype(::FcObjectSetDestroy)>(library, "FcObjectSetDestroy")(objects);
-  find<decltype(::FcPatternDestroy)>(library, "FcPatternDestroy")(pattern);
+  library.find<decltype(::FcObjectSetDestroy)>("FcObjectSetDestroy")(objects);
+  library.find<decltype(::FcPatternDestroy)>("FcPatternDestroy")(pattern);
   return any;
 }
 
