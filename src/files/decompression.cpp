@@ -13,6 +13,9 @@
 namespace headlight {
 namespace {
 
+constexpr std::string_view kGzipEnding = ".gz";
+constexpr std::string_view kZstandardEnding = ".zst";
+
 constexpr std::size_t kInputBytes = std::size_t{64} << 10;
 
 // The compressed bytes, a buffer at a time.
@@ -140,9 +143,17 @@ Compression compression_of_bytes(std::string_view beginning) {
 
 Compression compression_of_name(std::string_view name) {
   const std::string lower = lower_case(name);
-  return lower.ends_with(".gz")    ? Compression::gzip
-         : lower.ends_with(".zst") ? Compression::zstandard
-                                   : Compression::none;
+  return lower.ends_with(kGzipEnding)        ? Compression::gzip
+         : lower.ends_with(kZstandardEnding) ? Compression::zstandard
+                                             : Compression::none;
+}
+
+std::string_view without_compression(std::string_view name) {
+  const Compression compression = compression_of_name(name);
+  name.remove_suffix(compression == Compression::gzip        ? kGzipEnding.size()
+                     : compression == Compression::zstandard ? kZstandardEnding.size()
+                                                             : 0);
+  return name;
 }
 
 std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source,

@@ -14,8 +14,10 @@ enum class Compression { none, gzip, zstandard };
 inline constexpr std::size_t kMagicBytes = 4;
 Compression compression_of_bytes(std::string_view beginning);
 
-// What the name of a file says: .gz, .zst.
+// By the ending of a file's name, in any case: .gz or .zst.
 Compression compression_of_name(std::string_view name);
+// The name without that ending.
+std::string_view without_compression(std::string_view name);
 
 // What `source` holds compressed, decompressed as it is read in bounded memory, however much it
 // becomes. Several members or frames one after another are one text, as for gzip and zstd. Reading

@@ -14,6 +14,7 @@
 #include "base/lower_case.h"
 #include "base/printable.h"
 #include "files/byte_source.h"
+#include "files/decompression.h"
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kValidationFile = "val.bin";
 constexpr std::string_view kReadme = "readme";
-constexpr std::array<std::string_view, 2> kCompressed{".gz", ".zst"};
 constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
 constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
 
@@ -39,16 +39,6 @@ template <std::size_t N>
 bool ends_with_any(std::string_view name, const std::array<std::string_view, N>& endings) {
   return std::any_of(endings.begin(), endings.end(),
                      [&](std::string_view ending) { return name.ends_with(ending); });
-}
-
-std::string_view without_compression(std::string_view name) {
-  for (const std::string_view ending : kCompressed) {
-    if (name.ends_with(ending)) {
-      name.remove_suffix(ending.size());
-      break;
-    }
-  }
-  return name;
 }
 
 // What a folder has, by name.
@@ -122,9 +112,9 @@ std::string counts_of(const std::map<std::string, Index>& kinds) {
     const auto& [kind, count] = sorted[i];
     others += i < kMostKinds ? 0 : count;
     const bool is_word = kind == "folder" || kind == "special file";
-    text += i < kMostKinds ? concat_text(i > 0 ? ", " : "", count, " ", kind,
-                                         is_word && count > 1 ? "s" : "")
-                           : "";
+    text += i < kMostKinds
+                ? concat_text(i > 0 ? ", " : "", count, " ", kind, is_word && count > 1 ? "s" : "")
+                : "";
   }
   return others > 0 ? concat_text(text, ", ", others, " others") : text;
 }
@@ -137,8 +127,9 @@ void add_skipped(const fs::path& folder, std::size_t count,
     sum += number;
   }
   if (sum > 0 && warnings != nullptr) {
-    warnings->push_back(concat_text(shown(folder), ": read ", count, count == 1 ? " file" : " files",
-                                    "; skipped ", sum, ": ", counts_of(skipped)));
+    warnings->push_back(concat_text(shown(folder), ": read ", count,
+                                    count == 1 ? " file" : " files", "; skipped ", sum, ": ",
+                                    counts_of(skipped)));
   }
 }
 
@@ -333,7 +324,8 @@ std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& n
   for (const WeightedName& source : sources) {
     const Index weight = source.weight == 0 ? kUsual : source.weight;
     divisor = std::gcd(divisor, weight);
-    result.push_back({.files = find_text_files({source.name}, kTrainFile, warnings), .weight = weight});
+    result.push_back(
+        {.files = find_text_files({source.name}, kTrainFile, warnings), .weight = weight});
   }
   for (WeightedFiles& source : result) {
     source.weight /= divisor;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/lower_case.h"
+#include "files/decompression.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 
@@ -68,9 +69,7 @@ std::string_view look_of(std::string_view ending, std::string_view beginning) {
   if (begins_json(text, '{') || ending == ".json") {
     return "JSON";
   }
-  return ending == ".csv" || begins_csv(text) ? "CSV"
-         : ending == ".tsv"                   ? "a table with tabs"
-                                              : "";
+  return ending == ".csv" || begins_csv(text) ? "CSV" : ending == ".tsv" ? "a table with tabs" : "";
 }
 
 }  // namespace
@@ -97,10 +96,7 @@ TextLook::TextLook(const TextFile& file, const TextFormat& format)
     : name_(file.name()),
       is_plain_(!format.is_json_lines(file)),
       has_documents_(format.gives_documents(file)) {
-  std::filesystem::path path = lower_case(file.path);
-  if (path.extension() == ".gz" || path.extension() == ".zst") {
-    path.replace_extension();
-  }
+  const std::filesystem::path path = lower_case(without_compression(file.path));
   ending_ = path.extension().string();
 }
 
