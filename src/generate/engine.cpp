@@ -21,11 +21,6 @@ bool ends_with_blocks(Index chunk) {
   return chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0);
 }
 
-bool has_attached_hook(const LanguageModel& model) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  return gpt != nullptr && gpt->attached() != nullptr;
-}
-
 // What a text goes on with, or why it cannot.
 struct Chosen {
   std::int32_t id = 0;
@@ -213,11 +208,11 @@ std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
     return nullptr;
   }
   is_turn_of_oldest = !is_turn_of_oldest;
-  return is_turn_of_oldest ? found.front()
-                           : *std::min_element(found.begin(), found.end(),
-                                               [](const auto& a, const auto& b) {
-                                                 return a->unread_tokens() < b->unread_tokens();
-                                               });
+  return is_turn_of_oldest
+             ? found.front()
+             : *std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
+                 return a->unread_tokens() < b->unread_tokens();
+               });
 }
 
 // Texts of prompts that have been read take their places, and one part of another prompt is read.
@@ -237,9 +232,8 @@ void Engine::State::begin_texts() {
       }
     });
   }
-  std::erase_if(waiting, [](const auto& request) {
-    return request->next_sample == request->end_sample();
-  });
+  std::erase_if(waiting,
+                [](const auto& request) { return request->next_sample == request->end_sample(); });
 }
 
 void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
@@ -350,7 +344,7 @@ RequestId Engine::begin(Request request) {
     running->excluded =
         excluded_tokens(state_->decoder.model(), state_->tokenizer, request.options);
     running->next_sample = request.options.sample;
-    running->has_hook = request.hook != nullptr || has_attached_hook(state_->decoder.model());
+    running->has_hook = request.hook != nullptr || state_->decoder.model().is_changed();
     running->request = std::move(request);
     state_->waiting.push_back(std::move(running));
   }

@@ -184,14 +184,12 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
 }
 
 void require_numbers(const RecordedLayer& layer, const LanguageModel& model) {
-  const auto* gpt = dynamic_cast<const Gpt*>(&model);
-  const bool is_changed = gpt != nullptr && gpt->attached() != nullptr;
   const float* weights = layer.weights.data<float>();
   const bool good = std::all_of(weights, weights + layer.weights.numel(),
                                 [](float weight) { return std::isfinite(weight); });
-  require(good, "[record_attention] layer ", layer.layer,
-          " gives weights that are not numbers: ",
-          is_changed ? "an intervention may make values too large" : "the model may be damaged");
+  require(good, "[record_attention] layer ", layer.layer, " gives weights that are not numbers: ",
+          model.is_changed() ? "an intervention may make values too large"
+                             : "the model may be damaged");
 }
 
 RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& tokenizer,

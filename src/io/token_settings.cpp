@@ -179,10 +179,7 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   std::vector<std::int32_t> ends = ids("eos_token_id", tokenizer);
   ends.insert(ends.begin(), special("eos", tokenizer).value_or(tokenizer.end_of_text()));
   tokenizer.set_ends(ends);
-  const std::optional<std::int32_t> begin = special("bos", tokenizer);
-  if (begin && !tokenizer.prepends_end_of_text()) {
-    tokenizer.set_begin_of_text(*begin);
-  }
+  tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
 }
 

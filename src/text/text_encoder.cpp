@@ -34,11 +34,7 @@ std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
 }
 
 std::vector<std::int32_t> TextEncoder::encode_prompt(std::string_view text) const {
-  std::vector<std::int32_t> ids = encode(text);
-  if (tokenizer_.prepends_end_of_text()) {
-    ids.insert(ids.begin(), tokenizer_.begin_of_text());
-  }
-  return ids;
+  return tokenizer_.begun(encode(text));
 }
 
 void TextEncoder::append_plain(std::string_view text, std::vector<std::int32_t>& ids) const {

@@ -50,6 +50,12 @@ void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
   ends_ = std::move(ends);
 }
 
+void Tokenizer::suggest_begin_of_text(std::optional<std::int32_t> id) {
+  if (id && !prepends_end_of_text_) {
+    set_begin_of_text(*id);
+  }
+}
+
 void Tokenizer::set_begin_of_text(std::int32_t id) {
   require(!special_name(id).empty(), "[set_begin_of_text] expected a special token, got ", id);
   begin_of_text_ = id;
@@ -93,7 +99,10 @@ std::string Tokenizer::token_label(std::int32_t id) const {
 }
 
 std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text) const {
-  std::vector<std::int32_t> ids = encode(text);
+  return begun(encode(text));
+}
+
+std::vector<std::int32_t> Tokenizer::begun(std::vector<std::int32_t> ids) const {
   if (prepends_end_of_text_) {
     ids.insert(ids.begin(), begin_of_text());
   }

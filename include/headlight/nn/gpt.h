@@ -99,6 +99,7 @@ class Gpt : public LanguageModel {
   // takes it off. It makes this another model, for whatever looks at it: an intervention.
   void attach(std::shared_ptr<ForwardHook> hook) { attached_ = std::move(hook); }
   ForwardHook* attached() const { return attached_.get(); }
+  bool is_changed() const override { return attached_ != nullptr; }
 
   // What is called behind every layer of a pass from now on, with the rows that the layer has read;
   // a Decoder does not call it. It may run other passes and change attach() and this meanwhile, if

@@ -27,6 +27,8 @@ class LanguageModel : public Module {
   // What follows the last token of each sequence, [B, V].
   virtual Tensor next_logits(const Batch& batch, const ForwardContext& context = {}) const;
   virtual DType dtype() const { return DType::float32; }  // of its weights
+  // True while a hook is attached to the model, which changes what every pass computes.
+  virtual bool is_changed() const { return false; }
   // The attention heads whose weights its passes give to ForwardContext::recorder, and whose
   // outputs they give to ForwardContext::hook at Point::z, as MultiHeadAttention does. None: what
   // looks at heads refuses the model.

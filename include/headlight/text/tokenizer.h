@@ -78,6 +78,8 @@ class Tokenizer {
   std::int32_t begin_of_text() const { return begin_of_text_.value_or(end_of_text()); }
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
+  // Sets begin_of_text() unless the tokenizer's file says what texts begin with. Null: no change.
+  void suggest_begin_of_text(std::optional<std::int32_t> id);
   // The padding token of other programs. Headlight only keeps it in files.
   std::optional<std::int32_t> padding() const { return padding_; }
   void set_padding(std::optional<std::int32_t> id) { padding_ = id; }
@@ -99,6 +101,8 @@ class Tokenizer {
   void set_reads_special(bool value) { reads_special_ = value; }
   // encode(text), after begin_of_text() when prepends_end_of_text().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
+  // The ids of a text as a prompt begins, see encode_prompt().
+  std::vector<std::int32_t> begun(std::vector<std::int32_t> ids) const;
 
  protected:
   explicit Tokenizer(std::int32_t end_of_text) : ends_{end_of_text} {}

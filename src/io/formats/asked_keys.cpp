@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "headlight/base/error.h"
 
@@ -81,23 +82,26 @@ void AskedKeys::add(std::string_view key, bool is_there) {
 }
 
 std::string AskedKeys::key_of(std::string_view field) const {
-  std::string any;
-  const auto find = [&](std::string_view wanted) -> std::string {
+  std::vector<std::string_view> names{field};
+  for (const auto& [of_field, key] : kFileKeys) {
+    if (of_field == field) {
+      names.push_back(key);
+    }
+  }
+  std::string asked(field);
+  bool is_asked = false;
+  for (const std::string_view name : names) {
     for (const auto& [key, is_there] : asked_) {
-      if (is_key(key, wanted)) {
-        any = any.empty() ? key : any;
-        if (is_there) {
-          return key;
-        }
+      if (is_key(key, name) && is_there) {
+        return key;
+      }
+      if (is_key(key, name) && !is_asked) {
+        asked = key;
+        is_asked = true;
       }
     }
-    return "";
-  };
-  std::string found = find(field);
-  for (const auto& [name, key] : kFileKeys) {
-    found = found.empty() && name == field ? find(key) : found;
   }
-  return !found.empty() ? found : any.empty() ? std::string(field) : any;
+  return asked;
 }
 
 std::string AskedKeys::with_file_keys(std::string_view message, std::string_view prefix) const {

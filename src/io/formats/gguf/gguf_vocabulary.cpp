@@ -336,10 +336,7 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
     ends.push_back(token_under(file, tokenizer, key).value_or(ends.front()));
   }
   tokenizer.set_ends(ends);
-  const std::optional<std::int32_t> begin = special("bos_token_id");
-  if (begin && !tokenizer.prepends_end_of_text()) {
-    tokenizer.set_begin_of_text(*begin);
-  }
+  tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
 }
 
