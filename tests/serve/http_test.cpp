@@ -1,3 +1,4 @@
+#include <array>
 #include <future>
 #include <random>
 
@@ -408,46 +409,65 @@ TEST_CASE("an answer that is held back lets others pass, and its client may go",
   CHECK(lines.front().starts_with("GET / 200"));
 }
 
+namespace {
+
+using Exchange = std::shared_ptr<serve::HttpExchange>;
+
+// A server whose requests wait until the test answers them; ends with the test.
+class WaitingServer {
+ public:
+  explicit WaitingServer(Index all_unsent_bytes)
+      : server_(options(all_unsent_bytes)), thread_([this] { server_.run(); }) {}
+  ~WaitingServer() {
+    server_.stop();
+    thread_.join();
+  }
+  WaitingServer(const WaitingServer&) = delete;
+  WaitingServer& operator=(const WaitingServer&) = delete;
+
+  Index port() const { return server_.port(); }
+  // The next request, when it has come.
+  Exchange next() { return promises_[taken_++].get_future().get(); }
+
+ private:
+  serve::HttpOptions options(Index all_unsent_bytes) {
+    serve::HttpOptions options{.port = 0};
+    options.limits.all_unsent_bytes = all_unsent_bytes;
+    options.handler = [this](const serve::HttpRequest&, const Exchange& exchange) {
+      promises_[come_++].set_value(exchange);
+    };
+    return options;
+  }
+
+  std::array<std::promise<Exchange>, 3> promises_;
+  std::size_t come_ = 0;
+  std::size_t taken_ = 0;
+  serve::HttpServer server_;
+  std::thread thread_;
+};
+
+}  // namespace
+
 TEST_CASE("a whole answer beside others that wait for their clients is refused beyond a limit",
           "[serve]") {
-  using Exchange = std::shared_ptr<serve::HttpExchange>;
-  serve::HttpOptions options{.port = 0};
-  std::promise<Exchange> promises[2];
-  int next = 0;
-  options.limits.all_unsent_bytes = 32 << 20;
-  options.handler = [&](const serve::HttpRequest&, const Exchange& exchange) {
-    promises[next++].set_value(exchange);
-  };
-  serve::HttpServer server(options);
-  std::thread thread([&] { server.run(); });
+  WaitingServer server(32 << 20);
   const std::string request = request_head("GET", "/", 0);
   HttpClient deaf(server.port());
   deaf.send(request);
-  promises[0].get_future().get()->send({.body = std::string(24 << 20, 'x')});
+  server.next()->send({.body = std::string(24 << 20, 'x')});
   HttpClient late(server.port());
   late.send(request);
-  promises[1].get_future().get()->send({.body = std::string(24 << 20, 'x')});
+  server.next()->send({.body = std::string(24 << 20, 'x')});
   CHECK(late.receive().status == 503);
   CHECK(deaf.receive().body.size() == 24 << 20);
-  server.stop();
-  thread.join();
 }
 
 TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serve]") {
-  using Exchange = std::shared_ptr<serve::HttpExchange>;
-  serve::HttpOptions options{.port = 0};
-  std::promise<Exchange> promises[3];
-  int next = 0;
-  options.limits.all_unsent_bytes = 16 << 20;
-  options.handler = [&](const serve::HttpRequest&, const Exchange& exchange) {
-    promises[next++].set_value(exchange);
-  };
-  serve::HttpServer server(options);
-  std::thread thread([&] { server.run(); });
+  WaitingServer server(16 << 20);
   const std::string request = request_head("GET", "/", 0);
   HttpClient deaf(server.port());
   deaf.send(request);
-  Exchange exchange = promises[0].get_future().get();
+  Exchange exchange = server.next();
   exchange->begin({});
   while (!exchange->gone()) {
     exchange->write(std::string(1 << 20, 'x'));
@@ -455,19 +475,17 @@ TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serv
   }
   HttpClient hasty(server.port());
   hasty.send(request);
-  exchange = promises[1].get_future().get();
+  exchange = server.next();
   hasty.send(std::string(1 << 20, 'G'));
   CHECK(hasty.receive().status == 0);
   CHECK(exchange->gone());
   HttpClient leaving(server.port());
   leaving.send(request + request);
-  exchange = promises[2].get_future().get();
+  exchange = server.next();
   leaving.close();
   while (!exchange->gone()) {
     std::this_thread::yield();
   }
-  server.stop();
-  thread.join();
 }
 
 }  // namespace http_test
