@@ -108,7 +108,7 @@ Subject read_subject(const Options& options) {
   TrainConfig config;
   apply_config_file(config, path);
   in_place(kSettings, [&] { config.validate(); });
-  const GptConfig model = config.model(vocabulary_of(config, options));
+  const GptConfig model = config.model(vocabulary_of(config, options)).canonical();
   return {.model = model,
           .batch_tokens = config.batch_size * config.block_size,
           .run = plan_memory(config, model)};

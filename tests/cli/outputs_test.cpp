@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <sstream>
 
 #include "generate/test_models.h"
 #include "headlight/io/model_directory.h"
@@ -158,6 +159,25 @@ TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   write_model_files(model, *lively_model(tokenizer.vocab_size(), 1), tokenizer);
   const nlohmann::json report = report_of({"heads", model, "--data", given.text});
   CHECK(!report["heads"].empty());
+}
+
+TEST_CASE("the README shows what info says of the toy preset", "[cli]") {
+  const std::string source = HEADLIGHT_SOURCE_DIR;
+  const std::string readme = file_contents(source + "/README.md");
+  std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);
+  std::size_t compared = 0;
+  for (std::string line; std::getline(lines, line);) {
+    // The memory of a run depends on the threads of the machine.
+    if (line.starts_with("computed with") || line.starts_with("several processes")) {
+      break;
+    }
+    if (!line.starts_with("training run")) {
+      CAPTURE(line);
+      CHECK(readme.find(line + "\n") != std::string::npos);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 12);
 }
 
 }  // namespace outputs_test
