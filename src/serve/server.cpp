@@ -97,12 +97,13 @@ struct Server::State {
   std::vector<ServedModel> models;
   Metrics metrics;
   std::unique_ptr<Access> access;
-  std::unique_ptr<Api> api;
   std::atomic<bool> stopping{false};
   HttpServer http;
-  // Last: it ends first, and with it all that holds an answer.
+  // The last member ends first. All threads that hold answers end before the connections: those of
+  // the run feed, in `api`, and of `compute`; before them the reader, which hands requests to both.
+  std::unique_ptr<Api> api;
   std::unique_ptr<Compute> compute;
-  std::unique_ptr<Reader> reader;  // and this before it: it hands over what it has read
+  std::unique_ptr<Reader> reader;
 };
 
 Server::State::State(std::vector<ServedModel> given, const ServeOptions& options_given)
