@@ -88,6 +88,9 @@ int tell(const std::exception_ptr& thrown) {
   } catch (const DivergedError& error) {
     log_error(error.what());
     return kFailure;
+  } catch (const OutOfMemory& error) {
+    log_error(error.what());
+    return kFailure;
   } catch (const Error& error) {
     log_error(error.what());
     return kBadInput;

@@ -12,6 +12,7 @@
 #include "headlight/io/model_directory.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/trainer.h"
+#include "io/token_settings.h"
 #include "views/report/json_output.h"
 #include "views/report/prune_report.h"
 #include "views/report/table.h"
@@ -192,6 +193,10 @@ int prune_command(const Options& options) {
   const PruneOutcome outcome = prune(loaded, options);
   Json json = prune_json(outcome, loaded);
   write_pruned(out, outcome, loaded, json);
+  if (const std::string line = dropped_settings(loaded.directory, *loaded.tokenizer);
+      !line.empty()) {
+    log_warning(line);
+  }
   json["directory"] = out;
   if (options.json()) {
     print_json(json);

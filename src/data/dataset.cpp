@@ -41,6 +41,13 @@ TokenDataset stream_dataset(TokenSequence ids) {
   return dataset;
 }
 
+std::int32_t DocumentEnds::document_end() const {
+  require(end >= 0,
+          "documents: the tokenizer has no special token that ends them; expected one "
+          "stream (documents = none)");
+  return end;
+}
+
 TokenDataset stream_dataset(TokenSequence ids, const DocumentEnds& ends) {
   TokenDataset dataset = stream_dataset(begun_with(ends.window_begin(), std::move(ids)));
   dataset.window_begin = ends.window_begin();
@@ -56,7 +63,7 @@ TokenDataset document_dataset(std::vector<std::vector<std::int32_t>> documents,
     if (ends.begin) {
       ids.insert(ids.begin(), *ends.begin);
     }
-    ids.push_back(ends.end);
+    ids.push_back(ends.document_end());
   }
   TokenDataset dataset{TokenSequences(std::make_move_iterator(documents.begin()),
                                       std::make_move_iterator(documents.end())),

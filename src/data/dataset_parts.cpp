@@ -28,7 +28,7 @@ TokenSequences document_of(TokenDataset stream, const DocumentEnds& ends) {
     parts.push_back({*ends.begin});
   }
   parts.push_back(std::move(ids));
-  parts.push_back({ends.end});
+  parts.push_back({ends.document_end()});
   return {join_sequences(std::move(parts))};
 }
 

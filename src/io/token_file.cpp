@@ -152,7 +152,7 @@ class FileDocuments final : public SequenceSource {
     Index first = 0;
     index_->lengths(0, {&first, 1});
     ends_.adds_first = ends.begin && file_.tokens(0, 1).front() != *ends.begin;
-    ends_.adds_last = first == 1 || file_.tokens(first - 1, 1).front() != ends.end;
+    ends_.adds_last = first == 1 || file_.tokens(first - 1, 1).front() != ends.document_end();
   }
 
   Index size() const override { return index_->count(); }
@@ -382,12 +382,12 @@ TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& to
 }
 
 DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin) {
-  const std::int32_t first = tokenizer.begin_of_text();
-  const std::int32_t last = tokenizer.end_of_text();
+  const std::optional<std::int32_t> first = tokenizer.begin_token();
+  const std::optional<std::int32_t> last = tokenizer.end_token();
   const bool begins = begin == BeginToken::automatic
                           ? first == last || tokenizer.prepends_end_of_text()
                           : begin == BeginToken::on;
-  return {begins ? std::optional(first) : std::nullopt, last};
+  return {begins ? first : std::nullopt, last.value_or(-1)};
 }
 
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,

@@ -177,7 +177,12 @@ std::optional<std::int32_t> TokenSettings::special(const std::string& role,
 
 void TokenSettings::apply(Tokenizer& tokenizer) const {
   std::vector<std::int32_t> ends = ids("eos_token_id", tokenizer);
-  ends.insert(ends.begin(), special("eos", tokenizer).value_or(tokenizer.end_of_text()));
+  const std::optional<std::int32_t> named = special("eos", tokenizer);
+  if (const auto first = named ? named : tokenizer.end_token()) {
+    ends.insert(ends.begin(), *first);
+  } else {
+    ends.clear();  // ids of plain tokens: no text ends with them
+  }
   tokenizer.set_ends(ends);
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));

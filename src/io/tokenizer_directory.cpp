@@ -99,12 +99,15 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
 
 void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenizer,
                             std::optional<Index> context_length) {
-  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
-              {"bos_token", tokenizer.special_name(tokenizer.begin_of_text())},
-              {"eos_token", tokenizer.special_name(tokenizer.end_of_text())}};
-  if (tokenizer.padding()) {
-    config["pad_token"] = tokenizer.special_name(*tokenizer.padding());
-  }
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}};
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    if (id) {
+      config[key] = tokenizer.special_name(*id);
+    }
+  };
+  add("bos_token", tokenizer.begin_token());
+  add("eos_token", tokenizer.end_token());
+  add("pad_token", tokenizer.padding());
   if (context_length) {
     config["model_max_length"] = *context_length;
   }

@@ -22,7 +22,7 @@ void append_hexadecimal(std::string_view bytes, std::string& label) {
 }  // namespace
 
 std::string_view Tokenizer::special_name(std::int32_t id) const {
-  if (id == end_of_text()) {
+  if (id == end_token()) {
     return kEndOfTextName;
   }
   return id == unknown() ? kUnknownName : std::string_view();
@@ -37,6 +37,29 @@ std::optional<std::int32_t> Tokenizer::special_id(std::string_view name) const {
   return std::nullopt;
 }
 
+std::optional<std::int32_t> Tokenizer::end_token() const {
+  return ends_.empty() ? std::nullopt : std::optional(ends_.front());
+}
+
+std::optional<std::int32_t> Tokenizer::begin_token() const {
+  return begin_of_text_ ? begin_of_text_ : end_token();
+}
+
+std::int32_t Tokenizer::end_of_text() const {
+  require(!ends_.empty(),
+          "the tokenizer has no special token that ends a text: expected one "
+          "stream (documents = none)");
+  return ends_.front();
+}
+
+std::int32_t Tokenizer::begin_of_text() const {
+  const std::optional<std::int32_t> id = begin_token();
+  require(id.has_value(),
+          "the tokenizer has no special token that begins a text: expected a text "
+          "that is not empty");
+  return *id;
+}
+
 void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
   std::vector<std::int32_t> ends;
   for (const std::int32_t id : ids) {
@@ -45,7 +68,7 @@ void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
       ends.push_back(id);
     }
   }
-  require(!ends.empty() && !special_name(ends.front()).empty(),
+  require(ends.empty() || !special_name(ends.front()).empty(),
           "[set_ends] expected a special token first");
   ends_ = std::move(ends);
 }

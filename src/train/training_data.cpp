@@ -229,7 +229,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     }
   }
   // A model with a token of its own for the beginning keeps what its prompts begin with.
-  if (tokenizer->begin_of_text() == tokenizer->end_of_text()) {
+  if (tokenizer->end_token() && tokenizer->begin_token() == tokenizer->end_token()) {
     tokenizer->set_prepends_end_of_text(result.train.documents);
   }
   result.tokenizer = std::move(tokenizer);

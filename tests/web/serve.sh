@@ -323,6 +323,18 @@ goes_back() {
     "new URLSearchParams(location.search).get('text') + document.getElementById('text').value" 'The catThe cat'
 }
 
+warns_of_special_tokens() {
+  open_site '?text=Hi%20%3C%7Cendoftext%7C%3E'
+  click '#go'
+  wait_for "!document.getElementById('warnings').hidden"
+  expect 'a special token that is read as characters is named' \
+    "$(text_of '#warnings').includes('<|endoftext|>')" true
+  js "(() => { const text = document.getElementById('text'); text.value = 'Hi';
+    text.dispatchEvent(new Event('input')); })()" >/dev/null
+  click '#go'
+  wait_for "document.getElementById('warnings').hidden"
+}
+
 misses_the_server() {
   open_site '?text=Hi'
   js "(() => { window.fetch = async () => { throw new TypeError('Failed to fetch'); }; })()" >/dev/null
@@ -502,6 +514,7 @@ leaves_boxes
 keeps_text
 refuses_numbers
 goes_back
+warns_of_special_tokens
 misses_the_server
 classes_heads
 switches_heads

@@ -36,6 +36,12 @@ class Error : public std::runtime_error {
   bool has_place_ = false;
 };
 
+// Memory or address space that cannot be had. Other errors are faults of input; this one is not.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 // A part of a message, which it refers to and does not own: text, a character, a number or a value
 // of a type T with a function append_text(std::string&, const T&) beside it. Numbers are written as
 // streams write them: six significant digits, 1 and 0 for true and false.

@@ -29,17 +29,20 @@ struct DocumentEnds {
   // The token that long sequences have in front of every window: a beginning that is no end.
   std::int32_t window_begin() const { return begin && *begin != end ? *begin : -1; }
 
+  // `end`, for documents. Throws Error if the tokenizer has no token that ends a text.
+  std::int32_t document_end() const;
+
   std::optional<std::int32_t> begin;
-  std::int32_t end;
+  std::int32_t end;  // -1: none
 };
 
 // Token ids to train on or to evaluate.
 struct TokenDataset {
   // Documents with their DocumentEnds; or a single stream of ids.
   TokenSequences sequences;
-  Index token_count = 0;                  // of all sequences, separators included
-  bool documents = false;                 // false: `sequences` holds one stream
-  std::int32_t end_of_text = -1;          // last token of every document; -1: none
+  Index token_count = 0;          // of all sequences, separators included
+  bool documents = false;         // false: `sequences` holds one stream
+  std::int32_t end_of_text = -1;  // last token of every document; -1: none
   // First token of every window of a long sequence and of a stream; see SequencePieces. -1: none.
   std::int32_t window_begin = -1;
   std::vector<DatasetShare> shares = {};  // in which it is trained on; none: all alike
@@ -87,8 +90,8 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
 
 // Sequences of more than `window` ids, at least 2, cut into `begin` and the next `window` - 1 ids.
 // -1: nothing is cut.
-std::vector<std::vector<std::int32_t>> cut_windows(
-    std::vector<std::vector<std::int32_t>> sequences, std::int32_t begin, Index window);
+std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,
+                                                   std::int32_t begin, Index window);
 
 // What the dataset's ids take in memory; those that are left in files take nothing.
 Index bytes_in_memory(const TokenDataset& dataset);

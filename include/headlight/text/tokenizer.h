@@ -67,15 +67,20 @@ class Tokenizer {
   // are not whole characters as <0xEA>. Throws Error when the id is out of range.
   std::string token_label(std::int32_t id) const;
 
-  // The separator of documents.
-  std::int32_t end_of_text() const { return ends_.front(); }
+  // The separator of documents. Throws Error if the tokenizer has none; see end_token().
+  std::int32_t end_of_text() const;
+  // end_of_text(), or null for a tokenizer without special tokens.
+  std::optional<std::int32_t> end_token() const;
   // All ids that end a generated text, end_of_text() first: turns of a chat often end otherwise.
   const std::vector<std::int32_t>& ends() const { return ends_; }
-  // Ids that come twice count once. Throws Error unless all are in range and the first is special.
+  // Ids that come twice count once, and none is allowed. Throws Error unless all are in range and
+  // the first is special.
   void set_ends(const std::vector<std::int32_t>& ids);
   // What a text begins with for models that want it to; see prepends_end_of_text(). Without a
-  // token of its own, end_of_text().
-  std::int32_t begin_of_text() const { return begin_of_text_.value_or(end_of_text()); }
+  // token of its own, end_of_text(). Throws Error if the tokenizer has neither; see begin_token().
+  std::int32_t begin_of_text() const;
+  // begin_of_text(), or null for a tokenizer without special tokens.
+  std::optional<std::int32_t> begin_token() const;
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
   // Sets begin_of_text() unless the tokenizer's file says what texts begin with. Null: no change.
@@ -105,7 +110,11 @@ class Tokenizer {
   std::vector<std::int32_t> begun(std::vector<std::int32_t> ids) const;
 
  protected:
-  explicit Tokenizer(std::int32_t end_of_text) : ends_{end_of_text} {}
+  explicit Tokenizer(std::optional<std::int32_t> end_of_text) {
+    if (end_of_text) {
+      ends_.push_back(*end_of_text);
+    }
+  }
   Tokenizer(const Tokenizer&) = default;
   Tokenizer(Tokenizer&&) = default;
   Tokenizer& operator=(const Tokenizer&) = default;

@@ -139,16 +139,19 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
       share,
       {formatted("%3.0f%% %lld/%lld", 100 * share, static_cast<long long>(metrics.iteration + 1),
                  static_cast<long long>(max_iters_)),
-       formatted("loss %.3f", smooth_loss_),
-       "ETA " + duration_text(watch_.seconds() / done * left),
+       formatted("loss %.3f", smooth_loss_), "ETA " + duration_text(watch_.seconds() / done * left),
        grouped(static_cast<Index>(std::llround(tokens_per_second()))) + " tok/s",
        formatted("lr %.1e", metrics.learning_rate), formatted("norm %.2f", metrics.gradient_norm)},
       columns_of(Stream::errors).value_or(kUsualColumns)));
 }
 
 std::string TrainProgress::loss_curve() const {
+  constexpr int kWidest = 60;
+  constexpr int kAxis = 11;  // columns of the labels and the axis
+  const int columns = columns_of(Stream::errors).value_or(kUsualColumns) - kAxis;
   return line_chart(losses_.points(),
-                    {.x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
+                    {.width = std::clamp(columns, 1, kWidest),
+                     .x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
                                 grouped(last_iteration_ + 1)});
 }
 
@@ -180,9 +183,9 @@ void CountProgress::show(double share) {
   }
   const double seconds = watch_.seconds();
   const double left = share > 0 ? seconds / share - seconds : 0;
-  bar_.draw(
-      progress_line(share, {fixed_number(100 * share, 0) + "%", label_, "ETA " + duration_text(left)},
-                    columns_of(Stream::errors).value_or(kUsualColumns)));
+  bar_.draw(progress_line(
+      share, {fixed_number(100 * share, 0) + "%", label_, "ETA " + duration_text(left)},
+      columns_of(Stream::errors).value_or(kUsualColumns)));
 }
 
 }  // namespace headlight::cli

@@ -52,21 +52,21 @@ void add_window_option(Options& options) {
       .value("window",
              "Tokens that the model reads at once at most, where its block is longer; 0: the block",
              "1024")
-      .value("bos",
-             "Begin texts, documents and windows with the model's begin token: on, off, or auto, as "
-             "its prompts do",
-             "auto");
+      .value(
+          "bos",
+          "Begin texts, documents and windows with the model's begin token: on, off, or auto, as "
+          "its prompts do",
+          "auto");
 }
 
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options) {
   const Index window = options.integer("window");
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
-  LoadedModel loaded =
-      load_text_model(path, options, {.adjust = [&](GptConfig& config) {
-                   config.block_size =
-                       window == 0 ? config.block_size : std::min(config.block_size, window);
-                 }});
+  LoadedModel loaded = load_text_model(
+      path, options, {.adjust = [&](GptConfig& config) {
+        config.block_size = window == 0 ? config.block_size : std::min(config.block_size, window);
+      }});
   if (begin != BeginToken::automatic) {
     loaded.tokenizer->set_prepends_end_of_text(begin == BeginToken::on);
   }
@@ -77,7 +77,6 @@ BeginToken begin_option(const Options& options) {
   return options.has("bos") ? parse_name<BeginToken>("bos", options.text("bos"))
                             : BeginToken::automatic;
 }
-
 
 TextFormat text_format(const Options& options) {
   const TextFormat format{
@@ -116,11 +115,10 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
   format.token_dtype = token_dtype_option(options);
   format.begin = begin_option(options);
   std::vector<std::string> warnings;
-  TokenDataset data =
-      join_datasets(read_datasets(files, format, tokenizer, warnings),
-                    document_ends(tokenizer, format.begin));
+  TokenDataset data = join_datasets(read_datasets(files, format, tokenizer, warnings),
+                                    document_ends(tokenizer, format.begin));
   log_warnings(warnings);
-  if (tokenizer.begin_of_text() != tokenizer.end_of_text()) {
+  if (tokenizer.begin_token() != tokenizer.end_token()) {
     log_info(concat_text(
         "documents and windows begin with ",
         data.window_begin < 0 ? "no special token" : tokenizer.special_name(data.window_begin),

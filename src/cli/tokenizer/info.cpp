@@ -57,6 +57,8 @@ Summary summary_of(const Tokenizer& tokenizer) {
   return result;
 }
 
+Json id_or_null(std::optional<std::int32_t> id) { return id ? Json(*id) : Json(); }
+
 Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
   Json special = Json::object();
   for (const SpecialToken& token : summary.special) {
@@ -66,8 +68,8 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
           {"vocab_size", tokenizer.vocab_size()},
           {"merges", summary.merges},
           {"special_tokens", special},
-          {"end_of_text", tokenizer.end_of_text()},
-          {"begin_of_text", tokenizer.begin_of_text()},
+          {"end_of_text", id_or_null(tokenizer.end_token())},
+          {"begin_of_text", id_or_null(tokenizer.begin_token())},
           {"ends", tokenizer.ends()},
           {"longest_token", tokenizer.token_label(summary.longest)},
           {"longest_bytes", summary.longest_bytes},
@@ -102,7 +104,8 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
   for (const std::int32_t id : tokenizer.ends()) {
     ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
   }
-  std::printf("%-16s with %s\n", "a text ends", ends.c_str());
+  std::printf("%-16s %s\n", "a text ends",
+              ends.empty() ? "with no token" : ("with " + ends).c_str());
 }
 
 int tokenizer_info_command(const Options& options) {

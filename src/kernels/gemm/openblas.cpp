@@ -28,9 +28,12 @@ void require_addresses() {
   const std::size_t needed =
       kLibraryBytes + kBufferBytes * static_cast<std::size_t>(openmp_thread_count() + 1);
   void* probe = ::mmap(nullptr, needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  require(probe != MAP_FAILED, "OpenBLAS needs ", needed >> 20,
-          " MiB of addresses, more than ulimit -v leaves; raise it, set OMP_NUM_THREADS=1, or let "
-          "Headlight multiply (products = own)");
+  if (probe == MAP_FAILED) {
+    throw OutOfMemory(concat_text(
+        "OpenBLAS needs ", needed >> 20,
+        " MiB of addresses, more than ulimit -v leaves; raise it, set OMP_NUM_THREADS=1, or let "
+        "Headlight multiply (products = own)"));
+  }
   ::munmap(probe, needed);
 }
 

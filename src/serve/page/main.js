@@ -9,7 +9,7 @@ import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
-import {ask, setLogin} from './server.js';
+import {ask, setLogin, setWarnings} from './server.js';
 import {changed, kParts, readAddress, session} from './session.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
@@ -133,6 +133,10 @@ async function open() {
     Object.assign(session, kPair);
   }
   setLogin(askForKey);
+  setWarnings((warnings) => {
+    byId('warnings').textContent = warnings.join(' · ');
+    byId('warnings').hidden = warnings.length === 0;
+  });
   listenToText();
   listenToParts();
   listenToCopies();

@@ -9,6 +9,19 @@ export function setLogin(ask) {
   login = ask;
 }
 
+// Shows warnings of the server; called with those of the last answer of every path.
+let showWarnings = () => {};
+const warningsOf = new Map();
+
+export function setWarnings(show) {
+  showWarnings = show;
+}
+
+function keepWarnings(path, warnings = []) {
+  warningsOf.set(path, warnings);
+  showWarnings([...new Set([...warningsOf.values()].flat())]);
+}
+
 // Browsers reject `answer` with words of their own ("Failed to fetch") when the server is gone.
 async function reached(answer) {
   try {
@@ -36,7 +49,9 @@ async function post(path, body, signal) {
 
 // The JSON at a path; with a body it is posted.
 export async function ask(path, body, signal) {
-  return (await post(path, body, signal)).json();
+  const answer = await (await post(path, body, signal)).json();
+  keepWarnings(path, answer.warnings);
+  return answer;
 }
 
 // Takes a stream of server-sent events piece by piece, wherever it is cut: a function that returns
@@ -60,12 +75,19 @@ export function eventReader() {
 export async function follow(path, body, signal, see) {
   const reader = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   const read = eventReader();
+  keepWarnings(path);
+  const take = (event) => {
+    if (event.warnings !== undefined) {
+      keepWarnings(path, event.warnings);
+    }
+    see(event);
+  };
   for (;;) {
     const {done, value} = await reached(reader.read());
     if (done) {
       return;
     }
-    read(value).forEach(see);
+    read(value).forEach(take);
   }
 }
 

@@ -321,8 +321,6 @@ class PipelineReader {
     for (std::size_t i = 0; parts_.end_of_text < 0 && i < kEndNames.size(); ++i) {
       parts_.end_of_text = special_id(kEndNames[i]);
     }
-    require(parts_.end_of_text >= 0, at("added_tokens"), ": expected a special token ",
-            listed(kEndNames), ", or that of eos_token in tokenizer_config.json");
     const auto first =
         read_first_token(root_.value("post_processor", Json()), at("post_processor"));
     if (first) {

@@ -331,9 +331,16 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
     const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
     return id && !tokenizer.special_name(*id).empty() ? id : std::nullopt;
   };
-  std::vector<std::int32_t> ends{special(kEndKeys[0]).value_or(tokenizer.end_of_text())};
+  std::vector<std::int32_t> ends;
+  const auto add = [&](std::optional<std::int32_t> id) {
+    if (id) {
+      ends.push_back(*id);
+    }
+  };
+  const std::optional<std::int32_t> first = special(kEndKeys[0]);
+  add(first ? first : tokenizer.end_token());
   for (const char* key : kEndKeys) {
-    ends.push_back(token_under(file, tokenizer, key).value_or(ends.front()));
+    add(token_under(file, tokenizer, key));
   }
   tokenizer.set_ends(ends);
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
@@ -377,7 +384,9 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   const auto id = [](std::int32_t token) { return static_cast<std::uint32_t>(token); };
   add("tokens", GgufArray(std::move(tokens.names)));
   add("token_type", GgufArray(std::move(tokens.types)));
-  add("bos_token_id", id(tokenizer.begin_of_text()));
+  if (const std::optional<std::int32_t> begin = tokenizer.begin_token()) {
+    add("bos_token_id", id(*begin));
+  }
   const std::vector<std::int32_t>& ends = tokenizer.ends();
   for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
     add(kEndKeys[i], id(ends[i]));
