@@ -84,7 +84,7 @@ class LongPiece {
   }
 
  private:
-  using Candidate = std::uint64_t;  // rank in the upper 32 bits, position in the lower: the order of the merges
+  using Candidate = std::uint64_t;  // rank, then position: the order of the merges
   using Heap = std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>>;
   static constexpr std::int32_t kGone = -1;
 

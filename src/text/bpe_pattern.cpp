@@ -52,8 +52,7 @@ std::size_t run_end(std::string_view text, std::size_t position, UnicodeClass ki
   return position;
 }
 
-// Returns the length of 's 't 're 've 'm 'll 'd at the start of `text`, which begins with '; else
-// 0.
+// Length of 's 't 're 've 'm 'll 'd at the start of `text`, which begins with '; else 0.
 std::size_t contraction_length(std::string_view text) {
   const char first = text.size() > 1 ? text[1] : '\0';
   if (first == 's' || first == 't' || first == 'm' || first == 'd') {

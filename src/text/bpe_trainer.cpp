@@ -95,7 +95,7 @@ class PieceCounter {
 
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> slots_;  // open addressing: piece number + 1, 0: empty; the size is a power of two
+  std::vector<std::size_t> slots_;  // open addressing: number + 1, 0: empty; the size is a power of two
 };
 
 // Two adjacent tokens.
@@ -124,8 +124,7 @@ std::size_t hash_of(MergePair pair) {
   return static_cast<std::size_t>(product ^ (product >> 32));
 }
 
-// Hash table of the records of all pairs (open addressing). References are valid until the next
-// at().
+// Hash table of pair records (open addressing). References are valid until the next at().
 class PairTable {
  public:
   PairTable() : records_(kFirstRecords) {}
