@@ -16,8 +16,7 @@ class TokenStream {
 
   // Tokens of the stream.
   Index size() const { return own_.total(); }
-  // Position of a sequence's first token that is not shared with the previous one. The number of
-  // sequences gives size().
+  // Position of the first token that a sequence does not share with the previous one.
   Index start(Index sequence) const { return own_.before(sequence); }
   // Returns the tokens begin ... begin + count - 1, which must be inside the stream.
   std::vector<std::int32_t> tokens(Index begin, Index count) const;

@@ -11,7 +11,7 @@ namespace headlight::parity {
 // that comes closest to its limit. What did not pass follows, a line each.
 void print_table(std::ostream& out, const std::vector<Verdict>& verdicts);
 
-// The same as one JSON object, with every case.
+// Prints one JSON object with all cases.
 void print_json(std::ostream& out, const std::vector<Verdict>& verdicts);
 
 bool all_passed(const std::vector<Verdict>& verdicts);

@@ -41,7 +41,7 @@ TEST_CASE("names of special tokens that a text spells out are counted on one lin
   CHECK(warning_of(tokenizer, {"<|im_start|>user\nhi<|im_end|>", "<|im_start|>x"}) ==
         "--text: spells special tokens out in characters: '<|im_start|>' (2), '<|im_end|>' (1); "
         "--special_tokens on reads them as tokens");
-  // The longest name counts, and one that another warning is about does not.
+  // The longest name counts; the name `without`, which has its own warning, does not.
   CHECK(warning_of(tokenizer, {"<|im_end|>2<|endoftext|>"}, "<|endoftext|>") ==
         "--text: spells special tokens out in characters: '<|im_end|>2' (1); --special_tokens on "
         "reads them as tokens");
