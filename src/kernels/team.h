@@ -47,8 +47,7 @@ struct TeamMember {
   Index size = 1;
   TeamBarrier* shared_barrier = nullptr;
 
-  // Waits for all members. Everything that a member did before is visible to all members
-  // afterwards.
+  // Waits for all members; everything that a member did before is then visible to all.
   void barrier() const {
     if (size > 1) {
       shared_barrier->wait(index, size);

@@ -30,9 +30,8 @@ constexpr Index kMostUnits = Index{1} << 30;
 constexpr microseconds kIdleSpin{200};
 constexpr microseconds kEndSpin{50};
 
-// How long a team waits for its members. One that polls comes in half a microsecond; one that
-// sleeps in 50, or in some hundreds when others, whom the last team's results woke, are on its
-// processor: the more work there is, the longer a team waits.
+// Time that a team waits for its members. A polling thread arrives in 0.5 us. A sleeping thread
+// takes 50 us, or hundreds if other threads occupy its core. A team with more work waits longer.
 constexpr microseconds kShortPatience{3};
 constexpr microseconds kLongPatience{100};
 constexpr microseconds kMostPatience{1000};

@@ -18,7 +18,7 @@ struct QuantizedBlock {
   QuantizedBlock(const float* weights, Index count) {
     float padded[kScaleBlock] = {};
     std::copy_n(weights, count, padded);
-    std::int32_t largest = 0;  // magnitudes as bits, where what is no number is above numbers
+    std::int32_t largest = 0;  // magnitudes as bits, so that NaN compares above all numbers
     for (const float weight : padded) {
       largest = std::max(largest, std::bit_cast<std::int32_t>(weight) & 0x7FFFFFFF);
     }

@@ -14,8 +14,7 @@ inline Index positions_of_block(const AttentionStep& step, Index begin) {
   return rest < kAttentionBlock ? rest : kAttentionBlock;
 }
 
-// Sums kWide * 16 columns of the weighted values from column d on; sum t % kChains takes position
-// t.
+// Sums 16 * kWide columns of the weighted values from column d on, with kChains sums per column.
 template <int kWide>
 inline void add_values(const AttentionStep& step, Index d) {
   static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");

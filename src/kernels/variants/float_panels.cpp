@@ -118,8 +118,7 @@ void multiply_together(Index panel, const PanelProduct& product) {
   }
 }
 
-// Multiplies tile by tile; only the first tile reads the weights from memory, the others from
-// cache.
+// Multiplies tile by tile; only the first tile reads the weights from memory.
 template <class Panel>
 void multiply_tiles(const PanelProduct& product) {
   for (Index panel = 0; panel < product.count; ++panel) {

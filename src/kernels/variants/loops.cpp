@@ -176,7 +176,7 @@ struct Norm {
       squares += (x[i] - average) * (x[i] - average);
     }
     const T root = static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
-    // Infinite squares make it NaN: 1 / root is 0, behind which nobody would see them.
+    // Infinite squares give NaN: 1 / root alone would be 0 and hide them.
     const T scale_factor = T{1} / root + (root - root);
 #pragma omp simd
     for (Index i = 0; i < n; ++i) {
