@@ -41,10 +41,10 @@ constexpr Index kWorkOfPatience = 250'000;  // multiply-adds per microsecond of 
 // After losing time to threads that were not running, the pool rests: the caller computes alone. A
 // rest lasts kLeastRest times the lost time. It doubles, up to kMostRest times, if the next loss
 // comes within kMostRest times that loss after the previous rest. kWaking, the time to wake a
-// sleeping thread, is not a loss. A team with long work loses the time beyond one member's
-// computing time alone. That time is measured during a rest; its upper limit is the CPU time of all
-// members together, because members share the memory bandwidth and the caller may lose its core
-// too. kMostLoss limits the loss of a program that was suspended.
+// sleeping thread, is not a loss. For a team with long work, the loss is its time minus the time of
+// one thread alone, as measured during a rest. The CPU time of all members limits that time: they
+// share the memory bandwidth, and the caller may lose its core too. kMostLoss limits the loss of a
+// suspended program.
 constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
@@ -291,8 +291,7 @@ Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience)
   team_size_ = 1;
   for (Index thread = 1; thread < threads; ++thread) {
     Place& place = *places_[static_cast<std::size_t>(thread)];
-    if (take(place.left, ticket) == 0) {  // 0: the thread has arrived; else it is excluded from now
-                                          // on
+    if (take(place.left, ticket) == 0) {  // 0: it arrived; else it is excluded
       place.seat = team_size_++;
     }
   }

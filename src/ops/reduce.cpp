@@ -121,8 +121,7 @@ Tensor var(const Tensor& x, const ReduceOptions& options, Index correction) {
   require(degrees > 0 || numel(axes.kept) == 0, "[var] expected more than ", correction,
           " elements to reduce, got ", axes.group_size());
   const Tensor centred =
-      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed of ops, so autograd
-                                                                 // differentiates it
+      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed of ops, for autograd
   return mul(sum(mul(centred, centred), options), 1.0 / static_cast<double>(degrees));
 }
 

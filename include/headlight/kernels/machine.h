@@ -9,8 +9,7 @@ namespace headlight {
 // depend on it. Initially OpenMP's choice, usually one per CPU; see default_thread_count().
 int thread_count();
 
-// Returns the number of CPUs that this process may run on. A core with two hardware threads counts
-// as two CPUs.
+// Returns the CPUs that this process may run on; a core with two hardware threads is two CPUs.
 int available_cpus();
 
 // Returns the number of threads for the highest speed; headlight's commands start with it. That is
@@ -50,7 +49,7 @@ void set_products(std::string_view name);
 // or the latter with ", attention's by Headlight".
 std::string products_description();
 
-// The CPU's name as its maker gives it, "AMD Ryzen 7 7840U"; empty: unknown.
+// Returns the manufacturer's name of the CPU, "AMD Ryzen 7 7840U"; empty: unknown.
 std::string cpu_name();
 
 // Returns a summary: "2 threads, x86-64-v4 kernels, products by Headlight".

@@ -18,11 +18,9 @@ constexpr Index kTogether = 16;  // vectors of one pass over a panel
 // Vectors of them whose sums stay in registers. If one register holds the sums of a panel, each
 // pair of weights is read once for all vectors.
 constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
-constexpr Index kStretch = 1024;         // columns per pass; their vectors fit the first-level
-                                         // cache
+constexpr Index kStretch = 1024;         // columns per pass, for the first-level cache
 constexpr int kPairs = kScaleBlock / 2;  // pairs of columns per block
-constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks of vectors that are rounded
-                                                               // at a time
+constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks per pass
 constexpr Index kBlockBytes = kPanelRows * (4 + kScaleBlock);
 constexpr Index kAhead = 14;  // blocks to prefetch
 

@@ -179,7 +179,7 @@ inline void add_columns(const char* weights, Index columns, const float* x, Inde
   }
 }
 
-// Returns columns [0, columns) of words as floats [columns, 16], in place or unpacked to `memory`.
+// Returns columns [0, columns) of words as floats [columns, 16], in place or unpacked into `memory`.
 template <class Format>
 inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
   if constexpr (Format::kColumns == 1) {
@@ -198,8 +198,8 @@ inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
 }
 
 // One chain of add_columns() for several panels: sums[b][p] += the products of the columns chain,
-// chain + kChains, ... of panel p with x[b]. So few sums leave registers for more vectors, which
-// is what counts once the weights lie in the first cache.
+// chain + kChains, ... of panel p with x[b]. With fewer sums, more vectors fit the registers, which
+// matters once the weights are in the first-level cache.
 template <int kPanels, int kBatch>
 inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int chain,
                       const float* x, Index x_stride, Lanes (&sums)[kBatch][kPanels],
