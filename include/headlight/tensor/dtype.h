@@ -11,7 +11,8 @@
 
 namespace headlight {
 
-// Element types. Computations use float32 and float64. bfloat16 is for storage (see convert()), int32 for token ids, boolean for masks.
+// Element types. Computations use float32 and float64. bfloat16 is for storage (see convert()),
+// int32 for token ids, boolean for masks.
 enum class DType : std::uint8_t { float32, float64, bfloat16, int32, boolean };
 
 template <>
