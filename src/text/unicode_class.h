@@ -6,8 +6,8 @@
 
 namespace headlight {
 
-// Of the classes by which patterns cut texts: that of Hugging Face `tokenizers`, on which the ids of
-// models depend. The step Digits alone has numbers of 17, as theirs does.
+// Unicode version of the character classes, as in Hugging Face `tokenizers`, because token ids
+// depend on it. As there, only the step Digits uses numbers of version 17.
 inline constexpr std::string_view kUnicodeVersion = "16.0";
 
 // Character classes of the byte-level BPE pattern: general categories L and N, and White_Space.

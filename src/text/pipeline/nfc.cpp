@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// Hangul syllables are computed (The Unicode Standard, section 3.12).
+// Hangul syllables are composed by arithmetic (The Unicode Standard, section 3.12).
 constexpr char32_t kSyllables = 0xAC00;
 constexpr char32_t kLeading = 0x1100;
 constexpr char32_t kVowels = 0x1161;
