@@ -47,8 +47,7 @@ void visit_rows(ForwardHook* hook, const Place& place, const StepVectors& rows, 
 // Returns the multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch);
 
-// Returns the number of threads for a step. It depends on the shape of the model, not on its
-// weights.
+// Returns the number of threads that a step uses.
 Index step_threads(const DecoderModel& model, Index batch);
 
 // Computes one step of the sequences in `items`; their embeddings are in workspace.stream. Team

@@ -91,7 +91,7 @@ struct Engine::State {
   std::list<RunningText> texts;
   PrefixCache prefixes;
   EngineStatus counts;
-  bool is_turn_of_oldest = false;  // the previous turn read the shortest prompt
+  bool is_turn_of_oldest = false;  // the last turn read the oldest request
 };
 
 // Returns false with a hook, which must see the whole prompt and may change keys and values.
