@@ -150,7 +150,7 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   }
 }
 
-// Returns the byte up to which tokens are reported, without those of a stop text. Completions
+// Returns the byte up to which tokens are reported, which excludes stop texts. Completions
 // include the end token, which has no bytes: programs that score answers rely on it.
 std::size_t CompletionAnswer::last_byte(const Choice& choice, FinishReason reason) const {
   const bool is_cut = reason == FinishReason::stop;

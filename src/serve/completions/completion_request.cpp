@@ -90,7 +90,7 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
   }
 }
 
-// Returns a number of tokens. -1 stands for a full context.
+// Returns a number of tokens. -1 means until the context is full.
 Index read_length(Fields& fields, const std::string& name, Index otherwise, Index least) {
   const Index length = fields.integer(name, otherwise, -1, kMany);
   require_value(length == -1 || length >= least, name, "expected a whole number from ", least,

@@ -22,7 +22,7 @@ export function likelyRow(token, probability) {
     element('span', {className: 'amount', textContent: percent(probability)}));
 }
 
-// Shows what heads add to token `target` after the token ids `before`, with model changes.
+// Shows the contributions of heads to token `target` after the token ids `before`, with model changes.
 function showHeads(place, {before, changes}, target) {
   clearTimeout(asking);
   controller?.abort();

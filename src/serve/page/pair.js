@@ -1,4 +1,4 @@
-// Activation patching between two texts: what each part recovers of the answer.
+// Activation patching between two texts: the share of the answer that each part recovers.
 import {byId, element, option} from '/views/dom.js';
 import {buildGrid} from '/views/results/grid.js';
 import {showCarry} from './carry.js';

@@ -3,7 +3,7 @@
 export const percent = (probability) => probability >= 0.1 ? `${(100 * probability).toFixed(0)} %`
   : probability >= 0.001 ? `${(100 * probability).toFixed(1)} %` : '< 0.1 %';
 
-// Recognises usual names of special tokens, also those of Llama, Mistral and Gemma.
+// Recognises usual names of special tokens, also the ones of Llama, Mistral and Gemma.
 export const isSpecial = (name) =>
   /^(<\|.*\|>|<\/?s>|<(bos|eos|pad|unk|(start|end)_of_turn)>|\[\/?INST\])$/.test(name);
 
