@@ -7,8 +7,7 @@ namespace headlight {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);  // distances of a's first i letters to the prefixes
-                                               // of b
+  std::vector<std::size_t> row(b.size() + 1);  // distances of a's first i letters to b's prefixes
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];

@@ -59,7 +59,7 @@ struct NormLoops {
 struct DropoutRow {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
-  std::uint64_t position = 0;  // of the row's first element; a multiple of 4
+  std::uint64_t position = 0;  // of the row's first number; a multiple of 4
   double probability = 0;      // of dropping an element
 };
 

@@ -15,7 +15,7 @@ int openmp_cpu_count();
 // Returns the CPUs of every place of OMP_PLACES or OMP_PROC_BIND; empty: threads are not bound.
 const std::vector<std::vector<int>>& openmp_places();
 
-// Limits the OpenMP threads of libraries that this thread calls to `threads` during its lifetime.
+// Sets the number of OpenMP threads for libraries that this thread calls, during its lifetime.
 class OpenMpThreadScope {
  public:
   explicit OpenMpThreadScope(int threads);

@@ -95,8 +95,8 @@ Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
 
 struct LossAndGradients {
   std::vector<double> losses;  // [N]
-  Tensor x_grad;               // [N, C], undefined unless training
-  Tensor weight_grad;          // [V, C], undefined unless training
+  Tensor x_grad;               // [N, C]; undefined if no gradient is required
+  Tensor weight_grad;          // [V, C]; undefined if no gradient is required
 };
 
 // Computes the gradients together with the loss, while a chunk's logits exist.

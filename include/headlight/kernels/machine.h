@@ -32,14 +32,13 @@ std::string_view cpu_variant_name();
 void set_cpu_variant(std::string_view name);
 
 // Returns the implementation of float32 and float64 matrix products and of attention:
-// "own"   Headlight's own tiles
-// "blas"  OpenBLAS
-// "auto"  the default: own tiles if compiled for AVX2, AVX-512 or NEON, where they were
-// measured as at least as fast; else OpenBLAS, except for attention
-// Implementations differ by rounding; each gives equal results for any number of threads. Two
-// products always use Headlight's own code, because BLAS has none: products of bfloat16 factors
-// (require_precision() rejects them with "blas") and decoding, which multiplies packed weights by
-// single vectors.
+//   "own"   Headlight's own tiles
+//   "blas"  OpenBLAS
+//   "auto"  the default: own tiles if compiled for AVX2, AVX-512 or NEON, where they were
+//           measured as at least as fast; else OpenBLAS, except for attention
+// Results of the implementations differ by rounding, but not with the number of threads. BLAS lacks
+// two products, which are always Headlight's: those of bfloat16 factors (require_precision()
+// rejects them with "blas"), and those of decoding, packed weights times single vectors.
 std::string_view products_name();
 
 // Sets the implementation; call it only while nothing computes. Throws Error for an unknown name.

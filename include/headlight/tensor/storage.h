@@ -10,8 +10,7 @@ namespace headlight {
 // A block of bytes, aligned to 64 bytes. Blocks come from memory that the process keeps: a block
 // takes the smallest free range that fits (best fit), and adjacent free ranges merge. A training
 // loop therefore requests memory from the system only in its first steps, for any batch sizes, and
-// keeps little more than its peak use. The memory is aligned to huge pages, which madvise()
-// requests.
+// keeps little more than its peak use. The memory is aligned to huge pages.
 class Storage {
  public:
   // Throws Error with the number of bytes if the memory cannot be allocated.

@@ -22,7 +22,7 @@ struct AttentionSequence {
 };
 
 // Head h of row n starts at query + n * query_stride + h * head_width. The query heads of group g
-// share key head g, whose keys and values start at n * key_stride + g * key_head_stride.
+// share key head g, at offset n * key_stride + g * key_head_stride of keys and values.
 template <class T>
 struct AttentionOperands {
   const T* query = nullptr;

@@ -4,14 +4,14 @@
 
 // Attention's matrix products, over one of three kinds of tiles: RegisterTiles, BlasAttentionTiles
 // (blas_attention_tiles.h) and Bfloat16AttentionTiles (bfloat16/attention_tiles.h). Each kind has
-// Real     element type of inputs and outputs
-// Set      the compiled functions; enough to compute sizes
+//   Real     element type of inputs and outputs
+//   Set      the compiled functions; enough to compute sizes
 //   Panels   a right-hand operand [depth, width], packed once for many products
-// strip()  prepares a left-hand operand [height, depth] of at most rows() rows
-// written()  number of columns of C that a product for `width` columns writes
-// first_row()  row where a product starts if it needs the panels' rows from a given one on
-// multiply()  C = alpha * strip panel + beta * C, beta 0 or 1; may leave alpha to scale_rows()
-// scale_rows()  multiplies C by alpha if multiply() did not
+//   strip()  prepares a left-hand operand [height, depth] of at most rows() rows
+//   written()  number of columns of C that a product writes for a given number of wanted columns
+//   first_row()  first row of a product that needs the panels' rows from a given one on
+//   multiply()  C = alpha * strip panel + beta * C, beta 0 or 1; may omit alpha
+//   scale_rows()  multiplies C by alpha if multiply() omitted it
 namespace headlight::kernels {
 
 // The register tiles of gemm_tile.h, which read left-hand operands in place.

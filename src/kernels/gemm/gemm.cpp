@@ -22,8 +22,8 @@ constexpr Index kTileAlignment = 48;  // a multiple of the register tiles of BLA
 constexpr Index kWantedTiles = 8;
 
 struct TileGrid {
-  Index rows;     // of a tile
-  Index columns;  // of a tile
+  Index rows;     // rows per tile
+  Index columns;  // columns per tile
 };
 
 // Halves the longer side of the tiles until there are kWantedTiles of them, or until they are too

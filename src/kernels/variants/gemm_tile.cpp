@@ -88,7 +88,7 @@ inline void transpose_square(Vector<T> (&rows)[kLanes<T>]) {
   }
 }
 
-// to[p * step + lane] = from[lane * stride + p] for lane < count; the lanes above get 0.
+// to[p * step + lane] = from[lane * stride + p] for lane < count; higher lanes get 0.
 template <class T>
 struct LaneTranspose {
   const T* from;
@@ -154,7 +154,7 @@ void pack_strip(const MatrixView<T>& a, Index k, Index height, T* strip) {
       LaneTranspose<T>{a.data, a.row_stride, height, strip, kRows}.run(k);
       return;
     }
-    // A whole vector also reads from the next row, so the last row is read element by element.
+    // A whole vector may read beyond its column, so the last column is read element by element.
     for (; a.row_stride == 1 && height == kRows && p + 1 < k; ++p) {
       store(strip + p * kRows, load(a.at(0, p)));
     }

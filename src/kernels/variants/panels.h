@@ -103,7 +103,7 @@ inline void clear(Lanes& lanes) {
 // Prefetches memory a little at a time, because a core can have only so many requests in flight.
 struct Ahead {
   const char* next = nullptr;
-  Index step = 0;  // bytes, up to two lines
+  Index step = 0;  // bytes, at most two cache lines
 
   void ask() {
     __builtin_prefetch(next);
@@ -179,7 +179,7 @@ inline void add_columns(const char* weights, Index columns, const float* x, Inde
   }
 }
 
-// Returns columns [0, columns) of words as floats [columns, 16], in place or unpacked into `memory`.
+// Returns columns [0, columns) as floats [columns, 16], in place or unpacked into `memory`.
 template <class Format>
 inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
   if constexpr (Format::kColumns == 1) {
