@@ -118,7 +118,7 @@ TEST_CASE("A map in colours gives every weight a ground and resets it") {
   const std::string text = text_of(maps, {.columns = 80, .colours = true});
   REQUIRE(contains(text, "\x1b[48;5;231;38;5;16m100 \x1b[0m"));
   REQUIRE(contains(text, "\x1b[48;5;234;38;5;255m  . \x1b[0m"));
-  REQUIRE(occurrences(text, "\x1b[0m") == 3 + 1);  // three weights of the past and the scale
+  REQUIRE(occurrences(text, "\x1b[0m") == 3 + 1);  // three weights and the scale
 }
 
 TEST_CASE("The class of a head stands above its map, and rows that do not exist are refused") {

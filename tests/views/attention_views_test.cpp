@@ -81,8 +81,7 @@ TEST_CASE("The figure of a very long text shows the largest weight of every bloc
   weights[200 * 600 + 100] = 1.0F;
   const std::string svg = svg_of(one_layer(numbered_tokens(600), 0, {0}, weights));
   REQUIRE(contains(svg, "; each cell the maximum of 3 × 3<"));
-  // Query 200 is in row 66, key 100 in column 33. Row 66 also has the weights of queries 198 and
-  // 199.
+  // Row 66 holds queries 198 to 200, column 33 holds key 100.
   REQUIRE(contains(svg, "M0 66h1m32 0h1M0 67h1"));
 }
 

@@ -202,7 +202,7 @@ keeps_text() {
 }
 
 written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
-# Copies the command of the page and prints its output.
+# Copies the page's command to the clipboard, runs it and prints its output.
 copied_command_writes() {
   local command
   command=$(js "(async () => { document.getElementById('copy').click(); await new Promise((r) => setTimeout(r, 200)); return window.copied; })()")

@@ -85,7 +85,7 @@ js() {
   post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
 }
 
-# wait_for EXPRESSION: waits until it is true, at least 30 s, since other tests may run in parallel.
+# wait_for EXPRESSION: waits until it is true; fails after 30 s or more (tests may run in parallel).
 wait_for() {
   for _ in $(seq 300); do
     [ "$(js "Boolean($1)")" = true ] && return 0

@@ -22,7 +22,7 @@ struct LinePlot {
   std::string y_label = {};
   std::vector<PlotSeries> series = {};
   bool y_from_zero = false;  // false: the axis spans the values
-  // Upper limit of the axis; curves are clipped there, so outliers do not flatten the others.
+  // Values above this do not extend the axis; curves are clipped at its end.
   double y_high = std::numeric_limits<double>::infinity();
   bool points = false;             // a dot at every value of every series
   std::vector<double> marks = {};  // x positions of dashed vertical lines

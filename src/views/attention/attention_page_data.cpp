@@ -139,8 +139,7 @@ Bytes quantised(const float* weights, Index tokens, bool causal, bool coarse) {
   return bytes;
 }
 
-// Returns {"scale": s, "code": base64}: s times signed 16-bit integers are the [T, D] vectors of
-// one head.
+// Returns {"scale": s, "code": base64}: the vectors [T, D] of one head as s times int16.
 std::string embedded_vectors(const Tensor& vectors, Index head) {
   const Index count = vectors.size(1) * vectors.size(2);
   const float* values = vectors.data<float>() + head * count;

@@ -90,8 +90,7 @@ void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layo
   layout.height = y - kRow / 2 + kMargin;
 }
 
-// Joins the kept edges between the same two nodes into one line with the sum of their scores, and
-// places the nodes.
+// Joins the kept edges between the same two nodes, sums their scores, and places the nodes.
 std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
   std::map<std::string, CircuitNode> writers;
   for (const CircuitEdge& edge : edges) {

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-using LinearColour = std::array<double, 3>;  // red, green, blue; in gamut when in [0, 1]
+using LinearColour = std::array<double, 3>;  // red, green, blue; in gamut if all are in [0, 1]
 
 struct ScaleShape {
   double lightness_of_zero;

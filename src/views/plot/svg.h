@@ -21,8 +21,7 @@ double text_width(std::string_view text);
 // Cuts `text` with an ellipsis so that text_width() does not exceed `width`.
 std::string shorten_text(std::string_view text, double width);
 
-// Returns the start of a figure with a white background; "</svg>" ends it. Screen readers read
-// `title`.
+// Returns the start of a white figure; "</svg>" ends it. Screen readers read `title`.
 std::string svg_start(double width, double height, const std::string& title);
 
 // Returns a text element; `attributes` as in font-size="11".

@@ -174,7 +174,7 @@ Condition parse_condition(const std::string& part) {
   return condition;
 }
 
-// Removes blanks and '_', which labels in filters may omit or swap.
+// Removes blanks and '_': filters may write the labels with either or neither.
 std::string plain(const std::string& text) {
   std::string result;
   for (const char letter : text) {

@@ -36,8 +36,7 @@ const std::vector<HeadColumn>& head_columns();
 const HeadColumn& head_column(std::string_view name, std::string_view option = "columns");
 // Returns the columns called "a,b,c". Throws Error "columns: ..." for an unknown or no name.
 std::vector<HeadColumn> parse_columns(const std::string& names);
-// Returns the default columns of a table: head and verdict, then the usual scores that were
-// measured.
+// Returns the default columns: head, verdict, and the usual scores that were measured.
 std::vector<HeadColumn> usual_columns(const HeadScores& scores);
 
 // Keeps the heads that meet every condition of "induction>0.5,layer>=2,verdict=induction". Throws

@@ -242,7 +242,7 @@ std::vector<std::string> write_report(const HeadsReport& report,
   write("heads.csv", csv_of(report.scores));
   paths.push_back((directory / "heads.npz").string());
   write_npz(paths.back(), arrays_of(report));
-  constexpr std::size_t kMostInFigure = 256;  // heads; a figure has their square of cells
+  constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
   if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
                                        report.distances->heads, report.distances->distance));

@@ -101,7 +101,7 @@ std::string choices_text(const std::vector<TokenLogProbability>& choices,
 // Returns the table of all numbers at one position.
 std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
                     Index columns) {
-  constexpr std::size_t kNumbers = 56;  // columns before the tokens
+  constexpr std::size_t kNumbers = 56;  // width of the columns before the tokens
   const std::size_t room =
       static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), kNumbers);
   Table table({{"layer", true},

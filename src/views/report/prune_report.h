@@ -20,8 +20,7 @@ struct PruneOutcome {
 // Returns the JSON object that prune --help describes, without the directory.
 Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded);
 
-// Writes the model, pruning.json and, if the plan has points, curve.csv and curve.svg to the new
-// directory `out`.
+// Writes the model, pruning.json and the curve (if the plan has one) to the new directory `out`.
 void write_pruned(const std::string& out, const PruneOutcome& outcome, const LoadedModel& loaded,
                   const Json& json);
 

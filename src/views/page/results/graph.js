@@ -31,7 +31,7 @@ export function enlivenGraph(graph) {
   const lines = [...graph.querySelectorAll('path[data-from]')];
   const reaches = lines.map((line) => {
     const title = line.querySelector('title');
-    title.remove();  // the browser's own box would cover the page's
+    title.remove();  // the browser's tooltip would cover the page's
     return widen(line, readTitle(title.textContent));
   });
   lines.at(-1)?.after(...reaches);

@@ -141,8 +141,7 @@ function drawLinks(canvas, doc, scroller) {
   }
 }
 
-// Returns a table of the chosen token's strongest links by head, for screen readers and exact
-// numbers.
+// Returns a table of the chosen token's strongest links by head: exact, and for screen readers.
 function headTable(doc) {
   const gives = view.direction === 'gives';
   const token = `${doc.labels[focusToken(doc)]} at ${focusToken(doc)}`;

@@ -8,8 +8,8 @@ import {say} from '../words/words.js';
 
 const thumbnails = new Map();  // head -> its button, for the documents shown
 
-// Heads whose thumbnails are visible but not drawn. drawWaiting() draws them in slices of 12 ms, so
-// that the page of a large model stays responsive.
+// Heads in or near the visible area whose thumbnails are not drawn yet. drawWaiting() draws them in
+// slices of 12 ms, so that the page of a large model stays responsive.
 const waiting = new Set();
 let drawing = false;
 
