@@ -6,13 +6,13 @@
 
 namespace headlight::fault {
 
-// What happens to a call.
+// Effect of a fault on a call.
 enum class Fault {
   none,
   kill,     // the process dies before the call
-  tear,     // the process dies with half of a write done, before any other call
+  tear,     // the process dies after half of a write
   fail,     // the call fails with `error`
-  shorten,  // half of the bytes are read or written
+  shorten,  // the call reads or writes half of the bytes
 };
 
 // The fault of one run, from the environment:
