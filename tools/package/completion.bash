@@ -8,7 +8,7 @@ _headlight() {
   elif [[ $word == -* ]]; then
     candidates=$("${COMP_WORDS[@]:0:2}" --help 2>/dev/null | grep -o -- '^ *--[a-z][a-z_0-9]*')
   else
-    return  # files, by the rule below
+    return  # completes file names, by the rule below
   fi
   mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$word")
 }

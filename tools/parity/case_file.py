@@ -27,8 +27,7 @@ class Source:
     random_sizes: bool  # False: the sizes that the cases name
 
     def generator(self, name: str) -> torch.Generator:
-        # The name seeds it, so that a new case changes no other. PyTorch uses only 32 bits of a
-        # seed.
+        # Seeded by name: a new case changes no other. PyTorch uses only 32 bits of a seed.
         return torch.Generator().manual_seed(zlib.crc32(f"{self.seed} {name}".encode()))
 
 

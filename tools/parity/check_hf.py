@@ -356,7 +356,7 @@ def compare_begun(table, program, directory, model, bos, case):
     end = tokenizer.eos_token_id
 
     def ids_of(text):
-        ids = tokenizer(text, verbose=False).input_ids  # includes tokens that the post-processor adds
+        ids = tokenizer(text, verbose=False).input_ids  # with the post-processor's tokens
         if bos != "auto":
             ids = tokenizer(text, verbose=False, add_special_tokens=False).input_ids
             ids = [size if has_own else end] * (bos == "on") + ids
