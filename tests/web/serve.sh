@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Tests the page of `headlight serve` in headless Chromium with a small model trained here: generates text, follows a text,
-# classifies heads, switches them off, reads layers, patches and watches a run. Exits with 77 (skipped) if chromium,
-# chromedriver, curl or jq is missing.
+# Tests the page of `headlight serve` in headless Chromium with a small model trained here:
+# generates text, follows a text, classifies heads, switches them off, reads layers, patches and
+# watches a run. Exits with 77 (skipped) if chromium, chromedriver, curl or jq is missing.
 # usage: serve.sh HEADLIGHT [PICTURES [RUN]]
 #   HEADLIGHT   the program
-#   PICTURES    directory for screenshots of every part, light and dark, wide and narrow, English and Korean
+#   PICTURES    directory for screenshots of every part in each colour scheme, width and language
 #   RUN         run directory of the model in the screenshots; default: the small model
-# Environment variable AXE: path of axe-core's axe.min.js. It must find no problem in any part, except contrasts with colours
-# that it cannot read (NaN: oklab).
+# Environment variable AXE: path of axe-core's axe.min.js. It must find no problem in any part,
+# except contrasts with colours that it cannot read (NaN: oklab).
 set -euo pipefail
 for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
@@ -146,8 +146,8 @@ refuses_numbers() {
   expect 'fractions may have any digits' "$(text_of '#write-problem')" ''
 }
 
-# write_tokens NAME:ID ...: starts a generation and replaces the model's answer by these tokens and an end-of-text token. The
-# answer stays open.
+# write_tokens NAME:ID ...: starts a generation and replaces the model's answer by these tokens and
+# an end-of-text token. The answer stays open.
 write_tokens() {
   local tokens
   tokens=$(jq -cn '[$ARGS.positional[] | capture("^(?<name>.*):(?<id>[0-9]+)$") | .id |= tonumber]' --args "$@")
