@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Adds the folders of the group and its parents. A container may see its own group as the root and
-// still read a longer path, so callers must skip folders that do not exist.
+// Adds the folders of the group and its parents. Some may not exist: a container may see its own
+// group as the root and still read a longer path.
 void add_along(const fs::path& top, const std::string& group, std::vector<fs::path>& folders) {
   folders.push_back(top);
   fs::path path = fs::path("/" + group).lexically_normal().relative_path();

@@ -37,7 +37,7 @@ concept JsonRange = !JsonText<T> && !JsonMap<T> && requires(const T& range) {
 
 struct JsonMember;
 
-// A JSON value. Objects keep the order of their members. Only this class uses the JSON library, and
+// A JSON value. Objects keep the order of their members. Only json.cpp uses the JSON library, so
 // this header is cheap to include.
 //
 // Construct values from nullptr, bool, numbers, texts, and lists and maps of these. Braces also

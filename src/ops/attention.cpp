@@ -43,7 +43,7 @@ Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionO
   return scores + options.bias;
 }
 
-// Returns [T, S] bool: true if a key is before the window of query t. Queries are the last T keys.
+// Returns [T, S] bool: true for keys before the window of query t, which belongs to key S - T + t.
 Tensor outside_window(Index queries, Index keys, Index window) {
   Tensor hidden = Tensor::zeros({queries, keys}, DType::boolean);
   for (Index t = 0; t < queries; ++t) {

@@ -27,7 +27,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-constexpr int kOutput = -1;  // stands for the output in lists of inputs
+constexpr int kOutput = -1;  // index of the output in lists of inputs
 
 struct Case {
   const char* name;

@@ -35,12 +35,12 @@ void parallel_chunks(Index count, Index grain, const Body& body) {
 // take the next chunk when they are free. The order of chunks and their threads are therefore
 // unspecified, but chunk boundaries depend on `count` and `grain` alone.
 //
-// For results that do not depend on the number of threads: choose `grain` >= 1 by the problem's
-// shape, let no chunk access data that another chunk writes, and add up the chunks' results
-// afterwards in chunk order. A chunk should take at least 10 microseconds, about 16384 elements of
+// Three rules make results independent of the number of threads. Choose `grain` >= 1 by the shape
+// of the problem. Let no chunk access data that another chunk writes. Add up the results of chunks
+// afterwards, in chunk order. A chunk should take at least 10 microseconds, about 16384 elements of
 // a cheap loop. A loop with a single chunk runs on the calling thread.
 //
-// A nested loop runs on the thread that starts it, as does a loop that another thread of the
+// A nested loop runs on the thread that starts it. So does a loop that another thread of the
 // program starts while the helpers are busy. If bodies throw, later chunks may be skipped, and the
 // first throwing chunk's exception is rethrown here.
 template <class Body>

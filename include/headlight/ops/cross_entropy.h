@@ -15,8 +15,8 @@ struct CrossEntropyOptions {
 };
 
 // Mean of -log softmax(logits)[target]: logits [N, V], targets [N] int32; returns a scalar. If all
-// targets are ignored, the loss and the gradients are 0. Throws Error for a target outside 0 ... V
-// - 1 that is not ignore_index.
+// targets are ignored, the loss and the gradients are 0. Throws Error for a target outside [0, V)
+// that is not ignore_index.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 

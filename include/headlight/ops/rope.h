@@ -43,11 +43,11 @@ struct RopeOptions {
 // positive or above head_width, and for factors that are not positive.
 std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_width);
 
-// Rotates each pair of elements of x [N, H, D] by its row's position, positions [N] int32, times
-// the pair's inverse frequency: (a, b) becomes (a cos - b sin, b cos + a sin). Angles are float32,
-// as in transformers; cosines and sines have the same bits in every CPU variant. Copies elements
-// after the first r, and all heads from `heads` on, such as values after queries and keys. Throws
-// Error if shapes, types or options do not match.
+// Rotates each pair of elements of x [N, H, D]: (a, b) becomes (a cos - b sin, b cos + a sin). The
+// angle is the position of the row, positions [N] int32, times the pair's inverse frequency. Angles
+// are float32, as in transformers; cosines and sines have the same bits in every CPU variant.
+// Copies elements after the first r, and all heads from `heads` on, such as values after queries
+// and keys. Throws Error if shapes, types or options do not match.
 Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options = {},
             std::optional<Index> heads = std::nullopt);
 

@@ -4,7 +4,7 @@
 #include "headlight/tensor/shape.h"
 
 // Loops of the MLP activations over contiguous memory, on one thread; compiled once per instruction
-// set, as those of kernels/loops.h.
+// set, like kernels/loops.h.
 namespace headlight::kernels {
 
 // Operands of the gradient of a gated activation y = f(gate) * up.

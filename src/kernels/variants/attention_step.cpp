@@ -93,7 +93,7 @@ inline float hide(const AttentionStep& step) {
   return largest;
 }
 
-// Sums of adjacent lanes: those of a, then those of b.
+// Sums of adjacent lanes, first of a, then of b.
 template <int... kLane>
 struct Neighbours {
   static Vector sums(Vector a, Vector b) {
