@@ -55,7 +55,7 @@ class RowMeans {
   double rows_ = 0;
 };
 
-// Runs the model and returns the values of the wanted points; for maps those of the last sequence.
+// Runs the model and returns the values of the wanted points; for maps only the last sequence's.
 // Records no gradient.
 PointValues values_of(const Gpt& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants);
