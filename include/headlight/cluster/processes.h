@@ -36,7 +36,7 @@ class Processes {
   }
   // Reports a failure of this process: collective calls of the others throw OthersFailed from now
   // on. Nothing can be exchanged afterwards. Returns true when a process of a lower rank has failed
-  // first: that one reports the reason.
+  // as well: that one reports the reason.
   virtual bool give_up() noexcept = 0;
 };
 
