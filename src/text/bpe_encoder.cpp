@@ -11,7 +11,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMostSeen = std::size_t{1} << 15;
-constexpr std::size_t kBytesPerSeen = 64;  // one entry per so many bytes: a short text does not need a large table
+constexpr std::size_t kBytesPerSeen = 64;  // short texts need no large table
 constexpr std::size_t kLongestPiece = std::numeric_limits<std::int32_t>::max();
 
 // Hashes 8 bytes at a time. Pieces with equal hashes only evict each other.
