@@ -96,7 +96,7 @@ struct OutputReadout {
   std::optional<double> bias = {};  // of the matrix, plus the shift of an output norm
 };
 
-// Readout of `read` [1, K]: `direction` [1, C] is pulled back through any output norm and the matrix.
+// Readout of `read` [1, K]: pulls `direction` [1, C] back through any output norm and the matrix.
 OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Tensor& read,
                           Tensor direction) {
   const bool is_attention = branch == Branch::attention;
