@@ -9,7 +9,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Example command with options of every kind, including those of `headlight train`.
+// Example command with options of every kind, including all of `headlight train`.
 cli::Options example_options() {
   cli::Options options({.name = "example",
                         .summary = "An example.",
