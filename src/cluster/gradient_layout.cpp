@@ -55,7 +55,7 @@ Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& para
       if (parameters[segment.parameter].is_whole) {
         return middle - begin < end - middle ? begin : end;
       }
-      const Index place = segment.begin + (middle - begin);  // in the parameter
+      const Index place = segment.begin + (middle - begin);  // element of the parameter
       const Index aligned = place / kAlignment * kAlignment;
       return std::max(begin, begin + aligned - segment.begin);
     }

@@ -39,7 +39,7 @@ Processes& alone() {
 }
 
 std::vector<std::string> gather_texts(Processes& processes, const std::string& mine) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // bytes of one process
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // limit of bytes per process
   const auto count = static_cast<std::size_t>(processes.count());
   const auto rank = static_cast<std::size_t>(processes.rank());
   std::vector<std::string> texts(count);

@@ -99,17 +99,17 @@ class ShardedGradients {
   NamedTensors parameters_;
   std::unordered_map<const GradNode*, std::size_t> place_;  // index of a leaf's parameter
   GradientLayout layout_;
-  std::vector<std::vector<Index>> buckets_of_;  // by parameter
+  std::vector<std::vector<Index>> buckets_of_;  // bucket indices by parameter
   Index done_ = 0;                              // finished own shards of this step
   // Sums of 1, 2, 4 ... own shards, by parameter, that wait for an equal sum to add.
   std::vector<std::vector<Tensor>> waiting_sums_;
   std::vector<bool> is_added_;  // by parameter: the current shard's gradient
 
-  std::mutex mutex_;  // for the members below
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<Index> missing_;  // by bucket: parameters with incomplete gradients
+  std::vector<Index> missing_;  // parameters with incomplete gradients, by bucket
   bool is_stopped_ = false;
-  std::future<void> reduction_;  // of the current step; last: its destructor waits
+  std::future<void> reduction_;  // reduction of the current step; last: its destructor waits
 };
 
 }  // namespace headlight

@@ -19,7 +19,7 @@
 namespace headlight::serve {
 namespace {
 
-constexpr std::size_t kShownCharacters = 100;  // of an unknown model name, in its error message
+constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
 constexpr const char* kChats = "/v1/chat/completions";
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }

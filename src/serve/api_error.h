@@ -22,7 +22,7 @@ class ApiError : public Error {
  private:
   int status_;
   std::string code_;
-  HttpHeaders headers_;  // of the answer, added to those of every error
+  HttpHeaders headers_;  // added to those of every error
 };
 
 // OpenAI's error code for requests that exceed the context length.

@@ -18,7 +18,7 @@ namespace headlight::serve {
 
 // Counters of the computing thread.
 struct ComputeStatus {
-  EngineStatus engines;      // of all models together
+  EngineStatus engines;      // sums over all models
   Index context_tokens = 0;  // positions of all key/value caches
   Index requests = 0;        // running or waiting
   Index jobs = 0;            // running or waiting

@@ -23,10 +23,10 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kMostTokens = 1024;  // of a text; bounds a slice: one layer over all tokens
+constexpr Index kMostTokens = 1024;  // limit of a text; bounds a slice: one layer over all tokens
 constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
-constexpr Index kMostChoices = 500'000;  // in an answer; each takes hundreds of bytes
+constexpr Index kMostChoices = 500'000;  // limit of an answer; each takes hundreds of bytes
 
 // Returns the limit in bytes for a text of `most_tokens`. Longer texts are never encoded.
 std::size_t most_bytes(Index most_tokens) {

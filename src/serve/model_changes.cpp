@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostChanges = 256;
 constexpr std::size_t kMostTargets = 1'024;  // each pass checks every target at every point
 constexpr std::size_t kMostBytes = 65'536;
-constexpr Index kMostTokensOfTexts = 16'384;  // of all changes' texts together
+constexpr Index kMostTokensOfTexts = 16'384;  // limit for all texts of the changes together
 
 std::map<HeadId, HeadScore> read_classes(Fields& fields) {
   std::map<HeadId, HeadScore> classes;

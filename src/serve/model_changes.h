@@ -14,7 +14,7 @@ namespace headlight::serve {
 struct ModelChanges {
   std::vector<Change> changes = {};
   std::map<HeadId, HeadScore> classes = {};  // classes by head, for changes that name classes
-  Index work = 0;                            // tokens times passes of hook_for()
+  Index work = 0;                            // tokens times passes that hook_for() computes
   bool special_tokens = false;               // read special-token names in texts as tokens
 
   // Returns the hook for the changes, or null without changes. Runs their source texts through the

@@ -34,7 +34,7 @@ class RequestTexts {
   Fields& fields_;
   const Tokenizer& tokenizer_;
   const SpecialNameCount& names_;
-  std::optional<TextEncoder> encoder_;  // reads special tokens
+  std::optional<TextEncoder> encoder_;  // set if special tokens are read
   std::vector<std::string> warnings_;
 };
 

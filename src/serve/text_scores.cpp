@@ -10,7 +10,7 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kTogether = 32;  // positions
+constexpr Index kTogether = 32;  // positions per part
 
 // Final vectors [n, C] of the positions from `begin` on, and the whole text.
 struct Part {

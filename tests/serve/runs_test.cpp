@@ -8,7 +8,7 @@
 
 namespace runs_test {
 
-// Training runs, as a page watches them.
+// Streams of training runs at /api/watch.
 using namespace headlight;
 using namespace headlight::test;
 

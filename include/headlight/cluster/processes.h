@@ -18,7 +18,7 @@ class Processes {
  public:
   virtual ~Processes() = default;
 
-  virtual Index rank() const = 0;  // of this process, from 0
+  virtual Index rank() const = 0;  // number of this process, from 0
   virtual Index count() const = 0;
   // Whether this is process 0, which alone writes files and prints.
   bool leads() const { return rank() == 0; }

@@ -13,7 +13,7 @@ namespace headlight {
 struct ServedModel {
   std::string name;  // used in requests
   LoadedModel loaded;
-  std::string chat_template = {};  // in Jinja; empty: none
+  std::string chat_template = {};  // Jinja template; empty: none
   std::string source = {};         // path for commands that users copy; empty: `name`
 };
 
@@ -38,7 +38,7 @@ struct ServeOptions {
   // Limit of a request's work, in tokens times passes over a model. The default is 128 prompts (the
   // limit of a request) of 1,024 tokens (the limit of a text at /api).
   Index max_work = 131'072;
-  Index default_tokens = 512;  // of a chat without max_tokens
+  Index default_tokens = 512;  // max_tokens of a chat that gives none
   int seconds_to_end = 30;     // time for running answers after stop()
   bool ends_by_signal = true;  // SIGTERM and SIGINT call stop()
   // Receives a line for every request (method, path, status, seconds) on the thread of run().

@@ -20,8 +20,8 @@ using std::chrono::seconds;
 
 constexpr seconds kBetweenSigns{2};
 constexpr seconds kLongestSilence{20};
-constexpr seconds kLongestEnd{5};           // for all processes to end after a failure
-constexpr milliseconds kLongestNews{1000};  // until a failure reaches the others
+constexpr seconds kLongestEnd{5};           // time for all processes to end after a failure
+constexpr milliseconds kLongestNews{1000};  // time until a failure reaches the others
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;  // bytes; MPI counts with int
 
 void check(int code, const char* what) {
@@ -218,8 +218,8 @@ class MpiProcesses : public Processes {
   MPI_Comm signs_ = MPI_COMM_NULL;
   int rank_ = 0;
   int count_ = 1;
-  std::mutex mutex_;                      // for MPI and the members below
-  std::vector<Clock::time_point> heard_;  // by rank
+  std::mutex mutex_;                      // guards MPI and the members below
+  std::vector<Clock::time_point> heard_;  // last sign of life, by rank
   int failed_ = -1;                       // lowest rank that has given up; -1: none
   bool is_broken_ = false;
   bool ending_ = false;

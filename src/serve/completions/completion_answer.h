@@ -42,7 +42,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
  private:
   struct Choice {
     TokenLog log;
-    std::size_t bytes = 0;  // of text received
+    std::size_t bytes = 0;  // length of the text received
   };
 
   headlight::Request request_for(std::size_t prompt);

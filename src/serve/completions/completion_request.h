@@ -15,9 +15,9 @@ namespace headlight::serve {
 struct CompletionModel {
   RequestTexts& texts;
   const ChatFormat& chat;
-  Index vocabulary = 0;  // V of the model
+  Index vocabulary = 0;  // V, tokens of the model
   Index block_size = 0;
-  Index default_tokens = 0;  // max_tokens of a chat that gives none
+  Index default_tokens = 0;  // for a chat without max_tokens
 };
 
 // Parsed body of /v1/completions or /v1/chat/completions.
@@ -33,7 +33,7 @@ struct CompletionRequest {
   bool echo = false;
   bool token_ids = false;                  // report ids with log-probabilities; completions only
   ModelChanges changes = {};               // for this request alone
-  std::vector<std::string> warnings = {};  // for the client
+  std::vector<std::string> warnings = {};  // lines for the client
 
   Index choices() const { return samples * std::ssize(prompts); }
 };

@@ -15,7 +15,7 @@ class TokenLog {
  public:
   struct Entry {
     TokenChoice choice;
-    bool is_first = false;  // of a text: it has no prediction
+    bool is_first = false;  // first token of a text: it has no prediction
     Index character = 0;    // offset in the text, from 0
     std::size_t byte = 0;
   };

@@ -37,7 +37,7 @@ class Access {
   std::string cookie_name() const;
 
   Options options_;
-  std::string session_;  // random
+  std::string session_;  // random value of the cookie
 };
 
 // Returns the security headers of every answer.

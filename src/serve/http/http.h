@@ -59,12 +59,12 @@ class HttpExchange {
 
 struct HttpLimits {
   Index connections = 1000;         // more are closed at once
-  Index header_bytes = 16 << 10;    // 431 beyond
-  Index body_bytes = 1 << 20;       // 413 beyond
-  Index all_body_bytes = 64 << 20;  // of all requests together; 503 beyond
-  Index unsent_bytes = 256 << 20;   // of a stream; closed beyond
+  Index header_bytes = 16 << 10;    // larger heads get 431
+  Index body_bytes = 1 << 20;       // larger bodies get 413
+  Index all_body_bytes = 64 << 20;  // limit of all requests together; 503 beyond
+  Index unsent_bytes = 256 << 20;   // limit of a stream, which is closed beyond
   Index all_unsent_bytes =
-      512 << 20;  // of all answers; beyond, streams close and whole answers are 503
+      512 << 20;  // limit of all answers: streams close, whole answers become 503
   // Time limit for the head, for the body, for the next request on the same connection, and for the
   // client to receive 64 KiB of an answer.
   int seconds = 10;
@@ -77,7 +77,7 @@ struct Admission {
 };
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";  // an address, or localhost
+  std::string host = "127.0.0.1";  // address, or localhost
   Index port = 8080;               // 0: any free port
   HttpLimits limits = {};
   // Headers of every answer.

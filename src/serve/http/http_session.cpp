@@ -22,7 +22,7 @@ using ErrorCode = boost::system::error_code;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Target {
-  std::optional<std::string> host = {};  // of "http://host/path"
+  std::optional<std::string> host = {};  // host of "http://host/path"
   std::string path = {};
 };
 

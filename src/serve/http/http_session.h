@@ -37,8 +37,8 @@ struct HttpListener {
   std::chrono::seconds limit() const { return std::chrono::seconds(options.limits.seconds); }
 
   HttpOptions options;
-  Index body_bytes = 0;    // reserved for bodies of requests
-  Index unsent_bytes = 0;  // of answers; before `context`, whose sessions use it to the end
+  Index body_bytes = 0;    // bytes reserved for bodies of requests
+  Index unsent_bytes = 0;  // bytes of unsent answers; before `context`, whose sessions use it to the end
   boost::asio::io_context context{1};
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer deadline;
@@ -106,13 +106,13 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   boost::beast::flat_buffer buffer_{kHttpSlice};
   std::unique_ptr<Parser> parser_;
   Phase phase_ = Phase::reading;
-  std::uint64_t number_ = 0;  // of the current request
+  std::uint64_t number_ = 0;  // number of the current request
   std::shared_ptr<std::atomic<bool>> gone_;
   std::vector<std::function<void()>> calls_when_gone_;
   HttpRequest request_;  // head of the current request
   Stopwatch watch_;      // since the head was read
-  HttpHeaders headers_;  // for the answer
-  int status_ = 0;       // of the answer; 0: none
+  HttpHeaders headers_;  // extra headers of the answer
+  int status_ = 0;       // status of the answer; 0: none
   bool watching_ = false;
   bool keep_alive_ = false;
   bool has_old_version_ = false;  // HTTP/1.0, which has no chunks

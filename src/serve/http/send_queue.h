@@ -32,8 +32,8 @@ class SendQueue {
 
   Index& all_;
   Index bytes_ = 0;
-  std::deque<std::string> pieces_;  // none is empty
-  std::size_t offset_ = 0;          // in the first one
+  std::deque<std::string> pieces_;  // never holds an empty piece
+  std::size_t offset_ = 0;          // bytes of the first piece already sent
 };
 
 }  // namespace headlight::serve

@@ -5,7 +5,7 @@ import {element} from '/views/dom.js';
 const kWidth = 760;
 const kHeight = 300;
 const kEdge = {left: 62, right: 14, top: 10, bottom: 30};
-const kMostPoints = 700;  // of a curve; longer ones show means of neighbours
+const kMostPoints = 700;  // points per curve; longer curves show means of neighbours
 
 const node = (name, attributes, ...children) => {
   const made = document.createElementNS('http://www.w3.org/2000/svg', name);

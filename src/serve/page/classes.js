@@ -7,7 +7,7 @@ import {language, say} from './words.js';
 // Tokens per sequence of a text. Short sequences keep the server's slices short.
 const kPiece = 128;
 const kResamples = 200;
-const kShown = 60;  // characters shown of the text of the classes
+const kShown = 60;  // characters shown of the text
 
 let opening = '';  // text of the classes unless the reader chooses one
 

@@ -9,7 +9,7 @@ import {openStrips, showStrips} from './token_strips.js';
 import {shownToken} from './tokens.js';
 import {say} from './words.js';
 
-const kCarried = {  // for the server and for the command
+const kCarried = {  // patching options of the server and the command
   head: {point: 'z', by: 'head'},
   resid_post: {point: 'resid_post', by: 'position'},
   mlp_out: {point: 'mlp_out', by: 'position'},
