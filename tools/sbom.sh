@@ -3,8 +3,7 @@
 # libraries (version, licences, SHA-256 of the library), of the headers compiled into it, and of the
 # libraries that it loads only if they are installed and needed.
 # usage: sbom.sh PROGRAM NAME VERSION [HEADER_PACKAGE...] [optional:PACKAGE...] > headlight.cdx.json
-# SOURCE_DATE_EPOCH sets the document's time; without it, there is none. Equal inputs give equal
-# bytes.
+# SOURCE_DATE_EPOCH sets the time in it (default: none). Equal inputs give equal bytes.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
 program=$1 name=$2 version=$3

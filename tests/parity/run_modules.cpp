@@ -85,8 +85,7 @@ void run_block(Run& run) {
   run.output("y", block.forward(run.input("x"), run.numbers("offsets"), {}));
 }
 
-// The same layer built from general modules, without a causal mask, as in
-// torch.nn.TransformerEncoderLayer.
+// A layer of general modules without a causal mask, as torch.nn.TransformerEncoderLayer.
 class EncoderLayer : public Module {
  public:
   EncoderLayer(const GptConfig& config, DType dtype)

@@ -40,8 +40,7 @@ limit() { # RATE
   done
 }
 
-# Replaces ssh for mpirun: ADDRESS COMMAND... runs in the namespace of that address, under its own
-# host name.
+# Replaces ssh for mpirun: ADDRESS COMMAND... runs in the address's namespace, as its own host.
 cat >"$work/enter" <<'AGENT'
 #!/bin/bash
 address=$1

@@ -135,8 +135,7 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.input("tokens", torch.stack([tokens for tokens, _ in batches]))
     case.input("padding_mask", torch.stack([pads for _, pads in batches]))
     if stirred:
-        # AdamW divides by a gradient's own size, so gradients of pure rounding noise need this
-        # check.
+        # AdamW divides by a gradient's own size, which amplifies rounding noise.
         stir(model, case.generator, 4)
     losses, norms = train(model, plan, batches)
     case.output("losses", torch.stack(losses), seed=False)

@@ -31,9 +31,9 @@ struct DocumentSplitOptions {
   void validate() const;
 };
 
-// Returns the documents of `text` in order, as parts of it. Removes line ends around a document and
-// drops blank documents, so that the result may be empty. DocumentSplit::none returns the whole
-// text. Throws as validate() does.
+// Returns the documents of `text` in order, as views into the text. Removes line ends around a
+// document and drops blank documents, so that the result may be empty. DocumentSplit::none returns
+// the whole text. Throws as validate() does.
 std::vector<std::string_view> find_documents(std::string_view text,
                                              const DocumentSplitOptions& options);
 

@@ -89,7 +89,7 @@ class Tokenizer {
   // Chat template of the model, in Jinja; "": none.
   const std::string& chat_template() const { return chat_template_; }
   void set_chat_template(std::string text) { chat_template_ = std::move(text); }
-  // One-line warning that ids may differ from those of the model's training; "": none.
+  // One-line warning that ids may differ from the ids of the model's training; "": none.
   const std::string& warning() const { return warning_; }
   void set_warning(std::string text) { warning_ = std::move(text); }
   // True if names of special tokens in a text become those tokens; the leftmost name wins, then the
