@@ -7,8 +7,8 @@
 
 namespace headlight::serve {
 
-// Access control. Browsers send requests for any page that they show, and a host name can be rebound to
-// this machine. So names and origins are checked even on loopback.
+// Access control. Browsers send requests for any page that they show, and a host name can be
+// rebound to this machine. So names and origins are checked even on loopback.
 class Access {
  public:
   struct Options {

@@ -38,7 +38,7 @@ struct HttpListener {
 
   HttpOptions options;
   Index body_bytes = 0;    // bytes reserved for bodies of requests
-  Index unsent_bytes = 0;  // bytes of unsent answers; before `context`, whose sessions use it to the end
+  Index unsent_bytes = 0;  // bytes of answers; before `context`, whose sessions use it to the end
   boost::asio::io_context context{1};
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer deadline;

@@ -22,7 +22,7 @@ export function likelyRow(token, probability) {
     element('span', {className: 'amount', textContent: percent(probability)}));
 }
 
-// Shows the contributions of heads to token `target` after the token ids `before`, with model changes.
+// Shows the contributions of heads to `target` after the token ids `before`, with changes.
 function showHeads(place, {before, changes}, target) {
   clearTimeout(asking);
   controller?.abort();
@@ -86,8 +86,8 @@ export function hideChoices() {
   hiding = setTimeout(closeChoices, 150);
 }
 
-// `piece`: {id, name, probability, likely}. `context`: {before: ids of the preceding tokens, changes:
-// model changes of the generation, choose(other): continues from another token}.
+// `piece`: {id, name, probability, likely}. `context`: {before: ids of the preceding tokens,
+// changes: model changes of the generation, choose(other): continues from another token}.
 export function showChoices(node, piece, context) {
   clearTimeout(hiding);
   if (opened === node) {

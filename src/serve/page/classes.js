@@ -11,8 +11,8 @@ const kShown = 60;  // characters shown of the text
 
 let opening = '';  // text of the classes unless the reader chooses one
 
-// Returns {"1.0": {name: "previous_token", label: "바로 앞 토큰", score: 0.8, settled: true}} for an answer
-// of /api/scores in a language. `settled` false: the text is too short to exclude chance.
+// Returns {"1.0": {name: "previous_token", label: "바로 앞 토큰", score: 0.8, settled: true}} for an
+// answer of /api/scores in a language. `settled` false: the text is too short to exclude chance.
 export const classesOf = ({heads, labels}, language) => new Map(heads.map(
   ({head, verdict, verdict_score: score, settled}) =>
     [head, {name: verdict, label: labels[language][verdict], score, settled}]));

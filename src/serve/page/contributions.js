@@ -16,8 +16,8 @@ function svg(tag, attributes, ...children) {
 
 export const signed = (value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
 
-// Returns the parts of an attribution with a place in the map: {layer, column, name, logit}. The MLP
-// column follows the heads.
+// Returns the parts of an attribution with a place in the map: {layer, column, name, logit}. The
+// MLP column follows the heads.
 export function placedParts(parts) {
   const heads = parts.filter(({kind}) => kind === 'head');
   const columnOf = ({head}) => Number(head.split('.')[1]);

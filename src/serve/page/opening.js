@@ -21,8 +21,8 @@ export function readsWell(text, tokens) {
   return tokens.length <= text.length && new Set(tokens).size > text.length / 4;
 }
 
-// Returns the opening texts for `model`. They leave half of its block free. An answer of several tokens
-// becomes '', so that the server chooses it.
+// Returns the opening texts for `model`. They leave half of its block free. An answer of several
+// tokens becomes '', so that the server chooses it.
 export async function openingFor({id, max_model_len: block}) {
   const tokensOf = async (content) => (await ask('/tokenize', {model: id, content})).tokens;
   const count = async (content) => (await tokensOf(content)).length;

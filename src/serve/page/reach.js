@@ -1,8 +1,8 @@
 // Keyboard access: arrow keys move between elements, and focus shows the pointer's tip.
 import {hideTip, showTip} from '/views/tip.js';
 
-// Makes the elements of `selector` in `box` one Tab stop, which starts at tabIndex 0. Up and down move
-// by rows if each row has its own parent element.
+// Makes the elements of `selector` in `box` one Tab stop, which starts at tabIndex 0. Up and down
+// move by rows if each row has its own parent element.
 export function listenToArrows(box, selector) {
   box.addEventListener('focusin', ({target}) => {
     if (target.matches(selector)) {

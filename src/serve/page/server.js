@@ -39,8 +39,8 @@ export async function ask(path, body, signal) {
   return (await post(path, body, signal)).json();
 }
 
-// Returns a parser of server-sent events: it takes pieces of a stream, cut anywhere, and returns the
-// completed events. It throws the error of an error event.
+// Returns a parser of server-sent events: it takes pieces of a stream, cut anywhere, and returns
+// the completed events. It throws the error of an error event.
 export function eventReader() {
   let rest = '';
   return (piece) => {
@@ -85,8 +85,8 @@ export async function askLong(path, body, signal, tell) {
   return answer;
 }
 
-// Returns a function that starts work(signal) after a delay from its last call, and aborts the previous
-// work. Errors go to tell(message); '' clears it.
+// Returns a function that starts work(signal) after a delay from its last call, and aborts the
+// previous work. Errors go to tell(message); '' clears it.
 export function latest(milliseconds, work, tell) {
   let timer = 0;
   let controller = null;

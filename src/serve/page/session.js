@@ -24,7 +24,7 @@ export const newSession = () => ({
   answer: '',              // tokens; '': the most likely
   wrong: '',
   carried: 'head',
-  // Last patch from the clean into the corrupt text: {part: "0.1", from, to}, tokens or null for all.
+  // Last patch of the corrupt text: {part: "0.1", from, to}, token indices or null for all.
   carry: null,
 });
 

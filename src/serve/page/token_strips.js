@@ -1,5 +1,5 @@
-// Token strips of two texts: dragging a token of the first onto the second patches it there. Keyboard
-// and taps do the same in two steps.
+// Token strips of two texts: dragging a token of the first onto the second patches it there.
+// Keyboard and taps do the same in two steps.
 import {byId, element} from '/views/dom.js';
 import {listenToArrows} from './reach.js';
 import {shownToken} from './tokens.js';

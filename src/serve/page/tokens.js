@@ -20,8 +20,8 @@ export const shownToken = (token) => token.replaceAll(' ', '·').replaceAll('\n'
   .replace(/^bytes:((?:\\x[0-9a-f]{2})+)$/, (_, bytes) => `⟨${bytes.match(/[0-9a-f]{2}/g).join(' ').toUpperCase()}⟩`) ||
   '∅';
 
-// Returns {id, name, probability (null: first token), likely: [{id, name, probability}]} for each token
-// of logprobs.
+// Returns {id, name, probability (null: first token), likely: [{id, name, probability}]} for each
+// token of logprobs.
 export function readTokens({tokens, token_ids: ids, token_logprobs: values, top_tokens: tops}) {
   return tokens.map((name, i) => ({
     id: ids[i], name, probability: values[i] === null ? null : Math.exp(values[i]),
