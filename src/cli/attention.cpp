@@ -183,7 +183,7 @@ std::string page_files_option(const Options& options) {
   return folder;
 }
 
-// "toy" for runs/toy and runs/toy/.
+// Title of a model: "toy" for runs/toy and runs/toy/.
 std::string title_of(const std::string& model) {
   const std::filesystem::path path = std::filesystem::path(model).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();

@@ -11,7 +11,7 @@ namespace headlight::fault {
 
 using Environment = std::map<std::string, std::string>;
 
-// Result of a program.
+// Exit code and output of a program.
 struct Ending {
   int code = -1;  // 128 + number if a signal ended it
   bool hung = false;

@@ -33,7 +33,7 @@ std::string parts_table(const PartsReport& report, const Options& options);
 // --each: a curve over the layers, or over the neurons sorted by rise. --off: a heat map with a row
 // for each set.
 std::string parts_svg(const PartsReport& report, const Options& options);
-// A row for each set.
+// Grid with a row for each set of parts.
 ResultGrid parts_grid(const PartsReport& report);
 
 }  // namespace headlight::cli

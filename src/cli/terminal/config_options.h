@@ -10,8 +10,8 @@
 // Command-line options for the keys of a training configuration.
 namespace headlight::cli {
 
-// Error place of settings that may come from a file, an option or the run so far. Messages name the
-// key alone.
+// Empty error prefix for settings that may come from a file, an option or the run so far. Messages
+// name only the key.
 inline constexpr std::string_view kSettings = "";
 
 // Adds an option for every key, with its default in the help, and aliases from other trainers.

@@ -8,8 +8,8 @@ namespace headlight::cli {
 // first call connects them and silences all but process 0. Throws as launched_processes().
 Processes& all_processes();
 
-// Informs the other processes that this one failed. Returns true if another process reports its
-// failure; then this one ends silently.
+// Informs the other processes that this one failed. Returns true if another process prints the
+// error; then this one ends silently.
 bool is_told_by_others() noexcept;
 
 }  // namespace headlight::cli

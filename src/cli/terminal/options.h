@@ -92,7 +92,7 @@ class Options {
   // Assigns words to positional arguments and to values.
   void place_words(const std::vector<Word>& words);
   bool is_positional(const Word& word, const std::vector<Word>& words) const;
-  // Full name of the given option. Throws Error for an unknown one, naming the nearest.
+  // Canonical name of the given option. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
   bool is_ignored(const std::string& name) const;
   std::string option_list() const;  // option list of --help

@@ -112,7 +112,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
   CHECK(report_of({"info", out})["heads_of_layers"] == Json::array({1, 2}));
   CHECK(output_of({"info", out}).rfind("2 layers, 1 and 2 heads", 0) == 0);
-  // Heads keep their numbers after another pruning and in exported models.
+  // Heads keep their numbers after another pruning and in other commands.
   const std::string other = given.folder.at("other");
   output_of({"prune", given.model, "--heads", "0.0", "--out", other});
   const Json left = report_of({"ablate", other, "--data", given.text, "--documents", "line"});

@@ -15,11 +15,11 @@ enum class Fault {
   shorten,  // the call reads or writes half of the bytes
 };
 
-// The fault of one run, from the environment:
+// Fault of one run, from environment variables:
 //   FAULT_ROOT    calls on paths below this folder count, no others
 //   FAULT_KIND    kill, tear, short, or an error: EINTR, EIO, ENOSPC, EMFILE, EACCES
 //   FAULT_AT      the fault strikes the N-th call that it can strike, from 1
-//   FAULT_REPEAT  1: and all calls after it, as a full disk does
+//   FAULT_REPEAT  1: all later calls fail too, as on a full disk
 //   FAULT_FIRED   a file that gets a line when the fault strikes
 //   FAULT_LOG     a file that gets a record of every call that changes something
 struct Plan {
