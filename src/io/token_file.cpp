@@ -32,8 +32,8 @@ struct Layout {
   std::string hint;  // end of the message about an id out of range
 };
 
-// Ids that stay in their file. Reads use the system's page cache, like a mapping. Unlike a mapping,
-// they do not count as this process's memory, and a shrunken file is an Error and not a signal.
+// Ids that stay in their file. Reads use the system's page cache, as with a mapping. But they do
+// not count as this process's memory, and a shrunken file is an Error and not a signal.
 class FileTokens final : public TokenSource {
  public:
   FileTokens(std::shared_ptr<const InputFile> file, Layout layout, Index vocab_size)

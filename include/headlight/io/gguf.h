@@ -111,7 +111,7 @@ class GgufFile {
   const GgufValue* find_value(std::string_view key) const;
   const GgufTensor* find_tensor(std::string_view name) const;
 
-  // Returns all elements as float32. The bits equal those of ggml's reference, except for NaN.
+  // Returns all elements as float32, bit for bit as in ggml's reference, except for NaN.
   Tensor read(const GgufTensor& tensor) const;
   // Overwrites the elements of `target`, a contiguous tensor of the same shape, in its own type.
   void read_into(const GgufTensor& tensor, Tensor& target) const;

@@ -138,7 +138,7 @@ Json config_json(const GptConfig& config) {
         {"sliding_attention", rope_parameters_json({.theta = local_theta}, 0)}}}};
 }
 
-// Llama's tensors, with other norms: attention and MLP have one in front and one behind.
+// Llama's tensors, with other norms: attention and MLP have one before and one after.
 std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
   const auto norm = [&](const char* name) -> std::vector<StoredTensor> {
     return {{.name = name_in_layer(weight, name), .rows = weight.shape[0]}};

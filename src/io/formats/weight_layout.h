@@ -20,7 +20,7 @@ struct RowOrder {
 // A tensor of a model file that holds a weight, or some of its rows.
 struct StoredTensor {
   std::string name;  // without the prefix
-  Index rows = 0;    // rows of the weight, after those of the tensor before
+  Index rows = 0;    // rows of the weight, after the rows of earlier tensors
   RowOrder order = {};
   // The file stores [inputs, outputs] (transformers' Conv1D), the transpose of ours.
   bool transposed = false;

@@ -72,7 +72,7 @@ std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& c
                                   tensor_name(weight, "attn_v")});
 }
 
-// Llama rotates neighbouring elements of a head together; ours are half a head apart.
+// llama.cpp's Llama rotates neighbouring elements of a head together; ours are half a head apart.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
   std::vector<StoredTensor> tensors = split_tensors(weight, config);
   if (weight.part == Part::query_key_value) {

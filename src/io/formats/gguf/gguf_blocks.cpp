@@ -32,7 +32,7 @@ int bit(Byte byte, int place) { return (byte >> place) & 1; }
 int two_bits(Byte byte, int place) { return (byte >> (2 * place)) & 3; }
 
 // Every type below has the size of its blocks and read(), which converts one block to values.
-// Offsets are those of the structs block_* in ggml-common.h.
+// Offsets are as in the structs block_* in ggml-common.h.
 
 struct F32 {
   static constexpr GgufBlock kBlock{1, 4};

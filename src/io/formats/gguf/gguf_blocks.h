@@ -8,8 +8,8 @@
 namespace headlight {
 
 // Converts whole blocks of a type to float32. Operations, their order and the rounding to float32
-// after each are those of ggml's reference: dequantize_row_* in ggml-quants.c, and gguf.quants of
-// its Python package.
+// after each are as in ggml's reference: dequantize_row_* in ggml-quants.c, and gguf.quants of its
+// Python package.
 void dequantize_gguf(GgufType type, std::span<const std::byte> blocks, std::span<float> values);
 
 // True for the types that quantize_gguf() writes: F32, F16, BF16 and Q8_0.

@@ -70,8 +70,8 @@ std::string name_of_pieces(const Json& root) {
   return !whole && is_split(steps[0], kQwen2Pattern) ? "qwen2" : "";
 }
 
-// True if llama.cpp's result is the expected one. It never composes characters, even for models
-// whose tokenizer.json does (NFC).
+// True for no normaliser or NFC. llama.cpp never composes characters, even for models whose
+// tokenizer.json has NFC.
 bool has_known_normalizer(const Json& root) {
   const Json normalizer = root.value("normalizer", Json());
   return normalizer.is_null() || is_type(normalizer, "NFC");
