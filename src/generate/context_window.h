@@ -29,12 +29,11 @@ class ContextWindow {
   // Returns true when a step with the last token gives the next logits; otherwise call read().
   bool can_step() const;
   DecodeItem step_item() { return {tokens_.back(), &cache_}; }
-  // Reads the tokens that are not in the cache. Returns the logits [V] of the next token, valid
-  // until the decoder or this window computes others. Throws Error for an id outside the
-  // vocabulary.
+  // Reads the tokens that are not cached. Returns the logits [V] of the next token, valid until the
+  // decoder or window computes others. Throws Error for an id outside the vocabulary.
   std::span<const float> read();
-  // Reads up to the next position that is a multiple of `chunk`, so that the grouping of tokens,
-  // and with it every bit, depends only on the tokens. Returns the logits if all tokens are read.
+  // Reads up to the next position that is a multiple of `chunk`. The grouping of tokens, and with
+  // it every bit, then depends only on the tokens. Returns the logits if all are read.
   std::optional<std::span<const float>> read_chunk(Index chunk);
   // Starts from a cache of the first tokens, but not all. Call before the first read.
   void adopt(KeyValueCache cache) { cache_ = std::move(cache); }

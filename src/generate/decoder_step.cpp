@@ -440,8 +440,7 @@ void DecoderStep::Layer::add(Branch branch) {
   me_.barrier();
 }
 
-// Computes this member's rows of inner = activation(matrix normalized), with a gate times mlp_in
-// normalized.
+// Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
 void DecoderStep::Layer::feed_forward() {
   const bool is_gated = layer_.plan.gated_mlp;
   const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;

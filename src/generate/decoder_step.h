@@ -41,7 +41,7 @@ class StepWorkspace {
 };
 
 // Passes rows to a hook that wants them, as a tensor of this shape [B, ...], and stores its result.
-// Throws what the hook throws.
+// Rethrows the hook's exceptions.
 void visit_rows(ForwardHook* hook, const Place& place, const StepVectors& rows, const Shape& shape);
 
 // Returns the multiply-adds of a step on `batch` sequences.

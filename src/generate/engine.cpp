@@ -27,8 +27,8 @@ struct Chosen {
   std::exception_ptr failure = {};
 };
 
-// Chooses a token for each text from its logits, in parallel, because a draw takes a large part of
-// the time that a step needs for one more text.
+// Chooses a token for each text from its logits. Runs in parallel: a draw takes much of the time
+// that a step needs for one more text.
 std::vector<Chosen> choose_all(const std::vector<RunningText*>& texts, const Decoder& decoder) {
   std::vector<Chosen> chosen(texts.size());
   parallel_for(std::ssize(texts), 1, [&](Index begin, Index end) {
@@ -201,8 +201,7 @@ std::vector<std::shared_ptr<RunningRequest>> Engine::State::admitted() const {
 }
 
 // Returns the next request to read, or null. Alternates between the oldest and the one with the
-// least to read, so that a short prompt need not wait for a long one, nor a long one for many short
-// ones.
+// least to read: a short prompt need not wait for a long one, nor a long one for many others.
 std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
   const auto found = admitted();
   if (found.empty()) {
@@ -252,8 +251,7 @@ void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& reques
 
 // Generates one token for every unfinished text.
 void Engine::State::advance() {
-  // texts that share passes over the weights
-  std::map<ForwardHook*, std::vector<RunningText*>> groups;
+  std::map<ForwardHook*, std::vector<RunningText*>> groups;  // each shares passes over the weights
   std::vector<RunningText*> reading;                         // texts that must read their window
   for (RunningText& text : texts) {
     if (!text.finished() && text.window().can_step()) {

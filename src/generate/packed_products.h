@@ -14,8 +14,7 @@ class PackedProducts final : public WeightProducts {
   Tensor multiply(const Linear& linear, const Tensor& x) const override;
 
  private:
-  // keyed by the address of the weights
-  std::unordered_map<const float*, const PackedMatrix*> matrices_;
+  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
 };
 
 }  // namespace headlight

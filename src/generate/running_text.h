@@ -75,8 +75,7 @@ class RunningText {
   ContextWindow& window() { return window_; }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
-  // Chooses the next token from logits [V]. Changes only this text, so that texts can choose in
-  // parallel.
+  // Chooses the next token from logits [V]. Changes only this text: texts can choose in parallel.
   std::int32_t choose(std::span<const float> logits);
   // Appends a token that was chosen from logits [V].
   void take(std::span<const float> logits, std::int32_t id);

@@ -18,8 +18,7 @@ class SampleWriter : public TrainObserver {
   // Reports to `warn` when the file cannot be written and training continues.
   explicit SampleWriter(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
 
-  // Throws SaveError when the file cannot be opened. on_step() throws SaveError if on_save_error is
-  // stop.
+  // Throws SaveError when the file cannot be opened; on_step() does if on_save_error is stop.
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_rollback(const RollbackMetrics& metrics) override;

@@ -173,8 +173,7 @@ std::int32_t choose_token(std::span<const TokenProbability> distribution, double
       return token.id;
     }
   }
-  // Rounding may leave the sum slightly below 1; then return the last token with a probability
-  // above 0.
+  // Rounding may leave the sum below 1; then return the last token with a probability above 0.
   const auto last =
       std::find_if(distribution.rbegin(), distribution.rend(),
                    [](const TokenProbability& token) { return token.probability > 0; });

@@ -7,8 +7,7 @@
 namespace headlight {
 namespace {
 
-// Returns positions [begin, end) of a block's keys (part 0) or values (part 1): a view [G, end -
-// begin, D].
+// Returns positions [begin, end) of a block's keys (part 0) or values (1): a view [G, T, D].
 Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
   const Index heads = block.size(1);
   const Index width = block.size(3);

@@ -39,8 +39,7 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   return options;
 }
 
-// Returns queries, keys or values (part 0, 1, 2) of rows of qkv [N, (H + 2 G) D]: [T, H, D], or G
-// for H.
+// Returns queries, keys or values (part 0, 1, 2) of rows of qkv [N, (H + 2 G) D]: [T, H or G, D].
 Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const AttentionPlan& plan) {
   const Index first = plan.part_begin(part);
   const Index heads = plan.part_heads(part);

@@ -14,7 +14,7 @@ namespace headlight {
 std::vector<ElementRange> ranges_of(const std::optional<TensorParts>& parts,
                                     const std::string& name, const Tensor& parameter);
 
-// Returns zeros for the moments of these elements; in the parameter's shape if they are all of it.
+// Returns zeros for the moments of these elements; in the parameter's shape if they are complete.
 Tensor zeros_for(const std::vector<ElementRange>& ranges, const Tensor& parameter);
 
 }  // namespace headlight

@@ -351,8 +351,7 @@ std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folde
 
 AppliedConfig apply_config_file(TrainConfig& config, const fs::path& path) {
   AppliedConfig applied;
-  // values of this file only, because its folder is only searched for its own paths
-  TrainConfig own;
+  TrainConfig own;  // values of this file only: other paths are not relative to its folder
   const std::vector<ConfigEntry> entries = read_config_file(path);
   in_place(shown(path) + ": ", [&] {
     for (const ConfigEntry& entry : entries) {

@@ -147,8 +147,7 @@ Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
   const NoGrad no_grad;
   const EvaluationBatches batches(model, dataset, options);
   Processes& processes = options.processes == nullptr ? alone() : *options.processes;
-  // zeros for batches of other processes
-  std::vector<double> losses(static_cast<std::size_t>(batches.count()));
+  std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
     losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
   }

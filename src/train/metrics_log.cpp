@@ -18,9 +18,8 @@ bool is_evaluation(const std::string& line) {
   return line.find("\"validation_loss\"") != std::string::npos;
 }
 
-// Returns true if the line is about a time before `state`. Steps are numbered from 0, evaluations
-// by the steps before them. An evaluation with the state's own number counts only if the state
-// includes it.
+// Returns true if the line is from before `state`. Steps are numbered from 0, evaluations by the
+// steps before them; an evaluation with the state's own number counts if the state includes it.
 bool is_before(const TrainingState& state, const std::string& line) {
   const Index iteration = iteration_of_line(line);
   const bool evaluated = is_evaluation(line) && state.evaluated == state.iteration;

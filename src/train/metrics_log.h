@@ -51,7 +51,7 @@ class MetricsLog : public TrainObserver {
   // `on_failure`, which may throw.
   MetricsLog(std::filesystem::path path, const TrainingState& begin, LineLog::OnFailure on_failure);
 
-  // Drops the lines after this state, except those of earlier rollbacks to it. Throws SaveError.
+  // Drops the lines after this state, except earlier rollbacks to it. Throws SaveError.
   void cut(const TrainingState& state);
 
   void on_start(const RunPlan& plan) override;

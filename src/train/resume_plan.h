@@ -19,15 +19,13 @@ TrainConfig settings_of(const TrainingState& state, const std::filesystem::path&
 std::vector<SettingChange> changed_settings(const TrainConfig& before, const TrainConfig& now,
                                             Index iteration);
 
-// Returns lines like "after update 12: batch_size = 8 (was 6), ...", one for each step with
-// changes.
+// Returns "after update 12: batch_size = 8 (was 6), ...", a line for each step with changes.
 std::vector<std::string> lines_of(const std::vector<SettingChange>& changes);
 
 // How a run makes its batches, before or after a change of settings.
 struct DataCourse {
   const TrainConfig& config;
-  // after the change only batches_per_epoch, the tokens and the content are set
-  DataPosition position;
+  DataPosition position;  // after the change: batches_per_epoch, tokens, content
 };
 
 // Position of the next batch after a change of settings, and a line about skipped, repeated or

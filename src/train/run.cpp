@@ -183,15 +183,13 @@ class Run {
     return is_true_in_any(processes_, options_.stop_requested && options_.stop_requested());
   }
 
-  // Returns true if the newest checkpoint, complete or in progress, is of step `iteration`; -1:
-  // there is none.
+  // Returns true if the newest checkpoint, even in progress, is of step `iteration`; -1: none.
   bool was_saved(Index iteration) const {
     return decided_by_leader(processes_,
                              directory_ != nullptr && directory_->last_saved() == iteration);
   }
 
-  // Restores the optimizer and trainer from start_.state and the checkpoint. The weights are loaded
-  // already.
+  // Restores the optimizer and the trainer. Weights and start_.state are loaded already.
   void go_on_from(const fs::path& checkpoint) {
     OptimizerState whole(trainer_.empty_optimizer_state());
     if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
@@ -203,8 +201,7 @@ class Run {
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
-  // Does the evaluation that a stopped or killed run missed, and saves a checkpoint to roll back
-  // to.
+  // Evaluates if a stopped or killed run missed it, and saves a checkpoint to roll back to.
   void catch_up(RunResult& result) {
     const Index iteration = trainer_.iteration();
     const bool evaluates = iteration > 0 && iteration < config_.max_iters &&

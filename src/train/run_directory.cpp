@@ -49,8 +49,7 @@ bool make_synced_folder(const fs::path& path) {
   return made;
 }
 
-// Converts exceptions of the standard library to Error: lack of memory or threads also prevents
-// saving.
+// Converts standard exceptions to Error: lack of memory or threads also prevents saving.
 template <class Work>
 auto as_error(const Work& work) {
   try {
@@ -86,8 +85,7 @@ void copy_all(const NamedTensors& from, const NamedTensors& to) {
 
 }  // namespace
 
-// Copy of model and optimizer for saving during training. It doubles the memory of weights and
-// moments.
+// Copy of model and optimizer, for saving during training. It doubles their memory.
 class RunDirectory::Copy {
  public:
   Copy(const Gpt& model, const Optimizer& optimizer)

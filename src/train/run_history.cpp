@@ -111,8 +111,7 @@ std::string tokenizer_fingerprint(const fs::path& run) {
   return fingerprint_of_bytes(read_whole_file(*model / "tokenizer.json", kLargest));
 }
 
-// Returns bits per byte for one nat per token, from the last usable evaluation; NaN if there is
-// none.
+// Returns bits per byte for one nat per token, from the last usable evaluation, or NaN.
 double bits_per_byte_of_a_nat(const RunHistory& run) {
   for (auto point = run.validation.rbegin(); point != run.validation.rend(); ++point) {
     if (point->bits_per_byte > 0 && point->loss > 0) {

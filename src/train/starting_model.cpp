@@ -22,8 +22,7 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
           " of the model that the run starts from");
 }
 
-// Throws Error unless the run describes this model. Compares canonical forms, because `run` may
-// give settings redundantly.
+// Throws Error unless the run describes this model. Ignores redundant values.
 void require_same_model(const TrainConfig& run, const TrainConfig& model, Index vocabulary) {
   GptConfig wanted = run.model(vocabulary);
   wanted.validate();

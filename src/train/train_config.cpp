@@ -385,8 +385,7 @@ void require_shards(Index shards) {
                 " or ", std::bit_ceil(number), " go");
 }
 
-// Throws Error for a value that is neither a kind nor a path. Does not require a path to exist,
-// since a resumed run uses its own tokenizer.
+// Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
 void require_tokenizer(const std::string& tokenizer) {
   const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");

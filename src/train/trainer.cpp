@@ -195,8 +195,7 @@ void Trainer::compute_shards(StepMetrics& metrics, const std::vector<Batch>& bat
   metrics.phases.optimizer += clock.lap();
 }
 
-// Sets the outcome of the step: skipped or unusable for a non-finite number, skipped for a loss
-// spike.
+// Sets the outcome of the step: non-finite numbers and loss spikes prevent an update.
 void Trainer::judge(StepMetrics& metrics) const {
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
     metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",

@@ -34,8 +34,7 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
   return tokenizer;
 }
 
-// Returns the tokenizer stored next to a file of token ids, since ids cannot be turned into text
-// without it.
+// Returns the tokenizer found beside a file of ids, which cannot be made from the ids.
 std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
                                             std::vector<std::string>& notes) {
   const std::filesystem::path beside =
@@ -133,8 +132,7 @@ class SplitReader {
               std::vector<std::string>& warnings)
       : config_(config), tokenizer_(tokenizer), warnings_(warnings) {}
 
-  // Validates on validation_data if given; else on each file's last part or the validation file
-  // next to it.
+  // Validates on validation_data, or on each file's last part or the validation file beside it.
   DatasetSplit read(const DataFiles& files) {
     validation_ = files.validation;
     std::vector<TokenDataset> train;

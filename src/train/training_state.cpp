@@ -142,8 +142,8 @@ Json to_json(const std::vector<SettingChange>& changes) {
   return list;
 }
 
-// Checks the numbers of a state against each other. States saved by users of the library may have
-// little more than the step number; those of a run are complete and name the program.
+// Checks the numbers of a state against each other. Users of the library may save little more than
+// the step number; runs save a complete state with the program's build.
 class Consistency {
  public:
   Consistency(const TrainingState& state, const std::string& where)
@@ -187,8 +187,7 @@ class Consistency {
             state_.learning_rate, "; take a checkpoint that is not damaged");
   }
 
-  // A rollback to a checkpoint before a change keeps the change, so its step may exceed the
-  // state's.
+  // After a rollback to before a change, the change stays, with a later step than the state's.
   void check_changes() const {
     if (history_.rollbacks > 0) {
       return;

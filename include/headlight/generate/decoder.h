@@ -17,7 +17,7 @@ struct DecodeItem {
 
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
-// pass over the weights. Logits equal those of Gpt up to rounding. Their bits depend neither on the
+// pass over the weights. Logits equal a Gpt's up to rounding. Their bits depend neither on the
 // number of threads nor on the other sequences. A hook sees and changes the same points as in Gpt.
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
@@ -40,8 +40,7 @@ class Decoder {
   bool has_steps() const;
   KeyValueCache make_cache() const;
 
-  // Appends tokens to one sequence; logits(0) then predict the token after the last one. Throws
-  // what Gpt::hidden throws.
+  // Appends tokens to one sequence; logits(0) then predict the next. Throws as Gpt::hidden does.
   void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
             ForwardHook* hook = nullptr);
   // Appends one token to each sequence; logits(i) then predict the token after items[i]. The caches

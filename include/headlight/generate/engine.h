@@ -64,16 +64,14 @@ struct EngineStatus {
 // between steps. The tokens of a text depend only on its request.
 class Engine {
  public:
-  // The references must outlive the engine. Throws Error when the tokenizer has more ids than the
-  // model.
+  // Both must outlive the engine. Throws Error when the tokenizer has more ids than the model.
   Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   // Queues a request; step() starts its texts. Earlier requests get places and memory first. Throws
-  // Error for options out of range, and about "max_tokens" for a request that exceeds
-  // context_tokens.
+  // Error for options out of range; about "max_tokens" if context_tokens is too small.
   RequestId begin(Request request);
   // Cancels a request. Its running texts end in the next step with FinishReason::cancelled; the
   // others do not start.
@@ -82,8 +80,8 @@ class Engine {
   // Returns false when no request is left.
   bool step();
   EngineStatus status() const;
-  // Returns the positions that a request needs of context_tokens, in whole blocks of 64: those of
-  // the prompt and the maximum of each text, at most block_size.
+  // Returns the positions that a request needs of context_tokens, in whole blocks of 64: the prompt
+  // and the maximum of each text, at most block_size.
   static Index context_of(const Request& request, Index block_size);
 
  private:

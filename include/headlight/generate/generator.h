@@ -58,7 +58,7 @@ inline constexpr auto kChoices<FinishReason> =
                                          {"cancelled", FinishReason::cancelled}});
 
 struct GenerateResult {
-  // All chosen tokens, including a final <|endoftext|> and those of a stop text.
+  // All chosen tokens, including a final <|endoftext|> and a stop text's.
   std::vector<std::int32_t> tokens;
   std::vector<TokenChoice> choices;  // one for each token if logprobs is set
   std::string text;                  // UTF-8, without the stop text
@@ -83,8 +83,8 @@ struct GenerateResult {
 // that may start a stop text is held back until that is decided. The joined pieces are the result's
 // text.
 //
-// Throws Error when an option is out of range, the prompt is not UTF-8, the tokenizer has more ids
-// than the model, or a logit is NaN or infinite.
+// Throws Error when an option is out of range, the prompt is not UTF-8, or the tokenizer has more
+// ids than the model. Also throws when a logit is NaN or infinite.
 GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});

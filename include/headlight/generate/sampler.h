@@ -73,7 +73,7 @@ class Sampler {
   std::vector<TokenProbability> distribution(const Tensor& logits,
                                              std::span<const std::int32_t> history) const;
 
-  // Draws the next token. Throws what distribution() throws.
+  // Draws the next token. Throws the errors of distribution().
   std::int32_t next(const Tensor& logits, std::span<const std::int32_t> history);
   // Draws from logits [V] in memory. Allocates nothing after the first call.
   std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history);
@@ -99,8 +99,7 @@ class Sampler {
   RandomStream random_;
   std::vector<std::int32_t> excluded_;
   std::uint64_t draws_ = 0;
-  // how often each token was chosen; only if a penalty needs it
-  std::map<std::int32_t, Index> chosen_;
+  std::map<std::int32_t, Index> chosen_;  // counts of chosen tokens, for the penalties
   Scratch scratch_;
 };
 

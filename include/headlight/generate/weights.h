@@ -25,9 +25,8 @@ inline constexpr auto kChoices<WeightFormat> =
 // has the needed and free memory and the formats that would fit.
 void require_decoder_memory(const GptConfig& config, WeightFormat format);
 
-// Rounds the matrices of a float32 model to the values that a Decoder of this format uses, to
-// measure the loss of quality with the model itself. With tied weights this includes the token
-// embedding.
+// Rounds the matrices of a float32 model to the values that a Decoder of this format uses. The
+// model then shows the loss of quality. With tied weights this includes the token embedding.
 void round_weights(Gpt& model, WeightFormat format);
 
 }  // namespace headlight

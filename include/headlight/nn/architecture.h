@@ -76,8 +76,8 @@ struct HiddenMatrix {
   std::vector<Index> blocks = {};
 };
 
-// Returns those of a Gpt, in the order of weights_of(); query, key and value are three blocks.
-// Throws Error for an invalid configuration.
+// Returns the hidden matrices of a Gpt, in the order of weights_of(); query, key and value are
+// three blocks. Throws Error for an invalid configuration.
 std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 
 // Shape and options of a layer's attention.
@@ -104,7 +104,7 @@ struct AttentionPlan {
   Index key_head(Index head) const;
 };
 
-// Computation of a layer, for all implementations of it; see nn/block_order.h.
+// Computation of a layer, for every implementation; see nn/block_order.h.
 struct BlockPlan {
   NormPosition norm = NormPosition::pre;
   bool parallel = false;     // GptConfig::parallel_residual
@@ -138,11 +138,11 @@ struct ParameterCounts {
 // Throws Error for an invalid configuration or more than 2^48 parameters.
 ParameterCounts count_parameters(const GptConfig& config);
 
-// Returns the floating-point operations of the matrix products of one training step, with two for
-// each multiply-add. The sum is 6 W N for the W weights of matrices, and 12 H D P for each layer's
-// attention over P visible pairs of query and key (Chowdhery et al., arXiv 2204.02311, appendix B,
-// but without masked pairs). offsets [B + 1] are those of Batch, so that only real tokens count.
-// Throws Error for an invalid configuration.
+// Returns the floating-point operations of the matrix products of one training step; a multiply-add
+// counts as two. They are 6 W N for the W weights of matrices, plus 12 H D P a layer for attention.
+// P is the number of visible pairs of query and key (Chowdhery et al., arXiv 2204.02311, appendix
+// B, but without masked pairs). offsets [B + 1] as in Batch, so that only real tokens count. Throws
+// Error for an invalid configuration.
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets);
 
 // Returns the operations for one token that attends to block_size tokens.

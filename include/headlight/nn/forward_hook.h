@@ -35,8 +35,8 @@ class ForwardHook {
   ForwardHook(const ForwardHook&) = delete;
   ForwardHook& operator=(const ForwardHook&) = delete;
 
-  // Called before the points of a pass, and again when the pass continues with fewer rows, for
-  // example for logits of the last tokens only. `rows` is valid until the next call.
+  // Called before the points of a pass, and again when it continues with fewer rows: logits often
+  // need only the last tokens. `rows` is valid until the next call.
   virtual void begin(const PassRows& /*rows*/) {}
   // Returns true if visit() is to be called at this point. Must not change during a forward pass.
   virtual bool wants(Point point, Index layer) const = 0;

@@ -85,8 +85,7 @@ class Gpt : public LanguageModel {
   // has the same bits as hidden(batch).
   Tensor hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                      const ForwardContext& context = {}) const;
-  // Runs layers `first` to `last` - 1 on the residual stream [N, C] before layer `first`; returns
-  // the stream after them.
+  // Runs layers `first` to `last` - 1 on the stream [N, C] before `first`; returns the result.
   Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                     const ForwardContext& context = {}) const;
   // Returns logits [N, V] of hidden states [N, C].

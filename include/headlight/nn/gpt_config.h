@@ -33,8 +33,7 @@ inline constexpr auto kChoices<PositionKind> =
                                          {"none", PositionKind::none}});
 
 inline constexpr Index kMostLayers = 4096;
-// Limit over all layers. Lists of heads are created before the weights are read and could
-// contradict them.
+// Limit over all layers: lists of heads are created before weights are read that could differ.
 inline constexpr Index kMostHeads = Index{1} << 20;
 // Far above any model that a CPU can train; products of two sizes fit into 64 bits.
 inline constexpr Index kLargestSize = Index{1} << 24;
@@ -98,8 +97,7 @@ struct GptConfig {
   HeadLayout head_layout() const;
   // Returns the options of norms over vectors of this width.
   NormOptions norm_options(Index width, DType dtype) const;
-  // Returns an equivalent configuration without redundant values, so that equal models have equal
-  // configurations.
+  // Returns the configuration without redundant values, which is equal for equal models.
   GptConfig canonical() const;
   // Throws Error for sizes that are out of range or do not divide.
   void validate() const;

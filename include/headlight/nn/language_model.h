@@ -35,8 +35,7 @@ class LanguageModel : public Module {
   // Returns the matrices that Muon updates, by their names in parameters(); AdamW updates the rest.
   // Empty: optimizer = muon refuses the model.
   virtual std::vector<HiddenMatrix> hidden_matrices() const { return {}; }
-  // Returns the name of this class of models in config.json, so that other classes refuse its
-  // checkpoints.
+  // Returns the model type in config.json. Other types refuse checkpoints of this class.
   virtual std::string model_type() const { return "custom"; }
 };
 

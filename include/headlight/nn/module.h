@@ -39,9 +39,8 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // Returns all trainable tensors, including submodules', in order of registration. Names are
-  // joined by dots, as in "h.0.attn.c_attn.weight". The tensors share elements and gradients with
-  // the module.
+  // Returns all trainable tensors, with submodules, in order of registration. Names are joined by
+  // dots: "h.0.attn.c_attn.weight". Tensors share elements and gradients with the module.
   NamedTensors parameters() const;
   // Returns saved state without gradients, for example running statistics.
   NamedTensors buffers() const;

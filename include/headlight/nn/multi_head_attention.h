@@ -9,13 +9,13 @@
 namespace headlight {
 
 struct MultiHeadAttentionOptions {
-  Index width = 0;                          // C: width of queries and of the output
-  Index heads = 1;                          // H
-  Index key_heads = 0;                      // G; 0: H. Other values need the fused projection
-  std::vector<Index> key_ends = {};         // as in AttentionPlan
-  Index head_width = 0;                     // D; 0: C / H, which must divide
+  Index width = 0;                   // C: width of queries and of the output
+  Index heads = 1;                   // H
+  Index key_heads = 0;               // G; 0: H. Other values need the fused projection
+  std::vector<Index> key_ends = {};  // as in AttentionPlan
+  Index head_width = 0;              // D; 0: C / H, which must divide
   Index window = 0;  // as in AttentionPlan; for forward_ragged(), or forward() with masks.causal
-  double scale = 0;                         // factor of the scores; 0: 1 / sqrt(D)
+  double scale = 0;  // factor of the scores; 0: 1 / sqrt(D)
   std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys; forward_ragged() only
   std::optional<RopeOptions> rope = {};     // rotation after qk_norm; forward_ragged() only
   Index key_width = 0;                      // of the keys in forward(); 0: C
@@ -45,8 +45,8 @@ struct AttentionMasks {
 // otherwise q_proj, k_proj, v_proj and c_proj. With qk_norm also q_norm and k_norm.
 class MultiHeadAttention : public Module {
  public:
-  // Throws Error when the heads do not divide C and no head width is given, and when a fused
-  // projection has other key or value widths.
+  // Throws Error when the heads do not divide C and no head width is given. Also throws when a
+  // fused projection has other key or value widths.
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options,
                               const RandomStream& random = {});
 

@@ -10,7 +10,7 @@
 namespace headlight {
 
 // Points of a forward pass that a hook can read and change, in the order of computation. Values and
-// gradients equal those of hooks on modules of transformers' models (tests/parity). N: rows of the
+// gradients equal those in hooks on modules of transformers' models (tests/parity). N: rows of the
 // pass; H D: inner width of attention; G: heads of keys and values; I: inner width of the MLP.
 // Layers skip points that they do not compute: without rotary positions there is no rot_q. With
 // NormPosition::post, ln1 and ln2 are the residual stream itself.
@@ -28,14 +28,13 @@ enum class Point {
   pattern,         // [H, T, S] of one sequence: attention weights, before dropout
   z,               // [N, H, D]: outputs of the heads, before c_proj
   result,          // [N, H, C]: contribution of each head, without the bias of c_proj
-  // [N, C]: output of attention, after any output norm, to be added to the residual stream
-  attn_out,
+  attn_out,        // [N, C]: output of attention, after any output norm, added to the stream
   resid_mid,       // [N, C]: residual stream between attention and MLP
   ln2_scale,       // [N, 1]: divisor in the norm of the MLP
   ln2,             // [N, C]: input of the MLP
   mlp_pre,         // [N, I]: input of the activation; the gate, if there is one
   mlp_post,        // [N, I]: input of the output matrix: neurons
-  mlp_out,  // [N, C]: output of the MLP, after any output norm, to be added to the residual stream
+  mlp_out,         // [N, C]: output of the MLP, after any output norm, added to the stream
   resid_post,      // [N, C]: residual stream at the layer's output
   ln_final_scale,  // [N, 1]: divisor in the final norm; outside the layers, like the next two
   ln_final,        // [N, C]: input of the head

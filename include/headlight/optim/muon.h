@@ -8,7 +8,7 @@ namespace headlight {
 
 // Factor of the learning rate for a matrix [outputs, inputs], with torch.optim.Muon's names.
 enum class LearningRateAdjustment {
-  original,         // sqrt(max(1, outputs / inputs)), Jordan's; for rates about 0.02
+  original,  // sqrt(max(1, outputs / inputs)), Jordan's; for rates about 0.02
   // 0.2 sqrt(max(outputs, inputs)): elements change as much as with AdamW, so that its rates and
   // decays suit (Liu et al., arXiv 2502.16982, equation 4)
   match_rms_adamw,
@@ -53,8 +53,7 @@ class Muon : public Optimizer {
  private:
   struct Slot {
     MuonMatrix matrix;
-    // running mean of the gradient, in the parameter's shape; [0] if in another process
-    Tensor velocity;
+    Tensor velocity;  // gradient mean in the parameter's shape; [0]: another process's
   };
   template <class T>
   void update(Slot& slot, double learning_rate, double gradient_scale) const;

@@ -15,11 +15,10 @@ struct NewtonSchulzOptions {
   double epsilon = 1e-7;  // lower bound of the norm in the first division
 };
 
-// Returns U S' V^T for a contiguous matrix U S V^T [rows, columns], after `steps` iterations on the
-// matrix divided by its Frobenius norm. With the default options, all singular values that are not
-// tiny relative to the norm end between 0.68 and 1.21. Computes in the matrix's type on all
-// threads; the bits do not depend on their number. Throws Error for anything but a floating-point
-// matrix.
+// Returns U S' V^T for a contiguous matrix U S V^T [rows, columns]. Divides it by its Frobenius
+// norm, then makes `steps` iterations. By default all singular values that are not tiny relative to
+// the norm end between 0.68 and 1.21. Computes in the matrix's type on all threads; the bits do not
+// depend on their number. Throws Error for all but floating-point matrices.
 Tensor orthogonalize(const Tensor& matrix, const NewtonSchulzOptions& options = {});
 
 }  // namespace headlight

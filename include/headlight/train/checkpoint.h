@@ -72,8 +72,8 @@ bool holds_run(const std::filesystem::path& directory);
 std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
                                              std::vector<std::string>& skipped);
 
-// Reads state.json only. load_model() reads the weights; load_parameters() reads those of a model
-// other than Gpt.
+// Reads only state.json. load_model() reads the weights of a Gpt, load_parameters() those of other
+// models.
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
 // Loads the optimizer's moments and step count. If another optimizer wrote the checkpoint, sets

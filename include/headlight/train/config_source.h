@@ -63,9 +63,9 @@ struct AppliedConfig {
 };
 
 // Overwrites the keys that a TOML file sets. Searches for relative paths of data, validation_data,
-// tokenizer and init_from in the current folder, then in the file's folder and its parents, nearest
-// first. A path found outside the current folder becomes absolute. out_dir always stays relative to
-// the current folder. Throws Error with the file name for invalid content.
+// tokenizer and init_from in the current folder, then in the file's folder, then in its parents. A
+// path found outside the current folder becomes absolute. out_dir always stays relative to the
+// current folder. Throws Error with the file name for invalid content.
 AppliedConfig apply_config_file(TrainConfig& config, const std::filesystem::path& path);
 
 // Searches for the relative paths of a configuration in the current folder, then in `folder` and

@@ -21,8 +21,7 @@ struct RunPlan {
   Index train_tokens = 0;
   Index validation_tokens = 0;
   const TokenDataset* train = nullptr;       // never null in a run
-  // never null in a run; without sequences: no validation data
-  const TokenDataset* validation = nullptr;
+  const TokenDataset* validation = nullptr;  // never null in a run; may be empty
   Index batches_per_epoch = 0;
   Index first_iteration = 0;  // above 0 when resumed
   MemoryPlan memory = {};
@@ -79,19 +78,18 @@ struct RunResult {
   std::filesystem::path directory = {};
 };
 
-// Trains as configured: reads the data, creates or loads the model, evaluates every eval_interval
-// steps and at the end, and writes checkpoints and metrics.jsonl to out_dir, which it locks. A
-// separate thread writes checkpoints from a copy of weights and moments. With resume (or init_from
-// = resume) it continues from the newest complete checkpoint; with unchanged settings the result is
-// bit-identical to an uninterrupted run. A run killed before its first checkpoint starts over.
-// Resuming may change every setting except the optimizer, ConfigRole::architecture and
+// Trains as configured: reads the data, creates or loads the model, and evaluates every
+// eval_interval steps and at the end. Locks out_dir and writes checkpoints and metrics.jsonl to it.
+// A separate thread writes checkpoints from a copy of weights and moments. With resume (or
+// init_from = resume) it continues from the newest complete checkpoint; with unchanged settings the
+// result is bit-identical to an uninterrupted run. A run killed before its first checkpoint starts
+// over. Resuming may change every setting except the optimizer, ConfigRole::architecture and
 // ConfigRole::start; config.toml, state.json and metrics.jsonl record the changes. With eval_only
-// it evaluates the starting model once and writes nothing.
-//
-// Throws, before a resumed run's directory has changed, Error for bad input, when out_dir holds a
-// run and resume is not set, or when the processes differ in settings, data, build or CPU variant.
-// Throws OthersFailed when another process reports the failure; LockedError when another process
-// trains in out_dir; SaveError when saving fails and on_save_error is stop, or at the end.
+// it evaluates the starting model once and writes nothing. Throws Error before it changes the
+// directory of a resumed run: for bad input, when out_dir holds a run but resume is not set, and
+// when processes differ in settings, data, build or CPU variant. Throws OthersFailed when another
+// process reports the failure; LockedError when another process trains in out_dir; SaveError when
+// saving fails and on_save_error is stop, or at the end.
 RunResult run_training(const TrainConfig& config, const RunOptions& options = {});
 
 }  // namespace headlight

@@ -71,8 +71,7 @@ struct SettingDifference {
   std::vector<std::string> values = {};  // one for each run; empty: not set in that run
 };
 
-// Returns the differing settings except out_dir, in the order of the files. Ignores runs without
-// settings.
+// Returns the settings that differ, except out_dir, in file order. Ignores runs without settings.
 std::vector<SettingDifference> differing_settings(std::span<const RunHistory> runs);
 
 // Conditions for comparing the losses of several runs, as far as they are recorded.

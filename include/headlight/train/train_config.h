@@ -129,8 +129,7 @@ struct TrainConfig {
   BatcherOptions batcher() const;
   TextFormat text_format() const;
   LearningRateSchedule schedule() const;
-  // Returns the number of shards of a step for so many processes. Throws Error when there are more
-  // processes than shards.
+  // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;
 };
 
@@ -193,8 +192,7 @@ bool is_boolean(const ConfigField& field);
 // Returns true when the value was not given and is derived from others.
 bool is_following(const TrainConfig& config, const ConfigField& field);
 
-// Returns the configuration that describes `model`, the inverse of TrainConfig::model(). Other keys
-// have their defaults.
+// Returns the keys that describe `model`; others have defaults. Inverse of TrainConfig::model().
 TrainConfig described(const GptConfig& model);
 
 // Returns a line for each pair of given settings that contradict each other but still allow a run.

@@ -83,8 +83,7 @@ class Trainer {
   Optimizer& optimizer() { return *optimizer_; }
   // Returns the optimizer state of all processes for saving, in process 0; nothing in the others.
   NamedTensors gather_optimizer_state();
-  // The first returns uninitialised tensors for that whole state; the second loads this process's
-  // part.
+  // The first returns uninitialised tensors for all of it; the second loads this process's part.
   NamedTensors empty_optimizer_state() const;
   void set_optimizer_state(const NamedTensors& whole);
 

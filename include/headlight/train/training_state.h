@@ -29,8 +29,7 @@ struct UpdateHistory {
   std::vector<double> recent_losses = {};  // oldest first, at most kSpikeWindow: for skip_spikes
 };
 
-// Position of a run in its data. It follows from the other state and is stored to detect changed
-// data.
+// Position of a run in its data. It follows from the other state; stored to detect changed data.
 struct DataPosition {
   Index seed = 0;
   Index epoch = 0;              // from 0
@@ -66,7 +65,7 @@ struct SettingChange {
   std::string after = {};
 };
 
-// Progress of a run. It stays small because data order and dropout are functions of it.
+// Progress of a run. It stays small because it determines data order and dropout.
 struct TrainingState {
   Index iteration = 0;        // steps made or skipped
   Index optimizer_steps = 0;  // steps made with these moments; save_checkpoint sets it
