@@ -37,8 +37,8 @@ void set_cpu_variant(std::string_view name);
 //   "auto"  the default: own tiles if compiled for AVX2, AVX-512 or NEON, where they were
 //           measured as at least as fast; else OpenBLAS, except for attention
 // Results of the implementations differ by rounding, but not with the number of threads. BLAS lacks
-// two products, which are always Headlight's: those of bfloat16 factors (require_precision()
-// rejects them with "blas"), and those of decoding, packed weights times single vectors.
+// two products, which are always Headlight's: bfloat16 factors (require_precision() rejects them
+// with "blas"), and decoding, which multiplies packed weights by single vectors.
 std::string_view products_name();
 
 // Sets the implementation; call it only while nothing computes. Throws Error for an unknown name.
