@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the packages that Headlight is built from, if any is missing (Debian 12 or newer, Ubuntu).
 # usage: install_packages.sh [build|test|fuzz]
-#   build   what the program needs
-#   test    the same, and what the tests need
-#   fuzz    the same, and Clang with its sanitizers and OpenMP
+#   build   packages for the program
+#   test    packages of build and for the tests
+#   fuzz    packages of test, and Clang with its sanitizers and OpenMP
 set -euo pipefail
 
 # The CMake package of libzip-dev requires zipcmp, zipmerge and ziptool.

@@ -3,7 +3,7 @@
 # their paths and SHA-256. The same source on the same system gives the same bytes, in any folder at
 # any time (tools/reproducible.sh).
 # usage: package.sh [BUILD_DIR]      (default: build/package)
-# Needs dpkg-dev (for dpkg-shlibdeps) besides what the program is built from.
+# Needs dpkg-dev (for dpkg-shlibdeps) and the packages for building the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/package}

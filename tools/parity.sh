@@ -4,8 +4,8 @@
 # anything differs, and with 3 if PyTorch cannot be installed.
 # usage: parity.sh [--seed N] [--all_texts] [--built]
 #   --seed       repeats a run
-#   --all_texts  every text for every tokenizer, minutes more, instead of a twentieth, drawn anew
-#   --built      with what build/release holds
+#   --all_texts  tests every text for every tokenizer (minutes more), not a random twentieth
+#   --built      uses build/release without building
 # PARITY_VENV: a virtual environment to use
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,8 +2,8 @@
 # Installs missing packages, builds Headlight with warnings as errors, runs every test, and compares
 # numbers with PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI is unreachable.
 # usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
-#   asan   AddressSanitizer and UndefinedBehaviorSanitizer; Clang, which compiles them faster (CXX=g++ for GCC)
-#   tsan   ThreadSanitizer on the tests about threads, also by Clang
+#   asan   AddressSanitizer and UndefinedBehaviorSanitizer, by default with Clang (CXX=g++ for GCC)
+#   tsan   ThreadSanitizer on the tests of threads, by default with Clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}

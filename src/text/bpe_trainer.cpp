@@ -95,7 +95,7 @@ class PieceCounter {
 
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> slots_;  // open addressing: number + 1, 0: empty; 2^n slots
+  std::vector<std::size_t> slots_;  // open addressing: number + 1, 0: empty; power of two
 };
 
 // Two adjacent tokens.

@@ -125,7 +125,7 @@ void require_token(const Vocabulary& vocabulary, std::size_t id, std::string_vie
           quoted_text(token), ", got ", quoted_text(vocabulary.tokens[id]));
 }
 
-// Throws Error unless root[key] is a step of this type.
+// Throws Error unless root[key] has this type.
 void require_step(const Json& root, const std::string& key, const char* type,
                   std::string_view name) {
   const std::string got = json_string(json_member(root, key, name), "type", at(name, key));

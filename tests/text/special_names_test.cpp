@@ -10,7 +10,7 @@ using namespace headlight;
 
 namespace {
 
-// The bytes, then <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2 and <a>.
+// Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {

@@ -3,7 +3,7 @@
 # alternate, so that a disturbance affects both. Prints tokens/s of each run from the first step to
 # the last save, and compares medians and best runs. Both save once at the end.
 # usage: saving.sh [ROUNDS] [UPDATES] [INTERVAL] [CONFIG] [DATA]
-#   default: 5 500 50 configs/toy.toml; DATA stands in for what CONFIG names
+#   default: 5 500 50 configs/toy.toml; DATA replaces the data of CONFIG
 # HEADLIGHT is the program (default: build/release/headlight); TMPDIR is on the tested disk.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

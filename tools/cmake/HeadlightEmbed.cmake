@@ -1,9 +1,9 @@
 # Embeds files into a program as bytes, with CMake alone. An array of characters has no length limit
 # and needs no escapes.
 
-# headlight_embed(TARGET FOLDER HEADER FUNCTION FILE...): adds a source to TARGET that defines what
-# HEADER declares:
-#   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name, in namespace headlight
+# headlight_embed(TARGET FOLDER HEADER FUNCTION FILE...): adds a source to TARGET with the function
+# declared in HEADER, in namespace headlight:
+#   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name
 # Files are named by their path from FOLDER. A change of a file rebuilds only that source.
 function(headlight_embed target folder header function)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded_${function}.cpp)

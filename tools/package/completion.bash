@@ -1,4 +1,4 @@
-# Completion of headlight for bash: commands, and the options that a command's --help lists.
+# Bash completion of headlight: commands, and the options in a command's --help.
 _headlight() {
   local word=${COMP_WORDS[COMP_CWORD]} candidates
   COMPREPLY=()

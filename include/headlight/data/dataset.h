@@ -33,7 +33,7 @@ struct DocumentEnds {
   std::int32_t end;
 };
 
-// Token ids to train on or to evaluate.
+// Token ids for training or evaluation.
 struct TokenDataset {
   // Documents with their DocumentEnds, or a single stream of ids.
   TokenSequences sequences;

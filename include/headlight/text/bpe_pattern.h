@@ -7,7 +7,7 @@
 namespace headlight {
 
 // Byte-level BPE never merges across pieces. The pieces are the matches of GPT-2's pattern
-// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+//   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019) with the classes of
 // Unicode 16: contractions, words, numbers and symbols, each with the blank before it, and white
 // space. White space before other text leaves its last character to the next piece.

@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// Bytes begin ... end - 1 of a text.
+// Byte range begin ... end - 1 of a text.
 struct TextSpan {
   std::size_t begin = 0;
   std::size_t end = 0;
