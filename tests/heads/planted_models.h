@@ -89,7 +89,7 @@ class PlantedModel {
     for (Index token = 0; token < kVocabulary; ++token) {  // 0.0 also copies the token at its key
       read(0, 0, 2, token, kToken + token);
       element("h.0.attn.c_proj.weight", kPrevious + token, token) = kCopied;
-      read(0, 2, 0, token, kToken + token, kSharp);  // 0.2 looks for its token ...
+      read(0, 2, 0, token, kToken + token, kSharp);  // 0.2 matches its own token ...
       read(0, 2, 1, token, kToken + token);
     }
     read(0, 1, 1, 0, kPosition);

@@ -14,8 +14,8 @@ struct LayerAttention {
   Index layer = 0;           // number of the layer in the model
   std::vector<Index> heads;  // numbers of the heads in that layer, one per row of `weights`
   Tensor weights;            // [H, T, T] float32: weights[head][query][key]; rows sum to 1
-  // Rotated queries and keys for the neuron view: weights[h][q] = softmax over k of scale *
-  // queries[h][q] . keys[h][k]. [H, T, D] float32 each; undefined when not recorded.
+  // Queries and keys for the neuron view, rotated if the model rotates them. weights[h][q] is
+  // softmax over k of scale * queries[h][q] . keys[h][k]. [H, T, D] float32; undefined if absent.
   Tensor queries = {};
   Tensor keys = {};
   double scale = 0;  // 0: 1 / sqrt(D)
@@ -34,7 +34,7 @@ struct AttentionMaps {
   std::string title;                // the model's name, for headings
   std::vector<std::string> tokens;  // [T] the tokens as text (UTF-8; may hold a lone blank or '\n')
   std::vector<LayerAttention> layers;
-  std::map<HeadId, HeadScore> scores = {};  // shown beside the heads; heads may be missing
+  std::map<HeadId, HeadScore> scores = {};  // shown next to the heads; some may be missing
 };
 
 }  // namespace headlight

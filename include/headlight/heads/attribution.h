@@ -107,7 +107,7 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
 // output norm and the last norm with their scales held fixed. The parts of its sources sum to it.
 // Attached hooks are included: their changes to the stream form an `intervention` part per layer. A
 // head whose output was replaced gets sources of 0 and one part of kind `intervention`.
-// Throws Error for models without pre-norms, whose residual stream is no such sum; for empty texts
+// Throws Error for models without pre-norms, whose residual stream is not this sum; for empty texts
 // and texts longer than the context; for ids or a position out of range; and with
 // AttributionBy::neuron for a model without MLPs. `progress` is called after every layer.
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,

@@ -10,7 +10,7 @@ namespace headlight {
 // Two texts that differ only in their repetition. The clean text ends with tokens from earlier in
 // it, "... P A B ... Q X Y ... P A", so the answer is B. In the corrupt text P A and Q X are
 // swapped, "... Q X B ... P A Y ... P A", so the answer is Y. P and Q are short runs of tokens that
-// make the repetition longer.
+// lengthen the repetition.
 struct InductionPair {
   PatchingTask task;
   Index answer_place = 0;  // position of B in both texts

@@ -90,7 +90,7 @@ struct PatchPath {
 // Path patching (Wang et al., arXiv 2211.00593; Goldowsky-Dill et al., arXiv 2304.05969). The model
 // reads the corrupt text. The clean output of head `from` reaches the query, key or value of head
 // `to` directly; all other heads and MLPs in between keep their corrupt outputs. With grouped
-// heads, keys and values are those of the group. Returns a cell of the receiver. Throws Error as
+// heads, keys and values belong to the group. Returns a cell of the receiver. Throws Error as
 // patch_grid(), and about "path" unless the sender's layer is below the receiver's.
 PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path);
 

@@ -92,7 +92,7 @@ class WatchPosition final : public ForwardHook {
 
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
-  Vector weights;                   // per unit of each element
+  Vector weights;                   // logit per unit of each input
   std::optional<double> bias = {};  // of the matrix, plus the shift of an output norm
 };
 
@@ -327,7 +327,7 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
   result.is_choice = behind >= 0;
 }
 
-// Part for an intervention after the stream, which is not a sum of parts.
+// Part for an intervention after the last layer: the change of the logit that no other part has.
 LogitPart behind_stream(double model_logit, double sum, Index layers) {
   return {.name = "ln_f.intervention",
           .logit = model_logit - sum,

@@ -4,8 +4,8 @@
 
 namespace headlight {
 
-// A norm with its scale fixed to that of some rows. It is linear, so it applies to summands of
-// these rows. Computes in float64 for float64 rows, else in float32.
+// A norm with its scale fixed to that of some rows. It is linear up to the shift, so it also
+// normalises summands of these rows. Computes in float64 for float64 rows, else in float32.
 class FrozenNorm {
  public:
   // `part` is Part::final_norm, with kNoLayer, or an output norm of a layer. `whole` [N, C] is its
