@@ -29,7 +29,7 @@ using PieceLength = std::size_t (*)(std::string_view text);
 // GPT-2, Llama 3 and Qwen 2; null for any other.
 PieceLength known_piece_pattern(std::string_view regex);
 
-// Cuts `text` into parts of about `size` bytes; GPT-2's pieces of the parts are those of the text.
+// Cuts `text` into parts of about `size` bytes without changing its pieces by GPT-2's pattern.
 // Parts can be longer: a text without blanks stays in one part.
 std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size);
 // Cuts only before blanks U+0020, which is safe for every known pattern.

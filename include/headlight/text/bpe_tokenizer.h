@@ -34,8 +34,8 @@ struct BpeEncodeOptions {
 // GPT-2's byte-level byte-pair encoding. Text is cut into pieces (bpe_pattern.h), whose bytes are
 // the initial tokens. The neighbours whose merge has the lowest rank become one token, the leftmost
 // first, until no merge is left. Sennrich et al., "Neural Machine Translation of Rare Words with
-// Subword Units", 2016; Radford et al., 2019. Ids equal those of Hugging Face `tokenizers`. Every
-// text can be encoded. Copies share the vocabulary.
+// Subword Units", 2016; Radford et al., 2019. Gives the same ids as Hugging Face `tokenizers`.
+// Every text can be encoded. Copies share the vocabulary.
 class BpeTokenizer final : public Tokenizer {
  public:
   // Throws Error, one line that begins with `name`, if a token is repeated or empty, one of the 256

@@ -21,8 +21,8 @@ struct BpeTrainerOptions {
   void validate() const;
 };
 
-// Learns the vocabulary of a byte-level BPE tokenizer from text. Merges, their order and ids equal
-// those of Hugging Face's BpeTrainer (tokenizers 0.23) with the pre-tokenizer
+// Learns the vocabulary of a byte-level BPE tokenizer from text. Gives the same merges, in the same
+// order, and the same ids as Hugging Face's BpeTrainer (tokenizers 0.23) with the pre-tokenizer
 // ByteLevel(add_prefix_space=False), its whole alphabet as initial_alphabet, and its default
 // limits.
 //
