@@ -61,8 +61,8 @@ struct AblationResult {
 // head are computed once for all heads: all heads together cost about half as many forward passes
 // as there are heads. Intervals are over sequences, paired.
 //
-// Throws Error for heads that do not exist, for fewer than 2 pair_heads (except 0), for data without
-// targets, and for resample with a single document.
+// Throws Error for heads that do not exist, for fewer than 2 pair_heads (except 0), for data
+// without targets, and for resample with a single document.
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options = {});
 
