@@ -35,7 +35,7 @@ class ContextWindow {
   // Reads up to the next position that is a multiple of `chunk`. The grouping of tokens, and with
   // it every bit, then depends only on the tokens. Returns the logits if all are read.
   std::optional<std::span<const float>> read_chunk(Index chunk);
-  // Starts from a cache of the first tokens, but not all. Call before the first read.
+  // Continues from a cache of the first tokens, but not all. Call before the whole prompt is read.
   void adopt(KeyValueCache cache) { cache_ = std::move(cache); }
   const KeyValueCache& cache() const { return cache_; }
   // Returns true if reading uses a cache.

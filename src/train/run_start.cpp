@@ -58,7 +58,7 @@ void note_new_end(const TrainConfig& past, RunStart& start) {
   }
 }
 
-// Keeps the warm-up of a wsd run past its warm-up, which a larger max_iters would make longer.
+// Keeps the finished warm-up of a wsd run, which a larger max_iters would otherwise lengthen.
 void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
   const Index warmed = past.resolved().warmup_iters;
   if (config.lr_schedule == "wsd" && config.warmup_iters < 0 && done >= warmed &&

@@ -34,7 +34,7 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
   return tokenizer;
 }
 
-// Returns the tokenizer found beside a file of ids, which cannot be made from the ids.
+// Returns the tokenizer found beside a file of ids. It cannot be made from ids alone.
 std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
                                             std::vector<std::string>& notes) {
   const std::filesystem::path beside =
@@ -54,7 +54,7 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
   return tokenizer;
 }
 
-// Creates a tokenizer. Tokenizers that are learned read the files once for it.
+// Creates a tokenizer. Reads the files to learn one.
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
                                           std::vector<std::string>& notes) {
   if (config.tokenizer == "byte") {

@@ -21,8 +21,8 @@ Tensor row(const Tensor& logits, Index t) {
   return logits.strided_view({width}, {1}, t * width);
 }
 
-// Feeds `tokens` in chunks of the given sizes, the last one repeated; returns the largest
-// difference between the logits after a chunk and those of the full pass.
+// Feeds `tokens` in chunks of these sizes, repeating the last one. Returns the largest difference
+// between the logits after a chunk and the logits of the full pass.
 double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::size_t>& sizes) {
   const ThreadScope one_thread(1);  // the passes are tiny
   const Tensor full = gpt.logits(make_batch({tokens}));

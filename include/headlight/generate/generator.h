@@ -84,7 +84,7 @@ struct GenerateResult {
 // text.
 //
 // Throws Error when an option is out of range, the prompt is not UTF-8, or the tokenizer has more
-// ids than the model. Also throws when a logit is NaN or infinite.
+// ids than the model. Also throws when a logit is NaN or plus infinity.
 GenerateResult generate(Decoder& decoder, const Tokenizer& tokenizer, std::string_view prompt,
                         const GenerateOptions& options = {},
                         const std::function<void(std::string_view piece)>& on_text = {});
