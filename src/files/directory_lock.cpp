@@ -32,8 +32,7 @@ int open_lock(const fs::path& path) {
   return descriptor;
 }
 
-// Locks without waiting for another holder; retries if a signal interrupts. Returns false on
-// failure.
+// Locks without waiting for another holder. Retries after signals. Returns false on failure.
 bool lock_at_once(int descriptor) {
   int result = 0;
   do {
@@ -50,8 +49,7 @@ bool is_file_at(int descriptor, const fs::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Returns "process 4711" for messages. Retries, because a new holder may not have written its id
-// yet.
+// Returns "process 4711" for messages. Retries, because a new holder may still be writing its id.
 std::string holder_of(int descriptor) {
   constexpr int kAttempts = 20;
   constexpr std::chrono::milliseconds kPause{10};

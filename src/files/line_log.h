@@ -28,8 +28,8 @@ class LineLog {
   void cut(const Keep& keep);
   // Appends a line, given without its line end.
   void append(const std::string& line);
-  // Waits until the lines in the file are on the disk. Another thread may append meanwhile. Throws
-  // Error if that fails.
+  // Waits until the file's lines are on the disk, or throws Error. Another thread may append
+  // meanwhile.
   void flush() const;
 
  private:
@@ -42,8 +42,7 @@ class LineLog {
   std::string waiting_;  // lines, or the rest of a line, not yet in the file
 };
 
-// Returns the integer "iteration" of a line that is a JSON object; -1 for other and truncated
-// lines.
+// Returns the integer "iteration" of a JSON object; -1 for other and truncated lines.
 Index iteration_of_line(const std::string& line);
 
 }  // namespace headlight

@@ -30,8 +30,7 @@ class ZipArchive {
   // bytes. The bytes must live until close().
   void add(const std::string& name, std::span<const std::byte> head,
            std::span<const std::byte> body = {});
-  // Adds a member of `size` bytes, uncompressed and with a fixed date. close() calls `read` for its
-  // bytes in order.
+  // Adds an uncompressed member of `size` bytes with a fixed date. close() reads them in order.
   void add(const std::string& name, std::size_t size,
            std::function<void(std::span<std::byte>)> read);
   // Writes the added members. Passes on exceptions from a member's `read`.

@@ -26,8 +26,7 @@ class SafetensorsFile {
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   // Reads an entry into a new tensor of type entry.dtype.
   Tensor read(const SafetensorsEntry& entry) const;
-  // Overwrites the elements of `target`, a contiguous tensor of the entry's shape, converting the
-  // type.
+  // Overwrites the elements of `target`, a contiguous tensor of the entry's shape, in its own type.
   void read_into(const SafetensorsEntry& entry, Tensor& target) const;
 
  private:

@@ -110,8 +110,7 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     count.require_room(static_cast<std::size_t>(bytes));
   }
   format.cut = cut_for(tokenizer);
-  constexpr std::size_t kDocument =
-      16;  // overhead of a document, in ids
+  constexpr std::size_t kDocument = 16;  // overhead of a document, in ids
   const bool documents = format.gives_documents(file);
   const bool looks = looks_for_separator(file, format, tokenizer);
   Finder separator(format.split.separator);

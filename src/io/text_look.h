@@ -13,8 +13,7 @@ bool has_decomposed_hangul(std::string_view text);
 // Returns the warning line about decomposed Hangul in the text `name`.
 std::string decomposed_hangul_line(std::string_view name);
 
-// Detects unlikely input while a text is read: JSON or a table read as plain text, and Hangul in
-// single letters.
+// Detects unlikely input: JSON or a table read as plain text, and Hangul in single letters.
 class TextLook {
  public:
   TextLook(const TextFile& file, const TextFormat& format);

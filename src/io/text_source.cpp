@@ -193,8 +193,7 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
   return length_of_stream(text, format.cut);
 }
 
-// Throws Error if the text without a cut is longer than 128 MiB, or a whole stream does not fit in
-// memory.
+// Throws Error if a text without a cut exceeds 128 MiB, or a whole stream exceeds the memory.
 void require_room(const std::string& name, const TextFormat& format, std::size_t used,
                   std::size_t length) {
   if (length <= kLongestPart) {

@@ -41,8 +41,7 @@ class TokenSettings {
 // False for null, false, and an empty text, list or object.
 bool says_something(const Json& value);
 
-// True for a GGUF key under general. that describes the model and not the file: general.license,
-// but not general.file_type.
+// True for a key like general.license, which describes the model; false for general.file_type.
 bool describes_model(std::string_view gguf_key);
 
 // Returns one line about settings of a model's folder or GGUF file that a folder written by

@@ -63,8 +63,7 @@ std::string little_endian(std::size_t value, std::size_t bytes) {
   return text;
 }
 
-// Returns an archive with one stored member "a.npy" and a correct checksum, made without the
-// library.
+// Returns an archive of one stored member "a.npy" and a correct checksum, without the library.
 std::string archive_of(const std::string& content) {
   const std::string size = little_endian(content.size(), 4);
   const std::string common = std::string("\x14\0\0\0\0\0\0\0\x21\0", 10) +

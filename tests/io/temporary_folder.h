@@ -58,8 +58,7 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
   require(file.good(), "cannot write ", path.string());
 }
 
-// Returns the message of the Error that `action` throws; "no Error" without one. Passes on other
-// exceptions.
+// Returns the message of the Error that `action` throws, or "no Error". Other exceptions pass.
 template <class Action>
 std::string error_of(Action&& action) {
   try {

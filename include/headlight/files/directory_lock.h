@@ -18,8 +18,7 @@ class LockedError : public Error {
 // of one host.
 class DirectoryLock {
  public:
-  // Throws LockedError naming the holder if the directory is locked, also by this process, and
-  // Error if the lock cannot be made.
+  // Throws LockedError naming the holder, which may be this process; Error if locking fails.
   explicit DirectoryLock(const std::filesystem::path& directory);
   ~DirectoryLock();
   DirectoryLock(const DirectoryLock&) = delete;

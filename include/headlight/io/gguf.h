@@ -20,8 +20,8 @@ class InputFile;
 // GGUF, the file format of ggml and llama.cpp: metadata, then the table of tensors, then their
 // elements, little endian. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
-// A list value. The index of an alternative is its type number in the file. Lists of lists (type 9)
-// are refused.
+// A list value. The index of an alternative is its type number in the file. Type 9, a list of
+// lists, is refused.
 using GgufArray =
     std::variant<std::vector<std::uint8_t>, std::vector<std::int8_t>, std::vector<std::uint16_t>,
                  std::vector<std::int16_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
@@ -36,8 +36,8 @@ using GgufValue = std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::in
 // Keys and values in the order of the file. Keys are unique.
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
-// Storage types of tensor elements, with ggml's type numbers. From q8_0 on, blocks of 32 elements
-// (K types: 256) share scales.
+// Storage types of tensor elements, with ggml's type numbers. From q8_0 on, a block of 32 elements
+// (K types: 256) has common scales.
 enum class GgufType : std::uint32_t {
   f32 = 0,
   f16 = 1,

@@ -48,8 +48,8 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // attention and MLP matrices as [inputs, outputs], zero biases for a model without biases.
 NamedTensors model_tensors(const Gpt& model);
 
-// Returns the directory that load_model reads (see model_in), or the GGUF file. Throws Error if
-// there is no model.
+// Returns the directory or GGUF file that load_model reads (see model_in). Throws Error without
+// one.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and

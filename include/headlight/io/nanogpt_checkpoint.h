@@ -20,8 +20,7 @@ struct NanoGptDetails {
 // approximation of GELU, see nanogpt_differs().
 void require_nanogpt(const GptConfig& config);
 
-// True for a model with the tanh approximation of GELU. nanoGPT computes GELU exactly, so its
-// logits differ by about 1e-3.
+// True for the tanh approximation of GELU. nanoGPT's exact GELU changes logits by about 1e-3.
 bool nanogpt_differs(const GptConfig& config);
 
 // Writes a checkpoint for nanoGPT's train.py and sample.py (model, model_args, iter_num,

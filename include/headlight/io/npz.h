@@ -46,8 +46,7 @@ struct ArrayInfo {
   bool texts = false;  // a list of texts, not a tensor
 };
 
-// Returns the arrays in the order of the archive. Throws Error as read_npz does, except for
-// elements.
+// Returns the arrays in archive order. Throws Error as read_npz does, except for elements.
 std::vector<ArrayInfo> read_npz_header(const std::filesystem::path& path);
 
 }  // namespace headlight

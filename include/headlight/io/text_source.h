@@ -35,8 +35,7 @@ struct TextFormat {
   bool token_documents = false;
   BeginToken begin = BeginToken::automatic;  // for documents and windows
 
-  // True if a file gives documents rather than one stream. Each line of JSON lines is a document,
-  // however plain text is split.
+  // True if a file gives documents and not a stream. Each line of a JSON lines file is a document.
   bool gives_documents(const TextFile& file) const;
   bool is_json_lines(const TextFile& file) const;
 };
@@ -65,8 +64,8 @@ using UseText = std::function<void(const TextPart& part)>;
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
 
 // Returns the non-empty documents of the files; a stream is one document. Adds lines to `warnings`
-// for texts that look like JSON or a table, or hold decomposed Hangul. Throws Error if there is no
-// document.
+// for texts that look like JSON or a table, or hold decomposed Hangul. Throws Error without
+// documents.
 std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format,
                                         std::vector<std::string>* warnings = nullptr);
 

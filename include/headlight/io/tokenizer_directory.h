@@ -27,8 +27,7 @@ void require_no_model(const std::filesystem::path& directory);
 // Throws Error as require_no_model() does, and if a write fails.
 void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
 
-// Writes tokenizer_config.json: the special tokens, the chat template and, if given, the context
-// length.
+// Writes tokenizer_config.json: special tokens, chat template and, if given, the context length.
 void write_tokenizer_config(const std::filesystem::path& directory, const Tokenizer& tokenizer,
                             std::optional<Index> context_length = {});
 

@@ -15,8 +15,7 @@ class AskedKeys {
   // Returns the file's key for a field of GptConfig: "num_attention_heads" for "n_head". Prefers a
   // key that was looked up and exists, then one that was looked up, then the field's name.
   std::string key_of(std::string_view field) const;
-  // Calls `check`. Errors that name fields of GptConfig are rethrown with the file's keys, each
-  // after `prefix`.
+  // Calls `check`. In its errors, replaces fields of GptConfig by the file's keys after `prefix`.
   void in_file_keys(std::string_view prefix, const std::function<void()>& check) const;
 
  private:

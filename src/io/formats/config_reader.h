@@ -10,8 +10,8 @@
 
 namespace headlight {
 
-// Reads members of one config.json. Errors name their keys. All functions but is_null() treat null
-// as absent.
+// Reads members of one config.json. Errors name their keys. Only is_null() distinguishes null from
+// absent.
 class ConfigReader {
  public:
   // Throws Error unless `object` is a JSON object.
@@ -26,8 +26,7 @@ class ConfigReader {
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // true if the key exists and is null
   Index integer(const char* key, Index fallback) const;
-  // Returns a size of at most kLargestSize, so that it cannot overflow or become memory before it
-  // is checked.
+  // Returns a size. Throws Error above kLargestSize, before a size can overflow or become memory.
   Index size(const char* key, Index fallback, Index smallest = 1) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;

@@ -19,8 +19,7 @@ struct ModelFamily {
 
   // Reads the configuration. Throws Error about a key with an unknown or unsupported value.
   GptConfig (*read_config)(const ConfigReader& reader);
-  // Returns why a model cannot be written: "norm = post: GPT-2 has its norms in front"; "" if it
-  // can.
+  // Returns why a model cannot be written: "norm = post: GPT-2 has its norms in front"; else "".
   std::string (*refusal)(const GptConfig& config);
   // Returns the keys that are specific to the family.
   Json (*config_json)(const GptConfig& config);

@@ -3,8 +3,7 @@
 #include "io/formats/rope_config.h"
 
 // GPT-NeoX (Black et al., arXiv 2204.06745), the family of Pythia: rotary positions on a quarter of
-// each head, attention and MLP in parallel, and the rows of queries, keys and values grouped by
-// head.
+// each head, parallel attention and MLP, and rows of queries, keys and values grouped by head.
 namespace headlight {
 namespace {
 

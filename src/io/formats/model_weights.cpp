@@ -40,8 +40,7 @@ Shape file_shape(const StoredTensor& stored, const Shape& shape) {
   return stored.transposed ? Shape{result[1], result[0]} : result;
 }
 
-// True if one key can express the biases, as GPT-2's configuration needs: all linear layers and
-// norms have biases, or none has.
+// True if all linear layers and norms have biases or none has, as in GPT-2's configuration.
 bool has_one_bias_key(const GptConfig& config) {
   return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
 }

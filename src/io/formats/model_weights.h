@@ -12,8 +12,7 @@ namespace headlight {
 // Returns a model's tensors with the names and the layout of another program.
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout);
 
-// The weights in a model's files. Names may have the layout's prefix or not. Ignores the layout's
-// buffers.
+// The weights in a model's files, without the layout's buffers. Names may lack the layout's prefix.
 class ModelWeights {
  public:
   // `layout` must outlive this object. Throws Error for two tensors of the same name.

@@ -213,8 +213,7 @@ class PickleReader {
   std::vector<Dictionary> dictionaries_;
 };
 
-// Returns the value of a key in nanoGPT's dictionary. Throws Error if it is missing or of another
-// kind.
+// Returns the value of a key. Throws Error if it is missing or of another kind.
 Value entry(const Dictionary& whole, Key key, Value::Kind kind, std::string_view name) {
   const auto found = std::find_if(whole.begin(), whole.end(), [&](const auto& item) {
     return item.first == Value{Value::Kind::key, key};

@@ -46,8 +46,7 @@ class DocumentIndex {
 // Returns PREFIX.idx for PREFIX.bin.
 std::filesystem::path document_index_path(const std::filesystem::path& token_file);
 
-// Returns the bytes of an index of documents with these lengths in tokens. `dtype` must not be
-// automatic.
+// Returns the bytes of an index for documents of these lengths. `dtype` must not be automatic.
 std::string document_index_bytes(std::span<const std::int32_t> lengths, TokenDtype dtype);
 
 }  // namespace headlight

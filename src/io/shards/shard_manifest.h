@@ -19,8 +19,7 @@ struct ShardSource {
   bool operator==(const ShardSource&) const = default;
 };
 
-// A position in the sources: the first `ids` ids of part `part` (see TextPart) are in shards
-// already.
+// A position in the sources: shards hold the first `ids` ids of part `part` (see TextPart).
 struct SourcePlace {
   Index source = 0;
   Index part = 0;

@@ -27,8 +27,7 @@ class ShardWriter {
     std::int32_t end_of_text = 0;
     Index first = 0;  // number of the first shard
   };
-  // Called when a shard is complete on the disk, with the position where the next one begins;
-  // nothing after the last.
+  // Called when a shard is on the disk. `next` is the start of the next one; nothing for the last.
   using OnShard = std::function<void(const Shard& shard, const std::optional<SourcePlace>& next)>;
 
   ShardWriter(std::filesystem::path folder, const Options& options, OnShard on_shard);

@@ -137,8 +137,7 @@ void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.mlp_bias = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
 }
 
-// Throws Error for a window shorter than the context: llama.cpp ignores windows in these
-// architectures.
+// Throws Error for a window shorter than the context, because llama.cpp would ignore it.
 void require_no_window(GgufKeys& keys, const GptConfig& config) {
   const Index window = keys.integer("attention.sliding_window", 0);
   require_value(window == 0 || window >= config.block_size, keys.whole("attention.sliding_window"),
@@ -155,8 +154,7 @@ void read_qwen3(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.qk_norm = true;
 }
 
-// Returns the scale of attention scores. Gemma 3 27B, which has 62 layers, scales as for another
-// head width.
+// Returns the scale of attention scores. Gemma 3 27B (62 layers) scales as for another head width.
 double gemma_scale(const GptConfig& config) {
   const Index width = config.n_layer == 62 ? config.n_embd / config.n_head : config.head_width;
   return 1 / std::sqrt(static_cast<double>(width));
@@ -212,8 +210,7 @@ void read_gptneox(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.parallel_residual = keys.boolean("use_parallel_residual", true);
 }
 
-// Returns the reason if the model differs from llama.cpp's fixed activation or needs llama3 scaling
-// that the architecture lacks.
+// Returns the reason if llama.cpp's architecture fixes another activation or lacks llama3 scaling.
 std::string refusal_of_fixed(const GptConfig& config, std::string_view name, Activation activation,
                              bool has_factors) {
   if (config.activation != activation) {

@@ -34,8 +34,8 @@ struct GgufModel {
 };
 GgufModel read_gguf_model(const GgufFile& file);
 
-// Returns the first architecture that can express the configuration. Throws Error, "gguf: ...", if
-// none can.
+// Returns the first architecture that can express the model. Throws Error, "gguf: ...", without
+// one.
 const GgufArchitecture& gguf_architecture_for(const GptConfig& config);
 
 // Returns general.architecture and all keys of the architecture.

@@ -179,8 +179,7 @@ struct Q3K {
   }
 
  private:
-  // Returns scale `part` of 16. The lower halves come first, in 8 bytes, then the upper two bits in
-  // 4.
+  // Returns scale `part` of 16: 8 bytes hold the lower halves, then 4 bytes the upper two bits.
   static int six_bits(const Byte* scales, int part) {
     return nibble(scales[part % 8], part / 8) | two_bits(scales[8 + part % 4], part / 4) << 4;
   }

@@ -29,8 +29,7 @@ class HeaderBytes {
   const std::string& place() const { return place_; }
   void set_place(std::string_view part) { place_ = shown(file_.path()) + ": " + std::string(part); }
 
-  // Throws Error unless `count` items of `bytes` bytes each can follow. Call before allocating
-  // memory for them.
+  // Throws Error unless `count` items of `bytes` bytes can follow. Call before allocating for them.
   void require_left(std::uint64_t count, std::uint64_t bytes) const {
     if (count > static_cast<std::uint64_t>(end_ - position_) / bytes) {
       require(end_ == file_.size(), place_, ": the header is longer than ", kMaxGgufHeader,
@@ -238,8 +237,7 @@ void read_tensors(HeaderBytes& bytes, const InputFile& file, std::uint64_t count
   }
 }
 
-// Converts begin and end of tensors to file positions. Throws Error if tensors overlap or exceed
-// the file.
+// Converts begin and end to file positions. Throws Error if tensors overlap or exceed the file.
 void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTensor>& tensors) {
   std::vector<const GgufTensor*> order;
   for (GgufTensor& tensor : tensors) {

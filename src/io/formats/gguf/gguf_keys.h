@@ -22,8 +22,7 @@ class GgufKeys {
   Index size(std::string_view key);
   // Returns an integer from 0 on.
   Index integer(std::string_view key, Index fallback);
-  // Returns a number. A float32 becomes the shortest decimal number that rounds to it: 1e-05, not
-  // 9.99999974738e-06.
+  // Returns a number. A float32 gives the shortest decimal that rounds to it: 1e-05, not 9.99e-06.
   double number(std::string_view key);
   double number(std::string_view key, double fallback);
   bool boolean(std::string_view key, bool fallback);

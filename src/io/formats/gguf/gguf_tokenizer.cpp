@@ -96,8 +96,7 @@ void read_names(const TokenizerKeys& keys, GgufTokens& tokens) {
   }
 }
 
-// Returns the id under a key. If the key is missing, returns `otherwise`, or -1 if there is no such
-// id.
+// Returns the id under a key. Without the key, returns `otherwise`, or -1 if it is no token's id.
 std::int32_t read_id(const TokenizerKeys& keys, const GgufTokens& tokens, std::string_view key,
                      std::int32_t otherwise) {
   const auto count = static_cast<std::int64_t>(tokens.names.size());

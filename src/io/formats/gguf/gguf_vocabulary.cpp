@@ -36,8 +36,7 @@ Json step_list(const Json& root, const char* key, const char* list) {
   return is_type(step, "Sequence") ? step.value(list, Json::array()) : Json::array({step});
 }
 
-// True for a step that maps bytes to characters and cuts with GPT-2's pattern (`cuts`) or not at
-// all.
+// True for a step that maps bytes to characters. `cuts`: it also cuts with GPT-2's pattern.
 bool is_byte_level(const Json& step, bool cuts) {
   return is_type(step, "ByteLevel") && step.value("add_prefix_space", Json(true)) == Json(false) &&
          step.value("use_regex", Json(true)) == Json(cuts);
@@ -316,8 +315,7 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
 constexpr auto kEndKeys =
     std::to_array<const char*>({"eos_token_id", "eot_token_id", "eom_token_id"});
 
-// Returns the token under a key of tokenizer.ggml. Nothing, as in llama.cpp, if the key is missing
-// or the id has no token.
+// Returns the token under a tokenizer.ggml key; nothing, as in llama.cpp, without key or token.
 std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& tokenizer,
                                         const char* key) {
   const GgufValue* value = file.find_value(concat_text("tokenizer.ggml.", key));
