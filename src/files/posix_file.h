@@ -12,8 +12,8 @@ namespace headlight {
 // Throws Error "cannot ACTION PATH: TEXT", with the text of the system's error number `code`.
 [[noreturn]] void fail_system(std::string_view action, const std::filesystem::path& path, int code);
 
-// Calls open(2). Retries if a signal interrupts it, as can happen on slow or network disks, and
-// with a higher limit of open files if the system allows it. Returns -1 on failure.
+// Calls open(2). Retries if a signal interrupts it, as can happen on slow or network disks. Raises
+// the limit of open files if it is reached. Returns -1 on failure.
 int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
 
 // Calls transfer(bytes done) until all bytes are moved, retrying if a signal interrupts it.

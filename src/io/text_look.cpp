@@ -37,7 +37,7 @@ bool is_column_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), is_part);
 }
 
-// True if the text begins with a line of column names and a line of at least as many commas.
+// True if the text begins with a line of column names, then a line with as many commas or more.
 bool begins_csv(std::string_view text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) {

@@ -7,8 +7,8 @@
 
 namespace headlight {
 
-// A directory that appears complete or not at all. It is filled under a temporary name, gets a
-// manifest of checksums (see manifest.h) and is renamed once everything is on the disk.
+// A directory that appears complete or not at all. It is filled under a temporary name and gets a
+// manifest of checksums (see manifest.h). It is renamed once everything is on the disk.
 class AtomicDirectory {
  public:
   enum class Target { must_be_new, may_exist };

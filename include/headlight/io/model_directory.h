@@ -54,7 +54,7 @@ std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and
 // tokenizer_config.json into an existing directory. For a model other than Gpt, config.json holds
-// the type, vocabulary size and context length, and the tensors are its parameters and buffers
+// only the type, vocabulary size and context length. Its tensors are the parameters and buffers
 // under their own names.
 void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer);

@@ -13,6 +13,7 @@
 //   RUN/config.toml           the settings of the run
 //   RUN/metrics.jsonl         one line for each step and each evaluation
 //   RUN/heads.jsonl           one line for each scoring of the heads, if they are tracked
+//   RUN/samples.jsonl         one line for each text that the model writes during training
 //   RUN/step_XXXXXXXX         a checkpoint: a model directory with moments and state
 //   RUN/latest, RUN/best      links to two of the checkpoints
 namespace headlight {

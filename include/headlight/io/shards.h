@@ -39,14 +39,14 @@ struct ShardResult {
 };
 
 // Encodes the texts into a folder: shard_000000.bin and so on (readable by nanoGPT), .idx files
-// beside them (Megatron-LM's index of documents), tokenizer.json, and shards.json with the
-// tokenizer, the texts and the progress. Every document ends with <|endoftext|>; a stream is one
-// document. A shard takes documents until the next one would exceed shard_tokens. A document that
-// is longer than a shard is cut: it fills shards of its own, and the rest shares one.
+// beside them (Megatron-LM's index of documents), tokenizer.json and shards.json. shards.json
+// describes the tokenizer, the texts and the progress. Every document ends with <|endoftext|>; a
+// stream is one document. A shard takes documents until the next one would exceed shard_tokens. A
+// document that is longer than a shard is cut: it fills shards of its own, and the rest shares one.
 //
-// Calling it again with the same texts after a stop or kill continues there, by reading the current
-// file again up to that place. The final bytes depend neither on that nor on the number of threads.
-// The folder is locked during the call.
+// After a stop or kill, a call with the same texts continues. It reads the current file again up to
+// that place. The final bytes depend neither on that nor on the number of threads. The folder is
+// locked during the call.
 //
 // Throws Error naming the file or setting if a text cannot be read or changes meanwhile, if the
 // folder holds other files or shards of other texts, another tokenizer or other settings, and if it

@@ -15,8 +15,8 @@ namespace headlight {
 // for them. Texts are encoded as they are read, in parts that suit the tokenizer.
 //
 // Adds one line to `warnings` for a text that spells out the separator of documents without being
-// cut there, for a text that spells out special tokens, and for a file whose ids were guessed to be
-// 32-bit. A file without tokens gives no sequences.
+// cut there. Likely mistakes also get a line: special tokens spelled out in a text, and ids that
+// were guessed to be 32-bit. A file without tokens gives no sequences.
 //
 // Throws Error "NAME: ..." if the file cannot be read or used, or if its ids do not fit in memory.
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,

@@ -50,8 +50,8 @@ using UseText = std::function<void(const TextPart& part)>;
 
 // Reads a text file, a few megabytes at a time, and calls `use` for each document or each part of a
 // stream. Training, evaluation, heads, prompts and the tokenizer's commands all read text with it.
-// Decompresses files named .gz or .zst, standard input with a gzip or zstd header, and, unless
-// any_bytes is set, every other file with that header.
+// Decompresses files named .gz or .zst, and standard input with a gzip or zstd header. Other files
+// with that header are decompressed unless any_bytes is set.
 //
 // A line of JSON lines is {"text": "..."} (or the format's key), or a plain string. Its text is one
 // document, unchanged and possibly empty. Blank lines are skipped. split_documents cuts other files

@@ -46,8 +46,8 @@ struct TokenFile {
 
 // Opens a file of ids that `tokenizer` has made. `dtype` is the width of the ids. If it is
 // automatic, a document index beside the file (PREFIX.idx, as Megatron-LM writes it) or llm.c's
-// header gives the width. Without both, it is 32 bits if the vocabulary is above 65,536 or most
-// upper halves of the 32-bit words are 0, else 16 bits.
+// header gives the width. Without both, a vocabulary above 65,536 means 32 bits. Otherwise ids have
+// 32 bits if most upper halves of the 32-bit words are 0, else 16 bits.
 // Checks all ids once, a megabyte at a time, and again on every read: damage is an Error even while
 // the file is in use. Writing to the file or cutting it after opening is an Error, too (see
 // InputFile::require_unchanged).
@@ -69,7 +69,7 @@ TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokeniz
                                 BeginToken begin = BeginToken::automatic);
 
 // Returns the documents of a token file with an index beside it, each between document_ends().
-// Reads both files on demand. The file may already hold these tokens, in front, behind or neither,
+// Reads both files on demand. The file may already hold these tokens before or after its documents,
 // but in the same way for all documents as for the first. Throws Error as token_file_dataset()
 // does, and if the index is missing or does not match the file.
 TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,

@@ -350,8 +350,8 @@ Json replace_step(std::string_view from, std::string_view to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-// Adds the steps that turn blanks into marks, with one more before a text, and the steps back,
-// which also join bytes to characters.
+// Adds the steps that turn blanks into marks, and back. `prefix` puts one more mark before a text.
+// The steps back also join bytes to characters.
 void add_mark_steps(bool prefix, Json& root) {
   Json marks = Json::array();
   Json blanks =
