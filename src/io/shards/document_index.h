@@ -13,8 +13,8 @@ namespace headlight {
 // Positions of the documents in a token file: the index of Megatron-LM's IndexedDataset
 // (megatron/core/datasets/indexed_dataset.py), PREFIX.idx beside PREFIX.bin, little endian. The
 // header has 34 bytes: the letters MMIDIDX, two zeros, version 1, the ids' type, the numbers of
-// sequences and of document ends. The tokens of every sequence (32 bits) follow, then its byte
-// offset (64 bits). The number of sequences before each document and in total (64 bits) comes last.
+// sequences and of document ends. Three arrays follow: the length of every sequence in tokens (32
+// bits), its byte offset (64 bits), and the sequences before each document and in total (64 bits).
 // Only the header is kept in memory.
 class DocumentIndex {
  public:
